@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""What somebody published can't reach the console, which shares its origin: hostile texts and pages in Chromium.
+"""Tests in Chromium that hostile texts and pages that were published can't attack the console on the same origin.
 
     Tests/Browser/console.py [XCACHE]      XCACHE: the program (default: .build/debug/xcache)
 
-Ends with 0 when hostile messages are shown as text, nothing of a token is kept, the console can't be framed, and a
-published page opened at its download URL runs no script and has an origin of its own.
+Exits with 0 if hostile messages are shown as text, tokens aren't stored, the console can't be framed, and a
+published page opened at its download URL runs no script and has an opaque origin.
 Needs Chromium (Debian: apt-get install chromium), which CHROMIUM may name.
 """
 import json, os, sys, tempfile, time
@@ -14,7 +14,7 @@ from site_under_test import Site
 here = os.path.dirname(os.path.abspath(__file__))
 xcache = os.path.abspath(sys.argv[1] if len(sys.argv) > 1 else os.path.join(here, "../../.build/debug/xcache"))
 
-# Each tries to leave a mark where the test looks for it: in the console, in what the origin keeps, in the title.
+# Each tries to leave a mark that the test looks for: in the console, in storage, in the title.
 message = "<img src=x onerror=\"document.title='owned by a message'\"><script>document.title='owned'</script>"
 author = "<img src=x onerror=alert(1)> \u00abann\u00bb"
 hostile_name = "<svg onload=alert(1)>.js"
@@ -46,7 +46,7 @@ def until(probe, what, seconds=20):
 
 
 def sign_in(page, token):
-    """As somebody who types and presses Enter."""
+    """Fills in the token and submits the form."""
     page.eval(f"""(() => {{ document.querySelector('#token').value = {json.dumps(token)};
       document.querySelector('#sign-in').requestSubmit(); }})()""")
     until(lambda: page.eval("!document.querySelector('#nav').hidden"), "the door to open")
@@ -96,7 +96,7 @@ def check_console(page, site):
     said = [event["params"]["entry"]["text"] for event in page.events if event["method"] == "Log.entryAdded"]
     assert not [text for text in said if "Content Security Policy" in text or "Trusted" in text], said
     assert not [event for event in page.events if event["method"] == "Runtime.exceptionThrown"], "a script failed"
-    # What a fault in the console's script would meet.
+    # Injection by a fault in the console's script would be blocked.
     for attempt in ("document.body.innerHTML = '<b>x</b>'", "document.write('<b>x</b>')"):
         try:
             page.eval(f"(() => {{ {attempt} }})()")
@@ -116,7 +116,7 @@ def check_published(browser, url):
     page = browser.new_page()
     page.goto(url)
     time.sleep(0.5)
-    # CDP's scripts aren't the page's: they tell what the document is.
+    # Scripts by CDP run even though the page's own don't.
     assert page.eval("self.origin") == "null", f"{url} has the origin {page.eval('self.origin')}"
     title = page.eval("document.title")
     assert not any(word in title for word in ("owned", "read", "xcache_")), f"a published script ran: {title}"
@@ -144,7 +144,7 @@ def main():
             admin = site.token
             _, made = site.ask("POST", "tokens", {"name": author, "scope": "admin"})
             site.token = made["token"]
-            # Longer than what is shown of a text, with its only difference near the end.
+            # Longer than the part of a text that is shown, with the only difference near the end.
             lines = [f"line {number} {'-' * 40}" for number in range(20000)]
             downloads = site.publish(files | {"long.txt": "\n".join(lines)}, message=message)
             lines[19990] = "the line that changed"

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""What a reader of the console once tripped over, in Chromium, against the program.
+"""Regression tests of the console's details in Chromium, against the program.
 
     Tests/Browser/console_details.py [XCACHE]      XCACHE: the program (default: .build/debug/xcache)
 
-The first view's size and round trips; long lists, and what is said where they are cut; acts whose preview is out of date, and whose
-answers are lost; what a page shows when answers come late; who may forget a mirror. Needs Chromium.
+The first view's size and round trips; long lists and their limits; actions with outdated previews or lost responses; late responses;
+permission to forget a mirror. Needs Chromium.
 """
 import json, os, subprocess, sys, tempfile, time
 from cdp import Browser
@@ -24,7 +24,7 @@ def say(words):
 def prepared(site):
     """Two releases, a channel with 62, and 57 lines of failures."""
     site.publish(files | {"index.html": "one"}, "one")
-    # A second stands for all of it.
+    # Releases need different seconds.
     time.sleep(2.1)
     site.publish(files | {"index.html": "two"}, "two")
     for name, versions in (("test", ["1"]), ("long", ["1", "2"] * 31)):
@@ -49,7 +49,7 @@ def log(site, channel):
 
 
 def late(console, part, milliseconds):
-    """Answers to requests whose path has this part come late; none of them: an empty part."""
+    """Delays responses to requests whose path contains `part`; an empty part ends the delay."""
     console.eval(f"""(() => {{ window.ask ??= window.fetch; window.fetch = async (path, options) => {{
       const answer = await window.ask(path, options);
       if ({json.dumps(part)} && String(path).includes({json.dumps(part)})) await new Promise((done) => {{ setTimeout(done, {milliseconds}); }});
@@ -57,7 +57,7 @@ def late(console, part, milliseconds):
 
 
 def opened(console, place, button):
-    """A dialog, with its preview."""
+    """Opens a dialog, and waits for its preview."""
     console.go(place, button)
     console.click(button)
     console.wait("dialog #confirm:not([aria-disabled])")
@@ -73,7 +73,7 @@ def closed(console):
 
 
 def first_view(console):
-    """All that the first view needs is named by the page itself: two round trips."""
+    """The page itself names all resources of the first view: two round trips."""
     sent = [event["params"] for event in console.page.events if event["method"] == "Network.requestWillBeSent"]
     assert sent[0]["request"]["url"] == console.site.console and len(sent) > 4, sent
     for one in sent[1:]:
@@ -93,7 +93,7 @@ def unknown_places(console):
 
 
 def unchanged(console):
-    """What didn't change isn't sent again."""
+    """Unchanged data isn't sent again."""
     console.go(online, "#timeline li")
     time.sleep(6)
     mark = len(console.page.events)
@@ -108,7 +108,7 @@ def long_lists(console, site):
     count = "document.querySelectorAll('#timeline > li').length"
     assert console.eval(count) == 20
     console.says("Only the newest 20 releases are marked", "#marks-note")
-    # An answer that fails is said, and asked for again by the next click.
+    # A failed request is reported, and repeated by the next click.
     console.eval("window.ask ??= window.fetch; window.fetch = async () => { throw new TypeError(); }; document.querySelector('#older').click()")
     console.says("✖ The older releases can't be read", "#older-note")
     late(console, "before=", 700)
@@ -125,7 +125,7 @@ def long_lists(console, site):
     versions = console.eval("[...document.querySelectorAll('#timeline > li a')].map((one) => one.textContent)")
     assert versions == [f"Version {number}" for number in range(62, 0, -1)], versions
     assert not console.has("#marks-note") and not console.eval("document.querySelector('#older').offsetParent")
-    # Versions that a dialog doesn't list can be named.
+    # Versions that aren't listed in a dialog can be typed in.
     opened(console, long, "#act-roll-back")
     console.says("The newest 50 versions are offered above", "dialog")
     console.set("other", "3")
@@ -133,7 +133,7 @@ def long_lists(console, site):
     closed(console)
     console.act("#act-pins", "an old one", {"other": "3"})
     assert [one["version"] for one in site.ask("GET", f"{path}/long/pins")[1]["pins"]] == ["3"]
-    # A release's update from every older version, some at a time.
+    # Update costs from every older version, loaded in steps.
     console.go("#/release/shop/long/14", "#update-costs button")
     rows = "[...document.querySelectorAll('#update-costs tbody td:first-child')].map((one) => one.textContent)"
     for shown in (6, 12, 13):
@@ -170,7 +170,7 @@ def moments(console, site):
 
 
 def late_answers(console):
-    """A chart is of what is chosen, whichever answer comes last."""
+    """A chart shows what is selected, whatever the order of responses."""
     console.go(online, "#timeline li")
     late(console, "points=168", 1500)
     console.click("#span-week")
@@ -187,7 +187,7 @@ def late_answers(console):
 def only_what_was_previewed(console, site):
     opened(console, online, "#act-settings")
     console.set("reason", "calmer")
-    # Faster than any preview, and by something that tells no one, as some that fill forms in do.
+    # Faster than a preview, and without an input event, as by some form fillers.
     for event in ("field.dispatchEvent(new Event('input', { bubbles: true }))", "0"):
         console.eval(f"""(() => {{ const field = document.querySelector('dialog [name=interval]'); field.value = '90'; {event};
           document.querySelector('dialog form').requestSubmit(); }})()""")
@@ -197,7 +197,7 @@ def only_what_was_previewed(console, site):
         console.set("reason", "calmer")
     closed(console)
     assert site.ask("GET", f"{path}/online/settings")[1]["interval"] is None
-    # What is promoted is what was shown, not what came since; a rollback from another version is refused.
+    # The version shown is promoted, not a newer one; a rollback from another version is refused.
     opened(console, test, "#act-promote-here")
     console.set("reason", "ready")
     shown = console.text("dialog #preview")
@@ -218,7 +218,7 @@ def only_what_was_previewed(console, site):
 
 
 def lost_answers(console, site):
-    """The act is done and its answer is lost, twice in different ways; pressed again, it isn't done again."""
+    """An action is done and its response is lost in two ways; confirming again doesn't repeat it."""
     before = int(log(site, "online")[0]["version"])
     for lost in ("throw new TypeError()", "return new Response('{}', { status: 503 })"):
         opened(console, online, "#act-roll-back")
@@ -229,7 +229,7 @@ def lost_answers(console, site):
           return answer; }}; }})()""")
         confirm(console)
         console.says("Whether it was done is not known", "dialog #outcome")
-        # The page under it may know more by now; the act stays what it was.
+        # The page may have newer data by now; the action stays the same.
         confirm(console)
         console.says(f"✔ Version {before + 1} is live", "dialog #outcome")
         closed(console)
@@ -238,7 +238,7 @@ def lost_answers(console, site):
 
 
 def on_its_way(console, site):
-    """Nothing closes a dialog whose act is on its way, and a secret is shown wherever its reader has gone."""
+    """A dialog with a pending action can't be closed, and a secret is shown even after navigation."""
     console.go("#/operations", "#make-token")
     console.click("#make-token")
     for field, value in (("name", "slow"), ("scope", "read"), ("app", "shop")):
@@ -251,7 +251,7 @@ def on_its_way(console, site):
     for _ in range(2):
         console.press("Escape")
     console.eval("document.querySelector('dialog #cancel').click(); location.hash = '#/audit'")
-    # As a browser's own way back does, whatever a page says to it.
+    # As the browser's back gesture does, which pages can't prevent.
     console.eval("document.querySelector('dialog').close()")
     console.wait("#new-token")
     late(console, "", 0)
@@ -260,7 +260,7 @@ def on_its_way(console, site):
 
 
 def changed_meanwhile(console, site):
-    """What an act is about is read again before it is sent."""
+    """An action's subject is read again before it is sent."""
     done(site, f"{path}/online/freeze", {"reason": "the first"})
     console.go(online, "#timeline li")
     console.wait("#act-thaw")
@@ -292,7 +292,7 @@ def changed_meanwhile(console, site):
 
 
 def rollouts(console, site):
-    """A rollout from the first step to its end, beside somebody else who steers it, too."""
+    """A rollout from start to end, with concurrent changes by somebody else."""
     place, channel = "#/channel/shop/staged", f"{path}/staged"
     done(site, f"{channel}/create", {})
     done(site, f"{channel}/promote", {"from": "online", "version": "1"})
@@ -301,7 +301,7 @@ def rollouts(console, site):
     for words in ("version 2, for 5% of the devices", "stay at version 1", "no polls in this hour"):
         console.says(words, "#view")
     console.says("candidate, 5%", "#timeline li")
-    # A share is a percentage; what is previewed is what is sent.
+    # A share is a percentage; the previewed one is sent.
     opened_with = lambda button: (console.click(button), console.wait("dialog[open]"))
     opened_with("#rollout-change-share")
     for wrong in ("101", "five", "1.234", ""):
@@ -315,7 +315,7 @@ def rollouts(console, site):
     command = "document.querySelector('dialog #command').textContent"
     until(lambda: "rollout set 25.5% --group qa --group staff --app-version=any" in console.eval(command), "the command")
     console.set("reason", "more of them")
-    # Somebody else pauses it meanwhile: told, and nothing is lost.
+    # Somebody else pauses it meanwhile: this is shown, and no input is lost.
     done(site, f"{channel}/rollout/pause", {})
     confirm(console)
     console.says("changed meanwhile: admin changed it: 5% of the devices, paused", "dialog #outcome")
@@ -331,7 +331,7 @@ def rollouts(console, site):
     console.wait("#rollout-pause")
     console.go("#/", "table")
     console.says("rollout 25.5%", "#view table")
-    # The other one halts it while a dialog is open.
+    # Somebody else halts it while a dialog is open.
     console.go(place, "#rollout-complete")
     opened(console, place, "#rollout-complete")
     console.set("reason", "good")
@@ -342,7 +342,7 @@ def rollouts(console, site):
     closed(console)
     assert site.ask("GET", channel)[1]["version"] == "3", "it was completed"
     until(lambda: not console.has("#rollout-halt"), "the end of the rollout's card", 90)
-    # Halted and completed from here.
+    # Halted and completed by this console.
     done(site, f"{channel}/promote", {"from": "online", "version": "2", "rollout": {"share": 500}})
     console.go("#/", "table")
     console.go(place, "#rollout-halt")
@@ -358,7 +358,7 @@ def rollouts(console, site):
 
 
 def plans(console, site):
-    """What is to happen by itself: who scheduled it, in the reader's zone, and how it is taken back."""
+    """Scheduled actions and planned freezes: author, time in the reader's zone, and cancelling."""
     place, channel = "#/channel/shop/planned", f"{path}/planned"
     done(site, f"{channel}/create", {})
     done(site, f"{channel}/promote", {"from": "online", "version": "1"})
@@ -380,7 +380,7 @@ def plans(console, site):
     text = console.eval(f"new Intl.DateTimeFormat(undefined, {{ dateStyle: 'medium', timeStyle: 'medium' }}).format(new Date({json.dumps(due)}))")
     assert text.replace("\u202f", " ") in shown[1].replace("\u202f", " ") and ("in 2 days" in shown[1] or "in 48 h" in shown[1]), (text, shown)
     console.check("what is planned")
-    # The overview has a mark, and asking first means that nothing is done without a yes.
+    # The overview marks them, and cancelling needs a confirmation.
     console.go("#/", "table")
     console.says("2 scheduled, 1 planned freeze", "#view table")
     opened(console, place, f"#cancel-{first}")
@@ -393,7 +393,7 @@ def plans(console, site):
     until(lambda: not console.has(f"#cancel-{first}"), "the end of its row")
     assert site.ask("GET", f"{channel}/schedules/{first}")[1]["state"] == "cancelled"
     assert "not now" in json.dumps(site.ask("GET", "audit?act=schedule.cancel")[1]["rows"][0])
-    # Somebody else was faster.
+    # Somebody else has cancelled it first.
     opened(console, place, f"#cancel-{second}")
     console.set("reason", "me, too")
     assert site.ask("DELETE", f"{channel}/schedules/{second}")[0] == 200
@@ -405,7 +405,7 @@ def plans(console, site):
     console.act(f"#take-back-{freeze}", "no holidays")
     until(lambda: not console.has("#planned"), "the end of the card", 90)
     assert "plannedFreezes" not in site.ask("GET", channel)[1]
-    # One that failed is said for a week.
+    # A failed one is shown for a week.
     soon = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() + 3))
     scheduled(site, f"{channel}/promote", {"from": "online", "version": "2", "schedule": soon, "ifVersion": "1"})
     done(site, f"{channel}/promote", {"from": "online", "version": "2"})
@@ -422,7 +422,7 @@ def scheduled(site, place, body):
 
 
 def refused_here(console, site):
-    """What nobody can mean can't be confirmed."""
+    """Invalid input can't be confirmed."""
     for place, button, values, words in (
             (online, "#act-kill-switch", {"until": "2020-01-01T10:00"}, "This time has already passed"),
             (long, "#act-pins", {"other": "999"}, "It would be refused"),
@@ -446,7 +446,7 @@ def refused_here(console, site):
 
 
 def no_answer(console):
-    """A server that takes requests and answers none is said; what follows is asked nevertheless."""
+    """A server that doesn't answer is reported; later requests are still sent."""
     console.go("#/", "table")
     console.eval("""(() => { window.ask ??= window.fetch; window.fetch = (path, options) => new Promise((_, fail) => {
       options.signal.addEventListener('abort', () => { fail(options.signal.reason); }); }); })()""")
@@ -456,7 +456,7 @@ def no_answer(console):
 
 
 def commands(console, site):
-    """What a dialog shows to copy does the same in a shell, whatever is in its texts."""
+    """The command shown in a dialog does the same in a shell, whatever the texts contain."""
     reason = "ann's \"test\" $HOME `id` \\ * --yes"
 
     def shown(place, button, values={}, why=reason):
@@ -507,7 +507,7 @@ def commands(console, site):
     made = [one for one in site.ask("GET", "tokens")[1]["tokens"] if one["name"] == "by command"]
     assert made and made[0]["scope"] == "read" and made[0]["bundles"] == "m*", made
     run(shown("#/operations", "#gc"))
-    # Nothing is to be copied that could not be confirmed.
+    # No command is shown for what can't be confirmed.
     console.go(test, "#act-settings")
     console.click("#act-settings")
     console.says("Nothing.", "dialog #preview")
@@ -516,7 +516,7 @@ def commands(console, site):
 
 
 def under_a_dialog(console, site):
-    """The banner goes on; what the dialog is about stays."""
+    """The banner is updated under a dialog, the page isn't."""
     console.go("#/audit", "table")
     opened(console, online, "#act-freeze")
     console.eval("window.heading = document.querySelector('#view h1')")
@@ -528,7 +528,7 @@ def under_a_dialog(console, site):
 
 
 def after_an_act(console):
-    """The banner is asked first: the page says nothing that it contradicts."""
+    """The banner's data is requested first, so that the page doesn't contradict it."""
     console.go(online, "#timeline li")
     mark = len(console.page.events)
     console.act("#act-kill-switch", "white pages")
@@ -543,7 +543,7 @@ def after_an_act(console):
 
 
 def forgetting_a_mirror(browser, site):
-    """The button does what the API does: it is for the mirror's own token and for an admin."""
+    """The button has the API's permissions: for the mirror's own token and for admins."""
     owner, other = (done(site, "tokens", {"name": name, "scope": "read"})["token"] for name in ("mirror", "other"))
     named = {"name": "s3://copy", "versions": [{"app": "shop", "channel": "online", "version": "2"}]}
     assert site.ask("POST", "mirrors", named, token=owner)[0] == 200

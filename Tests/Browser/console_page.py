@@ -1,8 +1,8 @@
-"""The console in Chromium as somebody uses it, and what is checked of every page of it."""
+"""Drives the console in Chromium, with checks that apply to all its pages."""
 import datetime, glob, json, os, subprocess, sys, time
 
 here = os.path.dirname(os.path.abspath(__file__))
-# The reader's: neither the machine's nor the server's, and no whole number of hours.
+# The reader's zone differs from the machine's and the server's, by half an hour, too.
 zone = "Asia/Kolkata"
 
 
@@ -13,7 +13,7 @@ def local(moment, later=0):
 
 
 def zone_text(moment, later=0):
-    """The same as somebody types it."""
+    """The same in the format that users type."""
     return local(moment, later).strftime("%Y-%m-%d %H:%M:%S")
 
 
@@ -64,7 +64,7 @@ class Console:
         until(lambda: self.has(selector), f"{selector} in {self.text()[:300]!r}", seconds)
 
     def text(self, selector="body"):
-        # A number and its unit are joined by a space that doesn't break.
+        # Numbers and units are joined by no-break spaces.
         return self.eval(f"document.querySelector({json.dumps(selector)})?.innerText ?? ''").replace("\u00a0", " ")
 
     def says(self, words, selector="body", seconds=30):
@@ -75,7 +75,7 @@ class Console:
         self.press("Enter", "#token")
 
     def press(self, key, selector=None):
-        """A real key, on what has the focus."""
+        """Presses a key on the focused element."""
         if selector:
             self.eval(f"document.querySelector({json.dumps(selector)}).focus()")
         codes = {"Enter": (13, "\r"), "Tab": (9, ""), "Escape": (27, ""), " ": (32, " ")}
@@ -102,7 +102,7 @@ class Console:
           field.dispatchEvent(new Event('input', {{ bubbles: true }})); }})()""")
 
     def act(self, button, reason, values={}, times=1, expect="✔"):
-        """Opens a dialog, waits for its preview, confirms it, and gives what it said of both."""
+        """Opens a dialog, waits for its preview, confirms it, and returns the texts of the preview and the outcome."""
         self.click(button)
         self.wait("dialog[open]")
         for name, value in values.items():
@@ -119,20 +119,20 @@ class Console:
         return shown, said
 
     def requests(self, since):
-        """The API's paths that were asked for after a time of `time.monotonic()`."""
+        """URLs of requests to the API since a time of `time.monotonic()`."""
         return [event["params"]["request"]["url"] for event in self.page.events
                 if event["method"] == "Network.requestWillBeSent" and event["at"] > since
                 and "/api/" in event["params"]["request"]["url"]]
 
     def check(self, what):
-        """No finding of axe that is serious, nothing beside the page's edge, and nothing that the policy refused."""
+        """Checks for serious findings of axe, horizontal overflow, and violations of the content security policy."""
         if not self.eval("typeof axe === 'object'"):
             self.eval(axe() + ";0")
         found = self.eval("""axe.run(document, { resultTypes: ['violations'] }).then((result) => result.violations
           .filter((one) => ['serious', 'critical'].includes(one.impact))
           .map((one) => `${one.id}: ${one.nodes.map((node) => node.html.slice(0, 200)).join(' ')}`))""")
         assert not found, f"{what}: {found}"
-        # Not `innerWidth`: a phone shows more than its width of a page that is too wide.
+        # Not `innerWidth`: phones zoom out pages that are too wide.
         over = self.eval("document.documentElement.scrollWidth - document.documentElement.clientWidth")
         assert over <= 0, f"{what}: {over} px beside the page"
         self.check_clean(what)

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""A browser gets deltas with no code of ours (RFC 9842): Chromium loads version 1, then version 2.
+"""Tests that a browser gets deltas without the runtime (RFC 9842): Chromium loads version 1, then version 2.
 
     Tests/Browser/dictionary.py [XCACHE]      XCACHE: the program (default: .build/debug/xcache)
 
-Ends with 0 when the second version came as dcz, by the browser's word and by the server's, with the right bytes.
+Exits with 0 if both the browser and the server report dcz for the second version, and its content is right.
 Needs Chromium (Debian: apt-get install chromium), which CHROMIUM may name.
 """
 import hashlib, json, os, re, sys, tempfile, time
@@ -28,7 +28,7 @@ def script_of(downloads):
 
 
 def coding_of(page, url, since):
-    """What the browser saw as the Content-Encoding of a response."""
+    """Values of Content-Encoding that the browser reports for a response."""
     for event in page.events[since:]:
         for key in ("responseReceivedExtraInfo", "responseReceived"):
             if event["method"] == f"Network.{key}":
@@ -40,7 +40,7 @@ def coding_of(page, url, since):
 
 
 def load(page, downloads):
-    """Fetches the page and its script under their download URLs, as an app's page does; their texts."""
+    """Fetches the page and its script by their download URLs, as an app's page does; returns their texts."""
     return [page.eval(f"fetch({json.dumps(url)}).then(r => r.text())")
             for url in (downloads["index.html"], script_of(downloads))]
 
@@ -57,11 +57,11 @@ def main():
             first = site.publish(pages(1))
             with Browser() as browser:
                 page = browser.new_page()
-                # Opened itself, a published page is sandboxed, with an origin that keeps no dictionary.
+                # A published page opened directly is sandboxed, and its opaque origin stores no dictionary.
                 page.goto(f"{site.url}/healthz")
                 assert load(page, first) == texts(1)
                 second = site.publish(pages(2))
-                # The dictionary is written after its response: give it a moment, then load version 2.
+                # The dictionary is stored after its response: wait, then load version 2.
                 time.sleep(2)
                 mark = len(page.events)
                 html, text = load(page, second)

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""The console as a release engineer uses it, in Chromium, against the program.
+"""Tests the console in Chromium with the workflow of a release engineer, against the program.
 
     Tests/Browser/release_engineer.py [XCACHE]      XCACHE: the program (default: .build/debug/xcache)
 
-Signs in, finds what broke and when, compares, rolls back and watches the fleet follow; freezes, has a publish refused, thaws;
-uses every act; looks with a token that may only read; has the server restarted in between. Every page is held against axe's
-rules, at 1,440, 1,100 and 390 px, dark and light. Needs Chromium, and pip for axe-playwright-python.
+Signs in, finds what broke and when, compares, rolls back and watches the fleet follow; freezes, tries to publish, thaws; uses
+every action; signs in with a read-only token; restarts the server. Every page is checked with axe, at 1,440, 1,100 and 390 px,
+dark and light. Needs Chromium, and pip for axe-playwright-python.
 """
 import os, sys, tempfile, time
 from cdp import Browser
@@ -21,13 +21,13 @@ def say(words):
 
 
 def prepared(site):
-    """Three releases, the newest of which breaks something."""
+    """Publishes three releases, the newest of which breaks something."""
     files = {f"js/part-{number}.js": f"console.log({number});\n" * 20 for number in range(20)}
     files["index.html"] = "<!doctype html><title>shop</title>\n<h1>Spring</h1>\n"
     files["logo.svg"] = "<svg xmlns='http://www.w3.org/2000/svg' width='9' height='9'><circle cx='4' cy='4' r='4'/></svg>"
     site.publish(files, "spring sale")
     files["logo.svg"] = files["logo.svg"].replace("r='4'", "r='2'")
-    # A second of its own for each.
+    # Releases need different seconds.
     time.sleep(1.2)
     site.publish(files | {"index.html": "<!doctype html><title>shop</title>\n<h1>Summer</h1>\n"}, "summer sale")
     time.sleep(1.2)
@@ -46,7 +46,7 @@ def find_what_broke(console, site):
     console.says("integrity", "#view")
     console.says("58 %\nof 103 polls", "#health")
     console.says("https://m.example.com/js/part-7.js", "#view")
-    # What was live then? In the reader's zone, to the second.
+    # The version live at a time in the reader's zone, to the second.
     _, log = site.ask("GET", "apps/shop/channels/online/log")
     for release in reversed(log["releases"]):
         asked = zone_text(release["at"]).replace(" ", "T")
@@ -63,7 +63,7 @@ def find_what_broke(console, site):
 
 
 def times(console, site):
-    """How long ago; the moment itself in the reader's zone and in UTC on hover and for who listens."""
+    """Relative times; exact times in the reader's zone and in UTC on hover and for screen readers."""
     console.go(channel, "#timeline li")
     shown = console.eval("[...document.querySelectorAll('#view time')].map((one) => [one.dateTime, one.innerText, one.title])")
     assert len(shown) > 3
@@ -71,7 +71,7 @@ def times(console, site):
         exact = f"{local(moment):%b %-d, %Y}", f"{local(moment):%-I:%M:%S}", f"({moment[:10]} {moment[11:19]} UTC)"
         assert words.startswith("just now") or " min ago" in words, words
         assert all(part in words and part in title for part in exact), (moment, words, title)
-    # Time passes on the page, too.
+    # Relative times are updated.
     console.eval("window.later = Date.now() + 7_200_000; Date.now = () => window.later")
     console.says("2 h ago", "#timeline li", 20)
     console.page.reload()
@@ -79,7 +79,7 @@ def times(console, site):
 
 
 def fleet(console, site):
-    """A channel opens with how its fleet is, beside the version before."""
+    """A channel's page shows its fleet's health, compared with the version before."""
     def counts(version, **all):
         site.count(version, {name.replace("_", "-"): number for name, number in all.items()})
 
@@ -107,7 +107,7 @@ def roll_back(console, site):
     assert [one["version"] for one in log["releases"]] == ["4", "3", "2", "1"], "the act was done more than once"
     assert log["releases"][0]["message"] == "integrity failures since the new basket"
     assert "of 103 polls" in console.text("#health")
-    # The fleet follows, and the page shows it by itself.
+    # The fleet follows, and the page is updated.
     asked = time.monotonic()
     site.poll(4, 300)
     console.says("74 %\nof 403 polls", "#health", 40)
@@ -115,7 +115,7 @@ def roll_back(console, site):
     time.sleep(max(0, 21 - (time.monotonic() - asked)))
     paths = console.requests(time.monotonic() - 20)
     assert 2 <= len(paths) <= 4, f"in 20 s it asked for {paths}"
-    # Nobody looks: nothing is asked.
+    # A hidden page sends no requests.
     console.eval("Object.defineProperty(document, 'hidden', { configurable: true, get: () => true })")
     time.sleep(6)
     asked = time.monotonic()
@@ -131,7 +131,7 @@ def freeze(console, site):
     console.says("frozen", "#problems")
     console.says("the incident of today", "#facts")
     assert site.publish({"index.html": "refused"}, check=False) == 3, "a frozen channel took a release"
-    # The console is refused as everybody else, and says why; nothing can be confirmed, nor is it by Enter.
+    # Actions of the console are refused, too, with a reason; they can't be confirmed, not even by Enter.
     console.click("#act-roll-back")
     console.says("It would be refused", "dialog #preview")
     console.says("the incident of today", "dialog #preview")
@@ -140,7 +140,7 @@ def freeze(console, site):
     console.set("reason", "no")
     console.eval("document.querySelector('dialog form').requestSubmit()")
     console.says("there is no preview of these values", "dialog #outcome")
-    # A dialog is about the page under it: it goes with that.
+    # A dialog is closed with its page.
     console.eval("location.hash = '#/'")
     until(lambda: not console.has("dialog"), "the dialog's end")
     console.go(channel, "#timeline li")
@@ -176,7 +176,7 @@ def every_act(console, site):
     shown, _ = console.act("#act-settings", "calmer", {"interval": "60"})
     assert "interval: not set → 60 s" in shown, shown
     console.says("60 s", "#facts")
-    # What the other channel holds comes here.
+    # Promotes another channel's content to this one.
     assert site.ask("POST", f"{path.replace('online', 'test')}/create", {})[0] == 201
     status, _ = site.ask("POST", f"{path.replace('online', 'test')}/promote", {"from": "online"})
     assert status == 201, status
@@ -210,7 +210,7 @@ def audit_and_operations(console, site):
 
 
 def a_secret(console):
-    """A new token is shown once, is announced nowhere, and goes with its dialog."""
+    """A new token is shown once, isn't announced to screen readers, and is removed with its dialog."""
     console.click("#make-token")
     console.wait("dialog[open]")
     for field, value in (("name", "once"), ("scope", "read"), ("app", "shop")):
@@ -231,7 +231,7 @@ def a_secret(console):
 
 
 def signed_out(browser, site):
-    """Nothing of a channel is shown or said after its reader left, not by an answer that comes late, either."""
+    """After signing out nothing of a channel is shown, not even by a late response."""
     console = Console(browser, site)
     console.sign_in(site.token)
     console.wait("#view table")
@@ -251,7 +251,7 @@ def signed_out(browser, site):
 
 
 def answered_badly(console, site):
-    """What fails on the way is not a refusal; pressed again, it is the same act."""
+    """A gateway's error isn't a refusal; confirming again repeats the same action."""
     console.go(channel, "#timeline li")
     console.click("#act-freeze")
     console.wait("dialog #confirm:not([aria-disabled])")
@@ -288,16 +288,16 @@ def only_reading(browser, site):
     console.go("#/audit", "p")
     console.says("○ Your token", "#view")
     console.check("a reader's audit")
-    # The server refuses it whatever a page says.
+    # The server refuses it as well.
     assert site.ask("POST", "apps/shop/channels/online/freeze", {"reason": "no"}, token=made["token"])[0] == 403
-    # Revoked while it looks: it is sent back to the door.
+    # After the token is revoked, the sign-in form is shown.
     site.ask("DELETE", "tokens/reader")
     console.says("expired or revoked", "#refusal", 30)
     assert not console.has("#view table")
 
 
 def restarted(console, site):
-    # Another page is before it since: hidden, it would not ask.
+    # The page is in the background since, and hidden pages send no requests.
     console.page.send("Page.bringToFront")
     console.go(channel, "#timeline li")
     site.stop()
@@ -321,7 +321,7 @@ def every_page(console):
                 console.go(place, probe)
                 time.sleep(0.3)
                 console.check(f"{place} {scheme} {width}")
-                # What opens within a page: a text's lines, two pictures, a chart's numbers, a row's details.
+                # Expandable content: a text's lines, two pictures, a chart's numbers, a row's details.
                 for name, probe in (("index.html", "#content pre"), ("logo.svg", "#content img")) if "compare" in place else ():
                     console.eval(f"[...document.querySelectorAll('.tree li button')].find((one) => one.textContent === '{name}').click()")
                     console.wait(probe)
@@ -334,13 +334,13 @@ def every_page(console):
 
 
 def every_dialog(console, how):
-    """Of the channel's page and of operations, each with its preview."""
+    """Checks the dialogs of the channel's page and of operations, with their previews."""
     for place, probe in ((channel, "#act-roll-back"), ("#/operations", "tbody button")):
         console.go(place, probe)
         buttons = "document.querySelectorAll('#view [id^=act-], #gc, #make-token, #view tbody button')"
         names = console.eval(f"[...{buttons}].map((one) => one.textContent)")
         assert len(names) >= 4, names
-        # One of each kind; tokens are several.
+        # One dialog of each kind; there are several tokens.
         for number, name in {name.split()[0]: (number, name) for number, name in enumerate(names)}.values():
             console.eval(f"{buttons}[{number}].click()")
             console.wait("dialog #preview h3")
@@ -350,7 +350,7 @@ def every_dialog(console, how):
 
 
 def by_keyboard(browser, site):
-    """From the door to a dialog and back without a mouse."""
+    """From signing in to a dialog and back with the keyboard only."""
     console = Console(browser, site)
     assert console.eval("document.activeElement.id") == "token"
     console.sign_in(site.token)
@@ -376,7 +376,7 @@ def by_keyboard(browser, site):
 
 
 def keys(console):
-    """`?`, `g` and a letter, `/`: not where somebody writes, nor under a dialog."""
+    """Shortcuts: `?`, `g` and a letter, `/`; inactive in text fields and under dialogs."""
     console.go("#/", "table")
     console.press("?", "#view")
     console.says("these keys", "dialog")
@@ -403,7 +403,7 @@ def keys(console):
 
 
 def theme(console):
-    """The reader's choice goes before the system's, and outlives a reload; nothing else is kept."""
+    """The user's theme overrides the system's and survives a reload; nothing else is stored."""
     def background():
         return console.eval("getComputedStyle(document.querySelector('header')).backgroundColor")
 

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Every page of the console as Chromium shows it: 1,440, 1,100 and 390 px wide, light and dark.
+"""Takes screenshots of all pages of the console in Chromium: 1,440, 1,100 and 390 px wide, light and dark.
 
     Tests/Browser/screenshots.py [XCACHE] [PART]      XCACHE: the program (default: .build/debug/xcache)
 
-Writes .build/screenshots/PAGE-THEME-WIDTH.png, those whose name has PART; the few that the documentation shows also become
-docs/images, with a palette of 256 colours. Look at the pictures before you commit them. The data are made up. Three days of
-history need libfaketime (Debian: libfaketime), which FAKETIME_LIBRARY may name; without it everything happened just now. The
-font is Inter where that is installed (Debian: fonts-inter).
+Writes .build/screenshots/PAGE-THEME-WIDTH.png for names that contain PART; those used by the documentation are also written to
+docs/images, with a palette of 256 colours. Check the pictures before you commit them. The data are made up. Three days of history
+need libfaketime (Debian: libfaketime), which FAKETIME_LIBRARY may name; without it all times are the current one. The font is
+Inter if installed (Debian: fonts-inter).
 """
 import collections, glob, math, os, struct, sys, tempfile, time, zlib
 from cdp import Browser
@@ -21,7 +21,7 @@ documented = ("channel-light-1440", "rollback-dark-1440")
 
 
 def rows_of(png):
-    """The width, and the rows of a PNG as (R, G, B) bytes."""
+    """The rows of a PNG as lists of (R, G, B) bytes."""
     width, height, depth, kind = struct.unpack(">IIBB", png[16:26])
     assert depth == 8 and kind in (2, 6), "not what Chromium writes"
     step = 3 if kind == 2 else 4
@@ -51,7 +51,7 @@ def rows_of(png):
 
 
 def with_palette(png):
-    """The same picture with at most 256 colours: the most frequent ones, and the nearest of them for the rest."""
+    """The same picture with the 256 most frequent colours; others are replaced by the nearest of these."""
     rows = list(rows_of(png))
     counts = collections.Counter(pixel for row in rows for pixel in row)
     palette = [colour for colour, _ in counts.most_common(256)]
@@ -69,7 +69,7 @@ def with_palette(png):
 
 
 def take(console, name, tallest=2600):
-    """The page from its top, as high as it is or as `tallest`; a dialog as somebody sees it."""
+    """Takes a screenshot of the page, up to a height of `tallest`, or of the visible part with a dialog."""
     width = console.eval("innerWidth")
     height = console.eval("Math.ceil(document.querySelector('main').getBoundingClientRect().bottom + scrollY)")
     console.wide(width, 900 if console.has("dialog") else min(tallest, max(500, height)))
@@ -85,7 +85,7 @@ def take(console, name, tallest=2600):
 
 
 class Clock:
-    """What the origin takes for the time, where libfaketime is there."""
+    """Sets the origin's time, if libfaketime is installed."""
 
     def __init__(self, folder):
         library = os.environ.get("FAKETIME_LIBRARY") or next(iter(glob.glob("/usr/lib/*/faketime/libfaketimeMT.so.1")), None)
@@ -93,7 +93,8 @@ class Clock:
         self.set(0)
         self.fields = {"LD_PRELOAD": library, "FAKETIME_TIMESTAMP_FILE": self.file, "FAKETIME_NO_CACHE": "1",
                        "FAKETIME_DONT_FAKE_MONOTONIC": "1"} if library else {}
-        # libfaketime's first process moves its environment, beside which Swift looks for the arguments: let it be a shell.
+        # libfaketime moves the environment of its first process, next to which Swift expects the arguments: use a shell
+        # for it.
         self.program = f"{folder}/xcache"
         with open(self.program, "w") as file:
             file.write(f"#!/bin/sh\nexec '{xcache}' \"$@\"\n")
@@ -113,7 +114,7 @@ class Clock:
 
 
 def counted(site, version, openings, local, slow=1, failed=0):
-    """What devices of a version count while they open pages."""
+    """Reports the counts of a version's devices that open pages."""
     def times(kind, pages, middle):
         weights = [math.exp(-(place - middle) ** 2) for place in range(8)]
         names = ["128", "256", "512", "1024", "2048", "4096", "8192", "more"]
@@ -144,7 +145,7 @@ def prepared(site, clock):
         site.token = admin
 
     def history(hours, shares):
-        """An hour's polls, more of them in the evening; `shares`: of versions."""
+        """Polls for each hour, more in the evening; `shares` returns the versions' shares."""
         for hour in hours:
             clock.set(hour)
             many = 15 + 11 * math.sin(hour / 24 * 2 * math.pi)
@@ -193,7 +194,7 @@ def today(site):
 
 
 def get_adoption(site):
-    """Has the origin write down what it counted."""
+    """Makes the origin store its counts."""
     assert site.ask("GET", "apps/shop/channels/online/adoption")[0] == 200
 
 
@@ -252,7 +253,7 @@ def main():
                 prepared(site, clock)
             finally:
                 site.stop()
-        # The last minutes are in the server's memory: those of a server that has seen them alone.
+        # The last minutes are in the server's memory: a new server has only those of today.
         site.xcache = xcache
         site.start("127.0.0.1:0")
         try:

@@ -1,4 +1,4 @@
-"""An origin of its own for a test in a browser: the program, started over an empty folder."""
+"""An origin for a browser test: the program with an empty data folder."""
 import json, os, re, subprocess, threading, urllib.error, urllib.request
 
 
@@ -14,7 +14,7 @@ class Site:
         self.start("127.0.0.1:0")
 
     def start(self, listen):
-        """Starts the server; at the address that it had, after it was stopped: start(site.url.removeprefix("http://"))."""
+        """Starts the server; after a stop at its old address with start(site.url.removeprefix("http://"))."""
         self.server = subprocess.Popen(
             [self.xcache, "serve", "--data", f"{self.folder}/data", "--listen", listen, "--access-log", self.log],
             stderr=subprocess.PIPE, text=True)
@@ -31,7 +31,7 @@ class Site:
         raise SystemExit(f"the server did not start: {''.join(said)}")
 
     def ask(self, method, path, body=None, token=None):
-        """A request to the API: its status and document."""
+        """Sends a request to the API; returns its status and document."""
         request = urllib.request.Request(
             f"{self.url}/api/v1/{path}", method=method, data=None if body is None else json.dumps(body).encode(),
             headers={"Authorization": f"Bearer {token or self.token}"})
@@ -42,24 +42,24 @@ class Site:
             return error.code, json.load(error)
 
     def poll(self, version, times=1, channel="online"):
-        """What as many devices do."""
+        """Polls like `times` devices."""
         for _ in range(times):
             get(f"{self.url}/configure.json?app=shop&channel={channel}&version={version}")
 
     def report(self, reason, version, times=1, url=""):
-        """What devices tell of failures."""
+        """Reports failures of devices."""
         for _ in range(times):
             urllib.request.urlopen(urllib.request.Request(
                 f"{self.url}/report?app=shop",
                 data=json.dumps({"reason": reason, "url": url, "version": str(version)}).encode())).read()
 
     def count(self, version, counts):
-        """A device's batch of counts (docs/protocol.md, section 12)."""
+        """Reports a device's batch of counts (docs/protocol.md, section 12)."""
         urllib.request.urlopen(urllib.request.Request(
             f"{self.url}/report?app=shop", data=json.dumps({"counts": counts, "version": str(version)}).encode())).read()
 
     def publish(self, files, message="", check=True):
-        """Publishes texts by their names; gives their download URLs. Without `check`: the exit code."""
+        """Publishes texts by name; returns their download URLs, or without `check` the exit code."""
         self.published += 1
         build = f"{self.folder}/build-{self.published}"
         for name, text in files.items():

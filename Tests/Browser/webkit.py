@@ -1,6 +1,6 @@
-"""WebKitGTK in the place of Chromium, for cases that need no more than pages: what cdp.py's Browser and Session do of that.
+"""WebKitGTK instead of Chromium, for cases that only need pages: implements a part of cdp.py's Browser and Session.
 
-Needs Debian's gir1.2-webkit2-4.1, xvfb and python3-gi, and so /usr/bin/python3. It is the engine of Safari with another port around it.
+Needs Debian's gir1.2-webkit2-4.1, xvfb and python3-gi, and so /usr/bin/python3. It shares its engine with Safari.
 """
 import ctypes, gc, json, os, select, shutil, signal, subprocess, tempfile, time
 
@@ -10,7 +10,7 @@ for name, value in (("NO_AT_BRIDGE", "1"), ("GIO_USE_VFS", "local"), ("GSETTINGS
 
 
 class Screen:
-    """A private X server on a free display number, without TCP, which ends with this process."""
+    """A private X server on a free display number, without TCP, that ends with this process."""
 
     def __init__(self):
         self.folder = tempfile.mkdtemp(prefix="webkit-runtime-")
@@ -36,7 +36,7 @@ class Screen:
         shutil.rmtree(self.folder, ignore_errors=True)
 
 
-# A server's thread that collects a window's remains would end this process: only this thread does, when a page is closed.
+# Garbage collection of a window on a server's thread would crash: only this thread collects, when a page is closed.
 gc.disable()
 screen = Screen()
 import gi  # noqa: E402
@@ -53,7 +53,7 @@ DONE = ("Network.enable", "Page.enable", "Runtime.enable")
 
 
 def turn(seconds=0.02):
-    """Lets WebKit's own work in this process go on."""
+    """Runs WebKit's main loop in this process."""
     end = time.monotonic() + seconds
     while True:
         while GLib.MainContext.default().iteration(False):
@@ -76,7 +76,7 @@ def spin(probe, timeout, what):
 
 
 class Session:
-    """A page in a window of its own."""
+    """A page in its own window."""
 
     def __init__(self, browser):
         self.web = WebKit2.WebView(web_context=browser.context)

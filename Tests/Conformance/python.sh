@@ -1,10 +1,10 @@
 #!/bin/bash
-# Runs the devices in Python (Examples/python) against the cases for what they do: the minimal one against those for polls, patches
-# and packs, the other one also against those for manifests, files, deltas, the static copy, the switch and rollouts.
+# Runs the conformance cases for the devices in Python (Examples/python): for the minimal one those of polls, patches
+# and packs, for the complete one also those of manifests, files, deltas, the static copy, the switch and rollouts.
 #   Tests/Conformance/python.sh
 set -uo pipefail
 cd "$(dirname "$0")/../.."
-# Debian's python3, which has Debian's zstandard; another one in PATH may not.
+# Debian's python3 has Debian's zstandard; another one in PATH may not.
 python=python3
 "$python" -c 'import zstandard' 2>/dev/null || python=/usr/bin/python3
 failed=0

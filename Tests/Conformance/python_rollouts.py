@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Decisions of docs/vectors/rollout.py, a line each, against the device in Python: python_rollouts.py FILE"""
+"""Checks the device in Python against decisions of docs/vectors/rollout.py, one a line: python_rollouts.py FILE"""
 import json
 import pathlib
 import sys
@@ -11,7 +11,7 @@ import rollout  # noqa: E402
 
 
 def decided(case):
-    """None where the rule is none."""
+    """None if the rule is invalid."""
     try:
         rollout.check(case["rule"])
     except Exception:

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs the packs of docs/vectors against the device in Python: what is whole leads to its manifest, and nothing leads to another one."""
+"""Applies the packs of docs/vectors with the device in Python: valid ones give their manifest, and none gives another."""
 import json
 import pathlib
 import sys
@@ -25,7 +25,7 @@ def edited(pack, edits):
 
 
 def outcome(case, maps):
-    """The manifest that a device gets to; None if it refuses the pack."""
+    """The resulting manifest; None if the device refuses the pack."""
     with tempfile.TemporaryDirectory() as folder:
         device = Device({"folder": folder, "hosts": ["*.example.com"]})
         device.notes |= {"version": case["answer"]["base"], "map": maps[case.get("base", case["answer"]["base"])]}
@@ -46,7 +46,7 @@ def main():
     whole = 0
     for case in packs["cases"]:
         found, wanted = outcome(case, packs["resourcemaps"]), packs["resourcemaps"][case["answer"]["version"]]
-        # The device relies on the manifest's digest, so damage that changes nothing (bytes behind a frame, say) may pass.
+        # The device relies on the manifest's digest, so damage without effect (such as bytes after a frame) may pass.
         if found != wanted and (found is not None or "error" not in case):
             raise SystemExit(f"{case['pack']}: the device gets to {'another manifest' if found else 'none'}: {json.dumps(case)[:300]}")
         whole += "error" not in case

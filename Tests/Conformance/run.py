@@ -4,12 +4,12 @@
     run.py [--jobs N] [--only TEXT] [--books NAMES] [--rules RULES] [--stop] [--without FEATURE] [--except FILE] [--verbose]
            IMPLEMENTATION [ARGUMENT...]
 
-Each case has a process of its own, and a folder. The runner is the whole network: the process finds it by `http_proxy`.
+Each case has its own process and folder. The runner acts as the whole network, which the process reaches by `http_proxy`.
 """
 import argparse, concurrent.futures, glob, json, os, shutil, subprocess, sys, tempfile, threading, time
 
 sys.dont_write_bytecode = True
-# What a case may need of a device, and a device MAY leave out.
+# Features that a device MAY leave out.
 FEATURES = {"deltas", "packs", "partial", "resuming", "rollouts"}
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
@@ -89,7 +89,7 @@ def main():
                 if outcome == "left out":
                     continue
                 if "pending" in case:
-                    # A mark that stays behind what it waits for would hide the next failure.
+                    # A mark left on a case that passes would hide the next failure.
                     outcome = {"passed": "failed", "failed": "pending"}.get(outcome, outcome)
                     words = "it passes: take its mark away" if outcome == "failed" else case["pending"]
                 counts[outcome] = counts.get(outcome, 0) + 1
@@ -105,7 +105,7 @@ def main():
 
 
 def alone():
-    """Starts this program again in a mount namespace of its own, where cases can have small disks; without one, goes on."""
+    """Restarts this program in its own mount namespace, where cases can mount small disks; continues if that isn't possible."""
     if os.environ.get("CONFORMANCE_MOUNTS") is not None:
         return
     flags = "-m" if os.geteuid() == 0 else "-Urm"

@@ -2,13 +2,13 @@ import Glibc
 import Testing
 import Values
 
-/// The trail of what was done, and that nobody changes it unseen.
+/// The audit trail, and the detection of changes made to it.
 @Suite("The audit trail") struct AuditTests {
   private static func run(_ site: Site, _ words: String...) throws -> Outcome {
     try Outcome(try site.start(words))
   }
 
-  /// Acts of most kinds; gives the receipts that were printed.
+  /// Performs acts of most kinds, and returns the receipts that were printed.
   private static func history(_ site: Site) throws -> [String] {
     try site.scratch.write("xcache.json", #"{"app":"shop"}"#)
     var receipts: [String] = []
@@ -32,7 +32,7 @@ import Values
     return receipts
   }
 
-  /// Changes the database behind the server's back, as one with the disk in hand can.
+  /// Changes the database directly, without the server, as anyone with access to the disk can.
   private static func tamper(_ site: Site, _ sql: String) throws {
     site.server.signal(SIGTERM)
     #expect(try site.server.wait() == 0)
@@ -46,7 +46,7 @@ import Values
   }
 
   @Test(
-    "Every act has its row, every release its receipt, and the trail verifies here, in an export and in a copy"
+    "Every act is recorded, releases have receipts, and the trail verifies at the server, from an export and from a copy"
   )
   func intact() throws {
     try Site.with { site in
@@ -70,7 +70,7 @@ import Values
       let copy = site.scratch.path + "/copy"
       let mirrored = try Self.run(site, "mirror", "--to", copy, "--channel", "test")
       #expect(mirrored.exitCode == 0, "\(mirrored.errors)")
-      // The run's own lease is an act, too.
+      // The mirror run's lease is an act as well.
       #expect(try site.run("mirror", "verify", copy).output.contains("audit receipt 13:"))
       let held = try Self.run(site, "audit", "verify", "--against", copy)
       #expect(held.exitCode == 0 && held.output.hasPrefix("row 13 matches the receipt\n"))
@@ -79,7 +79,7 @@ import Values
         "cut.jsonl", export.output.split(separator: "\n").dropLast(3).joined(separator: "\n"))
       #expect(
         try Self.run(site, "audit", "verify", "--file", cut).exitCode == 0,
-        "a cut leaves no trace in the chain")
+        "truncation isn't detected by the chain")
       let shown = try Self.run(site, "audit", "verify", "--file", cut, "--against", copy)
       #expect(shown.exitCode == 3 && shown.output == "row 10 was removed\n", "\(shown.errors)")
       #expect(try Self.run(site, "audit", "verify", "--against", "12:abc").exitCode == 2)
@@ -92,7 +92,7 @@ import Values
   }
 
   @Test(
-    "The first row that was changed, dropped or moved is named",
+    "Verification names the first row that was changed, deleted or moved",
     .enabled(if: Privileges.hasSQLite, "needs the program sqlite3"),
     arguments: [
       ("UPDATE audit SET author = 'somebody' WHERE id = 4", "row 4 was changed"),
@@ -104,12 +104,12 @@ import Values
       ("UPDATE audit SET app = NULL WHERE id = 8", "row 8 was changed"),
       ("DELETE FROM audit WHERE id = 6", "row 6 was removed"),
       ("DELETE FROM audit WHERE id < 3", "row 1 was removed"),
-      // Two rows change places.
+      // Swaps two rows.
       (
         "UPDATE audit SET id = 99 WHERE id = 4; UPDATE audit SET id = 4 WHERE id = 5; UPDATE audit SET id = 5 WHERE id = 99",
         "row 4 was changed"
       ),
-      // One is cut out, and those behind it close the gap.
+      // Deletes one row and renumbers the following ones.
       (
         "DELETE FROM audit WHERE id = 4; UPDATE audit SET id = id + 100 WHERE id > 4; UPDATE audit SET id = id - 101 WHERE id > 100",
         "row 4 was changed"
@@ -129,14 +129,14 @@ import Values
   }
 
   @Test(
-    "A trail whose end was cut off shows by a receipt alone",
+    "A truncated trail is detected only with a receipt",
     .enabled(if: Privileges.hasSQLite, "needs the program sqlite3"))
   func cutOff() throws {
     try Site.with { site in
       let receipts = try Self.history(site)
       try Self.tamper(site, "DELETE FROM audit WHERE id > 5")
       #expect(try Self.run(site, "audit", "verify").exitCode == 0)
-      // It goes on from there, and its rows are others than those of the receipts.
+      // The server continues the trail; its new rows differ from those in the receipts.
       try site.publish(["a.js": "4"])
       let outcome = try Self.run(site, "audit", "verify", "--against", receipts[0], "--against", receipts[4])
       #expect(

@@ -7,7 +7,7 @@ import Testing
 struct BadInputTests {
   struct Case: Sendable, CustomTestStringConvertible {
     let testDescription: String
-    /// Makes the folder `site` what it must not be.
+    /// Breaks the folder `site`.
     var prepare: @Sendable (Scratch) throws -> Void = { try $0.folder("site", ["a.js": "2"]) }
     var words = ["publish", "--create", "site", "--app", "shop", "--bundle", "main", "--base-url", Site.base]
     var exitCode: Int32 = 1
@@ -16,7 +16,7 @@ struct BadInputTests {
 
   static func publish(_ words: String...) -> [String] { ["publish"] + words }
 
-  @Test("A result that can't be written is no success; a reader that went away is none's fault")
+  @Test("Output that can't be written is a failure; a closed pipe isn't")
   func fullDisk() throws {
     try Site.with { site throws in
       try site.publish(["a.js": "1"])
@@ -24,7 +24,7 @@ struct BadInputTests {
         ["log", "--app", "shop"], ["audit", "export"],
         ["token", "create", "--name", "ci", "--scope", "publish", "--all-apps", "--no-expiry"], ["--help"],
       ] {
-        // The shell opens the device: a full disk to whoever writes.
+        // The shell opens /dev/full, so every write fails.
         let full = try Outcome(
           try site.start(words, launcher: ["/bin/sh", "-c", "exec \"$@\" > /dev/full", "sh"]))
         #expect(full.exitCode == 1, "\(words)")
@@ -40,7 +40,7 @@ struct BadInputTests {
   }
 
   @Test(
-    "What isn't fit to be published",
+    "Input that can't be published",
     arguments: [
       Case(
         testDescription: "an empty folder", prepare: { try $0.folder("site", [:]) },
@@ -162,7 +162,7 @@ struct BadInputTests {
         says: ["delta"]),
       Case(
         testDescription: "an app that differs in case alone",
-        // Bytes that the origin has: it is asked for them before it sees the name.
+        // The origin already has these bytes, so it is asked about them before it sees the name.
         prepare: { try $0.folder("site", ["a.js": "<p>old"]) },
         words: ["publish", "--create", "site", "--app", "Shop", "--bundle", "main", "--base-url", Site.base],
         exitCode: 3,
@@ -233,12 +233,12 @@ struct BadInputTests {
       #expect(outcome.output.isEmpty)
       for words in test.says { #expect(outcome.errors.contains(words), "\(outcome.errors)") }
       #expect(try site.poll() == before)
-      // Nothing of it was sent, either.
+      // Nothing was uploaded either.
       #expect(try Folder.names(site.site.data + "/tmp/whole").isEmpty)
     }
   }
 
-  @Test("A file that can't be read", .enabled(if: Privileges.canBeNobody, "needs root and setpriv"))
+  @Test("A file without read permission", .enabled(if: Privileges.canBeNobody, "needs root and setpriv"))
   func unreadable() throws {
     try Site.with { site throws in
       let folder = try site.scratch.folder("site", ["a.js": "1", "b.js": "2"])
@@ -254,7 +254,7 @@ struct BadInputTests {
   }
 
   @Test(
-    "Releases that no client of ours would ask for",
+    "Release requests that our own client never sends",
     arguments: [
       ("[]", 400), ("{", 400), ("{\"bundles\":[]}", 400), ("{\"bundles\":[{\"bundle\":\"a b\"}]}", 400),
       ("{\"bundles\":[{\"bundle\":\"main\",\"set\":{\"nothing\":{}}}]}", 400),
@@ -296,7 +296,7 @@ struct BadInputTests {
   private static let base64 = "XUFAKrxLKna5cZ2REBfFkg=="
 
   @Test(
-    "Uploads that aren't what they say leave nothing",
+    "Uploads that don't match their digests leave no file behind",
     arguments: [
       Upload(bytes: "hello", sha256: SHA256.of(Array(good.utf8)).hex, md5: base64, status: 200),
       Upload(bytes: "hallo", sha256: SHA256.of(Array(good.utf8)).hex, md5: base64, status: 422),
@@ -322,7 +322,7 @@ struct BadInputTests {
     }
   }
 
-  @Test("A half-received file is dropped")
+  @Test("A partially received file is deleted")
   func halfReceived() throws {
     try Site.with { site throws in
       let bytes = [UInt8](repeating: 7, count: 300_000)

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("serve --cdn push")
 struct CDNPushTests {
-  @Test("A release is visible only after its files are where devices download them")
+  @Test("A release becomes visible only after its files are on the CDN")
   func push() throws {
     let scratch = try Scratch()
     let cdn = scratch.path + "/cdn"
@@ -14,14 +14,14 @@ struct CDNPushTests {
       let path = Site.path(of: try site.entry("a.js")).dropFirst("/x/".count).replacing("%25", with: "%")
       #expect(try DurableFile.read("\(cdn)/\(path)") == Array("one".utf8))
 
-      // A file stands where the folder of the next release has to be made.
+      // A file has the name of the folder that the next release needs.
       _ = try scratch.write("cdn/xcache/1/2", "in the way")
       let refused = try site.tryToPublish(["a.js": "two", "b.js": "b"])
       #expect(refused.exitCode == 1)
       #expect(refused.errors.contains("could not be pushed to"), "\(refused.errors)")
       #expect(try site.poll("version=1")["data"]?["update"]?.bool == false)
 
-      // The origin goes on by itself.
+      // The origin retries without being asked.
       try Kernel.remove(cdn + "/xcache/1/2")
       #expect(try Wait.until(60) { try site.poll("version=1")["data"]?["version"]?.string == "2" })
       #expect(try site.publish(["a.js": "two", "b.js": "b"])["changed"]?.bool == false)
@@ -29,7 +29,7 @@ struct CDNPushTests {
   }
 
   @Test(
-    "A release waits while the disk that it is pushed to is full, and is visible once there is room",
+    "A release waits while the CDN's disk is full, and becomes visible once there is room",
     .enabled(if: Privileges.canMount, "needs root, or leave to mount"))
   func fullDisk() throws {
     let scratch = try Scratch()
@@ -40,7 +40,7 @@ struct CDNPushTests {
       let disk = "/proc/\(site.server.id)/root\(cdn)"
       try DurableFile.write(Secrets.random(1 << 20), to: disk + "/filler")
       let folder = try site.scratch.folder("large", ["a.js": "two"])
-      // Bytes that no file system packs.
+      // Incompressible bytes.
       try site.scratch.write("large/large.bin", Secrets.random(3 << 19))
       let words = [
         "publish", "--create", folder, "--app", "shop", "--bundle", "main", "--base-url", Site.base, "--now",
@@ -48,7 +48,7 @@ struct CDNPushTests {
       let refused = try Outcome(try site.start(words), seconds: 120)
       #expect(refused.exitCode == 1 && refused.errors.contains("the release is staged"), "\(refused.errors)")
       #expect(try site.poll("version=1")["data"]?["update"]?.bool == false)
-      // Others don't wait for it.
+      // Other apps aren't delayed.
       #expect(try site.publish(["b.js": "b"], as: "other")["version"]?.string == "2")
       try Kernel.remove(disk + "/filler")
       #expect(try Wait.until(60) { try site.poll("version=2")["data"]?["version"]?.string == "3" })
@@ -57,7 +57,7 @@ struct CDNPushTests {
     }
   }
 
-  @Test("A staged release never comes after one that replaces it, and keeps out nobody")
+  @Test("A staged release never overrides a newer one, and doesn't block other publishers")
   func replaced() throws {
     let scratch = try Scratch()
     let cdn = scratch.path + "/cdn"
@@ -65,16 +65,16 @@ struct CDNPushTests {
       try site.publish(["a.js": "one"])
       _ = try scratch.write("cdn/xcache/1/2", "in the way")
       #expect(try site.tryToPublish(["a.js": "staged"]).exitCode == 1)
-      // What is pushed nowhere needs no push: the bytes of version 1 are there already.
+      // Nothing to push: the bytes of version 1 are there already.
       #expect(try site.publish(["a.js": "one"])["changed"]?.bool == false)
       try Kernel.remove(cdn + "/xcache/1/2")
       #expect(try site.publish(["a.js": "three"])["version"]?.string == "2")
-      let comes = try Wait.until(8) { try site.poll("version=2")["data"]?["update"]?.bool == true }
-      #expect(!comes, "the staged release came after the one that replaced it")
+      let isVisible = try Wait.until(8) { try site.poll("version=2")["data"]?["update"]?.bool == true }
+      #expect(!isVisible, "the staged release came after the one that replaced it")
     }
   }
 
-  @Test("A rollback to files that were pushed needs no store, also after a restart")
+  @Test("A rollback to pushed files works while the store is down, also after a restart")
   func storeIsDown() throws {
     let scratch = try Scratch()
     let cdn = scratch.path + "/cdn"
@@ -83,13 +83,13 @@ struct CDNPushTests {
     site.server.signal(SIGTERM)
     #expect(try site.server.wait(seconds: 15) == 0)
     try site.start()
-    // Nothing can be written there.
+    // The folder can't be written to.
     #expect(rename(cdn, cdn + ".away") == 0)
     _ = try scratch.write("cdn", "in the way")
     let back = try site.run("rollback", "--all-bundles", "--to", "1", "--app", "shop", "-m", "back")
     #expect(back.exitCode == 0, "\(back.errors)")
     #expect(try site.poll("version=2")["data"]?["version"]?.string == "3")
-    // A release with new bytes waits, and everybody can see why.
+    // A release with new bytes waits, and status shows why.
     #expect(try site.tryToPublish(["a.js": "three"]).exitCode == 1)
     let status = try site.run("status", "--app", "shop")
     #expect(status.output.contains("STAGED     a release of main by admin"), "\(status.output)")
@@ -97,10 +97,10 @@ struct CDNPushTests {
     try Kernel.remove(cdn)
     #expect(rename(cdn + ".away", cdn) == 0)
     #expect(try Wait.until(60) { try site.poll("version=3")["data"]?["version"]?.string == "4" })
-    try site.seeOff()
+    try site.stop()
   }
 
-  @Test("While the folder is another one, releases wait: what is pushed there would be missing later")
+  @Test("Releases wait while the folder isn't the one that files were pushed to")
   func otherFolder() throws {
     let scratch = try Scratch()
     let cdn = scratch.path + "/cdn"
@@ -110,14 +110,14 @@ struct CDNPushTests {
       return try Kernel.status("\(cdn)/\(file)") != nil
     }
     try site.publish(["a.js": "one"])
-    // A mount that went away, which leaves no folder, or an empty one.
+    // The mount is gone, leaving no folder or an empty one.
     #expect(rename(cdn, cdn + ".away") == 0)
     let refused = try site.tryToPublish(["a.js": "two"])
     #expect(refused.exitCode == 1 && refused.errors.contains("isn't the folder"), "\(refused.errors)")
     #expect(try Kernel.status(cdn) == nil)
     try Kernel.makeFolder(cdn)
     #expect(try site.tryToPublish(["a.js": "two"]).exitCode == 1)
-    // What is known to be there can be shown nevertheless.
+    // Files that are known to be there can still be published.
     #expect(try site.poll("version=1")["data"]?["update"]?.bool == false)
     try Kernel.removeFolder(cdn)
     #expect(rename(cdn + ".away", cdn) == 0)
@@ -128,17 +128,17 @@ struct CDNPushTests {
     #expect(try isThere("a.js"))
     #expect(try site.run("doctor", "--data", site.data, "--pushed").exitCode == 0)
 
-    // A start with another folder takes that, and brings it what releases name from then on.
+    // A restart with another folder accepts it, and pushes the files of later releases to it.
     site.server.signal(SIGTERM)
     #expect(try site.server.wait(seconds: 15) == 0)
     #expect(rename(cdn, cdn + ".away") == 0)
     try site.start()
     #expect(try site.run("rollback", "--all-bundles", "--to", "1", "--app", "shop").exitCode == 0)
     #expect(try isThere("a.js"))
-    try site.seeOff()
+    try site.stop()
   }
 
-  @Test("A start while the folder can't be used answers devices, and releases wait")
+  @Test("An origin that starts without a usable CDN folder answers devices, and releases wait")
   func startWithout() throws {
     let scratch = try Scratch()
     let cdn = scratch.path + "/cdn"
@@ -155,10 +155,10 @@ struct CDNPushTests {
     try Kernel.remove(cdn)
     #expect(rename(cdn + ".away", cdn) == 0)
     #expect(try Wait.until(60) { try site.poll("version=1")["data"]?["version"]?.string == "2" })
-    try site.seeOff()
+    try site.stop()
   }
 
-  @Test("What a store has lost is found by doctor, and pushed again once the origin was told to forget it")
+  @Test("doctor finds files that a store has lost, and they are pushed again after mirror forget")
   func lostFiles() throws {
     let scratch = try Scratch()
     let cdn = scratch.path + "/cdn"
@@ -181,7 +181,7 @@ struct CDNPushTests {
     }
   }
 
-  @Test("A static copy that is watched shows its age in /metrics", .enabled(if: Nginx.isInstalled))
+  @Test("The age of a watched static copy is shown in /metrics", .enabled(if: Nginx.isInstalled))
   func watched() throws {
     let port = Nginx.freePort()
     let scratch = try Scratch()
@@ -192,7 +192,7 @@ struct CDNPushTests {
     try site.mirror("--to", www)
     try site.publish(["a.js": "two"])
     let nginx = try Nginx(root: www, port: port, origin: site.port)
-    // Looks are a minute apart; the first of the next start finds what is there.
+    // Checks are a minute apart; the next start checks at once.
     site.server.signal(SIGTERM)
     _ = try site.server.wait(seconds: 15)
     try site.start()
@@ -210,7 +210,7 @@ struct CDNPushTests {
 }
 
 extension Site {
-  /// Publishes what the origin may refuse.
+  /// Publishes, and returns the outcome even if the origin refuses.
   func tryToPublish(_ files: Files) throws -> Outcome {
     let folder = try scratch.folder("next-\(Clock.monotonicNanoseconds())", files)
     let words = [

@@ -2,7 +2,7 @@ import System
 import Testing
 import Values
 
-@Suite("The check of a build")
+@Suite("Build checks")
 struct CheckTests {
   private static func page(_ body: String) -> String { "<!doctype html><meta charset=utf-8>\(body)" }
 
@@ -16,7 +16,7 @@ struct CheckTests {
           + more))
   }
 
-  @Test("A broken build is refused before anything is sent, and says where and what to do")
+  @Test("A broken build is refused before anything is sent, with the place and the remedy")
   func refused() throws {
     try Site.with { site in
       let files = ["index.html": Self.page("\n<script src=gone.js></script>"), "app.js": "1"]
@@ -30,12 +30,12 @@ struct CheckTests {
       #expect(try site.web.ask("/configure.json?app=shop").status == 404)
       let released = try Self.publish(site, "main", files, base: Site.base, "--no-check", "missing")
       #expect(released.exitCode == 0, "\(released.errors)")
-      // What changes nothing is not checked again.
+      // An unchanged build isn't checked again.
       #expect(try Self.publish(site, "main", files, base: Site.base).exitCode == 0)
     }
   }
 
-  @Test("Warnings are printed and refuse nothing; xcache.json switches rules off")
+  @Test("Warnings are printed and don't block a release; xcache.json turns rules off")
   func warnings() throws {
     try Site.with { site in
       let folder = try site.scratch.folder("site", ["index.html": "<html><link rel=icon href=x.ico>"])
@@ -53,8 +53,10 @@ struct CheckTests {
     }
   }
 
-  @Test("A release that takes nothing away reads what changed; all, once something is missing or goes")
-  func readsWhatChanged() throws {
+  @Test(
+    "A release that removes nothing reads only changed files; it reads all files once something is missing or removed"
+  )
+  func readsChangedFiles() throws {
     try Site.with { site in
       var files = [
         "index.html": Self.page("<script type=module src=a.js></script>"), "a.js": "import './b.js'",
@@ -72,14 +74,14 @@ struct CheckTests {
       #expect(try bytesRead() == 5)
       files["page0.html"] = nil
       #expect(try bytesRead() == size())
-      // That b.js is loaded as a module is known only from the files that didn't change.
+      // Only the unchanged files tell that b.js is loaded as a module.
       files["b.js"] = "import './c.js'"
       let refused = try Self.publish(site, "main", files, base: Site.base)
       #expect(refused.exitCode == 3 && refused.errors.contains("b.js:1:8: error"), "\(refused.errors)")
     }
   }
 
-  @Test("A reference may lead into another live bundle, whose release must not take the target away")
+  @Test("A reference may lead into another live bundle, whose releases must not remove the target")
   func otherBundles() throws {
     try Site.with { site in
       let shared = ["logo.png": "png", "index.html": Self.page("")]
@@ -96,7 +98,7 @@ struct CheckTests {
         refused.errors.contains(
           "https://m.example.com/index.html:2:10: error: bundle main needs https://m.example.com/common/logo.png, "
             + "which this release removes"), "\(refused.errors)")
-      // A link is no more than a warning.
+      // A broken link is only a warning.
       let linked = try Self.publish(
         site, "common", ["logo.png": "png"], base: "\(base)/common", "--allow-no-pages")
       #expect(linked.exitCode == 0 && linked.errors.contains("warning: bundle main needs"))
@@ -106,7 +108,7 @@ struct CheckTests {
     }
   }
 
-  @Test("Pages of the prefetch config that no bundle holds are told, those of other bundles aren't")
+  @Test("Prefetch config pages that are in no bundle are reported; pages of other bundles aren't")
   func prefetch() throws {
     try Site.with { site in
       let base = "https://m.example.com/shop"
@@ -126,7 +128,7 @@ struct CheckTests {
   }
 
   @Test(
-    "A pattern of xcache.json that matches nothing is told by check and publish, also where nothing changed")
+    "check and publish report patterns in xcache.json that match nothing, also if no file changed")
   func idlePatterns() throws {
     try Site.with { site in
       try site.scratch.folder("dist", ["index.html": Self.page("hello"), "a.js": "1"])
@@ -162,7 +164,7 @@ struct CheckTests {
     }
   }
 
-  @Test("`xcache check` needs no server, and its exit code tells errors from warnings and slips")
+  @Test("`xcache check` needs no server, and has different exit codes for errors, warnings and usage errors")
   func command() throws {
     try Site.with { site in
       let folder = try site.scratch.folder("dist", ["index.html": "<html><img src=a.png><img src=/b.png>"])

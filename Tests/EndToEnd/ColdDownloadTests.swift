@@ -2,12 +2,12 @@ import Glibc
 import System
 import Testing
 
-/// Large files that nobody has asked for since they were published, or since the start.
+/// Large files that haven't been requested since they were published or since the server started.
 @Suite("Cold large files")
 struct ColdDownloadTests {
   private static let block = 1 << 20
 
-  /// Text that codes well, but takes a while.
+  /// Text that compresses well, but slowly.
   private static func script(_ megabytes: Int) -> String {
     var state: UInt64 = 36
     var text = ""
@@ -19,13 +19,13 @@ struct ColdDownloadTests {
   }
 
   private static func metric(_ name: String, _ site: Site) throws -> Int? {
-    // The text is at most a second old.
+    // Metrics are cached for a second.
     Clock.sleep(for: .milliseconds(1100))
     let line = try site.web.ask("/metrics").text.split(separator: "\n").first { $0.hasPrefix(name + " ") }
     return line.flatMap { Int($0.dropFirst(name.utf8.count + 1)) }
   }
 
-  /// Asks until the file comes with a coding.
+  /// Repeats the request until the answer has a content coding.
   private static func awaitCoding(_ site: Site, _ path: String) throws -> Bool {
     try Wait.until(30) {
       try site.web.ask(path, "HEAD", ["Accept-Encoding": "gzip"])["content-encoding"] != nil
@@ -56,15 +56,15 @@ struct ColdDownloadTests {
         #expect(try Web.answer(try socket.receiveAll(), to: "GET").status == 206)
       }
       #expect(try Self.awaitCoding(site, large))
-      // large.js as gzip and as zstd; small.js isn't worth trying.
+      // large.js as gzip and as zstd; small.js is too small to be coded.
       #expect(try Self.metric("xcache_codings_made_total", site) == (before ?? 0) + 2)
     }
   }
 
-  @Test("That a file isn't worth coding is remembered over a restart")
+  @Test("That a file isn't worth coding is remembered across a restart")
   func notWorthIt() throws {
     try Site.with { site throws in
-      // Bytes that look random, under a type that is coded.
+      // Incompressible bytes with a compressible content type.
       let bytes = Array(Secrets.random(400_000))
       let folder = try site.scratch.folder("site", ["index.html": "<p>"])
       try site.scratch.write("site/font.ttf", bytes)
@@ -80,14 +80,14 @@ struct ColdDownloadTests {
       for _ in 0..<3 {
         let answer = try ask()
         #expect(answer.body == bytes && answer["content-encoding"] == nil)
-        // Nothing is still to come, so that a CDN may keep it as it is.
+        // No coding is pending, so a CDN may keep the answer.
         #expect(answer["cdn-cache-control"] == nil)
       }
       #expect(try Self.metric("xcache_codings_made_total", site) == 0)
     }
   }
 
-  /// A published file of 64 MB, of which one byte in the last block but one was changed on the disk while the server was down.
+  /// A published file of 64 MB with one byte changed in its second-to-last block while the server was down.
   private static func damaged(
     _ body: (_ site: Site, _ path: String, _ bytes: [UInt8], _ bad: Range<Int>) throws -> Void
   ) throws {
@@ -115,11 +115,11 @@ struct ColdDownloadTests {
     #expect(try site.server.wait(seconds: 15) == 0)
   }
 
-  @Test("After a restart, a part comes before the whole was read, and a small file at once")
+  @Test("After a restart, a range is sent before the whole file is verified, and a small file isn't delayed")
   func firstByte() throws {
     try Self.damaged { site, path, bytes, _ in
       let small = Site.path(of: try site.entry("small.js"))
-      // The damage shows that the whole hasn't been read yet: then the file is no more.
+      // The damage proves that the whole file hasn't been read yet: once it is, the file isn't served any more.
       let part = try site.web.ask(path, "GET", ["Range": "bytes=5000000-5000999"])
       #expect(part.status == 206 && part.body == Array(bytes[5_000_000..<5_001_000]))
       #expect(try site.web.ask(small).text == "// small")
@@ -142,7 +142,7 @@ struct ColdDownloadTests {
       } else {
         #expect(answer.starts(with: Array("HTTP/1.1 500".utf8)))
       }
-      // From then on it is known to be bad.
+      // Now the file is known to be damaged.
       #expect(
         try Wait.until(10) { try site.web.ask(path, "GET", ["Range": "bytes=0-99"]).status == 500 })
     }

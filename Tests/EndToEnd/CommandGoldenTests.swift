@@ -1,8 +1,8 @@
 import Testing
 
-/// What commands print, for people and as `--json`, is golden files; XCACHE_RECORD=1 writes them anew.
-@Suite("What commands print") struct CommandGoldenTests {
-  @Test("Publishing, reading, going back, promoting, channels") func releases() throws {
+/// The output of commands, for people and as `--json`, compared with golden files. XCACHE_RECORD=1 writes them again.
+@Suite("Output of commands") struct CommandGoldenTests {
+  @Test("Publish, read, roll back, promote, channels") func releases() throws {
     try Site.with(["--public-url", "https://cdn.example.com"]) { site in
       let transcript = Transcript(site)
       let here = " --app shop --bundle main --base-url https://m.example.com/shop"
@@ -123,7 +123,7 @@ import Testing
     try Site.with { site in
       let transcript = Transcript(site)
       for text in ["1", "2", "3"] { try site.publish(["a.js": text]) }
-      // Not shown: a token's text differs each time.
+      // Not in the transcript: a token's text differs each time.
       for words in [
         ["ci", "--scope", "publish", "--app", "shop", "--no-expiry"],
         ["lead", "--scope", "admin", "--all-apps", "--expires", "90d"],

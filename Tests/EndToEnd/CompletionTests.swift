@@ -1,16 +1,16 @@
 import System
 import Testing
 
-/// What `xcache completions` makes of the tables of `--help`.
+/// The output of `xcache completions`, which is generated from the tables of `--help`.
 @Suite("Completions and the manual page")
 struct CompletionTests {
-  private static func made(_ kind: String) throws -> Outcome {
+  private static func completions(_ kind: String) throws -> Outcome {
     try Outcome(try Child([Binary.path, "completions", kind], environment: [:], in: "/"))
   }
 
-  @Test("Each command and option of --help is there", arguments: ["bash", "zsh", "fish", "man"])
+  @Test("Every command and option of --help is included", arguments: ["bash", "zsh", "fish", "man"])
   func complete(_ kind: String) throws {
-    let text = try Self.made(kind).output
+    let text = try Self.completions(kind).output
     for command in HelpTests.commands {
       let help = try Outcome(try Child([Binary.path, command, "--help"], environment: [:], in: "/")).output
       let options = help.split(separator: "\n").compactMap { line -> Substring? in
@@ -30,7 +30,7 @@ struct CompletionTests {
     }
   }
 
-  /// Words typed so far, and what bash must offer for the last one.
+  /// A command line, and what bash must offer for its last word.
   static let typed: [([String], String)] = [
     (["xcache", "mir"], "mirror"),
     (["xcache", "help", "unp"], "unpublish"),
@@ -44,13 +44,13 @@ struct CompletionTests {
     (["xcache", "serve", "--gc", ""], ""),
     (["xcache", "publish", "etc/host"], "etc/host.conf etc/hosts"),
     (["xcache", "serve", "--access-log", "etc/hosts"], "etc/hosts"),
-    // What every command takes may stand before it.
+    // Global options may come before the command.
     (["xcache", "-q", "mir"], "mirror"),
     (["xcache", "-q", "--json", "policy", "script", ""], "add key remove sign"),
     (["xcache", "--ver"], "--verbose --version"),
     (["xcache", "-"], "--help --json --no-color --quiet --verbose --version -V -h -q -v"),
     (["xcache", "-q", "--no-color", "serve", "--max-h"], "--max-head"),
-    // Options whose values are few words.
+    // Options with a fixed set of values.
     (["xcache", "token", "create", "--scope", ""], "admin publish read"),
     (["xcache", "token", "create", "--scope", "=", "p"], "publish"),
     (["xcache", "token", "create", "--scope", "="], "admin publish read"),
@@ -59,7 +59,7 @@ struct CompletionTests {
     (["xcache", "device", "dns", "--order", "s"], "service-first system-first"),
     (["xcache", "publish", "--no-check", "mis"], "missing"),
     (["xcache", "backup", "--to", "etc/host"], "etc/host.conf etc/hosts"),
-    // Those of another act aren't offered; before it is said, each may be meant.
+    // Options of another verb aren't offered; before the verb is given, options of all verbs are.
     (["xcache", "channel", "freeze", "--re"], "--reason"),
     (["xcache", "channel", "set", "--re"], "--reports"),
     (["xcache", "channel", "--re"], "--reason --reports"),
@@ -74,7 +74,7 @@ struct CompletionTests {
   func bash(_ words: [String], _ offered: String) throws {
     let scratch = try Scratch()
     for name in ["host.conf", "hosts", "other"] { try scratch.write("etc/\(name)", "") }
-    try scratch.write("completion", try Self.made("bash").output)
+    try scratch.write("completion", try Self.completions("bash").output)
     let script = """
       source ./completion && COMP_WORDS=("$@") && COMP_CWORD=$(($# - 1)) && _xcache
       for word in "${COMPREPLY[@]}"; do echo "<$word>"; done
@@ -82,22 +82,22 @@ struct CompletionTests {
     let child = try Child(
       ["bash", "-c", script, "_"] + words, environment: ["PATH": "/usr/bin:/bin"], in: scratch.path)
     #expect(try child.wait() == 0, "\(child.standardError)")
-    // Each is an answer of its own: bash would put several in one into the line as they are.
+    // One candidate per line: bash would insert several on one line as they are.
     #expect(
       child.standardOutput.split(separator: "\n").sorted()
         == offered.split(separator: " ").map { "<\($0)>" }.sorted())
   }
 
   @Test(
-    "Words are completed as words, paths as paths, in a shell where a folder has a word's name",
+    "Words are completed as words and paths as paths, also where a folder has the name of a word",
     arguments: [
       ("mirror ver", "verify "), ("publish etc/hos", "etc/hosts/"), ("backup --to etc/hos", "etc/hosts/"),
     ])
   func interactive(_ line: String, _ expected: String) throws {
     let scratch = try Scratch()
     for name in ["etc/hosts/a", "verify/a"] { try scratch.write(name, "") }
-    try scratch.write("completion", try Self.made("bash").output)
-    // What readline puts behind a word is told by the options of its completion.
+    try scratch.write("completion", try Self.completions("bash").output)
+    // The suffix that readline adds is set by the completion's options.
     let script = """
       source ./completion
       compopt() { [[ $1 == -o ]] && behind+=" $2"; }
@@ -112,9 +112,9 @@ struct CompletionTests {
     #expect(child.standardOutput == expected + "\n", "\(child.standardError)")
   }
 
-  @Test("The manual page lists each variable once, with the option that it stands for")
+  @Test("The manual page lists each environment variable once, with its option")
   func variables() throws {
-    let text = try Self.made("man").output
+    let text = try Self.completions("man").output
     let start = try #require(text.firstRange(of: ".SH ENVIRONMENT")?.upperBound)
     let section = text[start...].prefix(
       upTo: try #require(text[start...].firstRange(of: ".SH FILES")?.lowerBound))
@@ -125,9 +125,9 @@ struct CompletionTests {
     #expect(section.contains("(\\-\\-max\\-head of serve)"))
   }
 
-  @Test("Another kind is a usage error")
+  @Test("An unknown shell is a usage error")
   func unknown() throws {
-    let outcome = try Self.made("tcsh")
+    let outcome = try Self.completions("tcsh")
     #expect(outcome.exitCode == 2 && outcome.errors.contains("tcsh"))
   }
 }

@@ -2,9 +2,9 @@ import System
 import Testing
 import Values
 
-@Suite("Releases that contradict each other")
+@Suite("Conflicting releases")
 struct ConflictTests {
-  @Test("Two bundles that claim one URL with different bytes: refused, every URL named")
+  @Test("Two bundles with different bytes for one URL are refused, and every such URL is named")
   func differentBytes() throws {
     try Site.with { site throws in
       try site.publish(["a.js": "1", "b.js": "2", "c.js": "3", "d.js": "4"], as: "one")
@@ -20,7 +20,7 @@ struct ConflictTests {
     }
   }
 
-  @Test("Bundles of one release that contradict each other: refused, nothing made")
+  @Test("Bundles of one release with different bytes for one URL are refused, and nothing is created")
   func withinOneRelease() throws {
     try Site.with { site throws in
       let a = try site.scratch.folder("a", ["same.js": "1", "x.js": "1"])
@@ -34,7 +34,7 @@ struct ConflictTests {
     }
   }
 
-  @Test("Two bundles may share a URL with equal bytes; it stays until the last one lets go of it")
+  @Test("Two bundles may share a URL with equal bytes; it stays until neither has it")
   func equalBytes() throws {
     try Site.with { site throws in
       try site.publish(["a.js": "1", "b.js": "2"], as: "one")
@@ -47,7 +47,7 @@ struct ConflictTests {
     }
   }
 
-  @Test("An app's name that differs from another's in case alone is refused before anything is sent")
+  @Test("An app name that differs only in case from an existing one is refused before anything is sent")
   func nameInAnotherCase() throws {
     try Site.with { site throws in
       try site.publish(["a.js": "1"])
@@ -61,49 +61,51 @@ struct ConflictTests {
     }
   }
 
-  struct Guarded: Sendable {
-    /// The version after which the bundle must not have changed.
+  struct ConditionalRelease: Sendable {
+    /// The value of `--if-version`.
     let limit: String
     let command: [String]
     let exitCode: Int32
   }
 
-  // The bundle changed last in version 2; version 3 changed another.
+  // The bundle last changed in version 2; version 3 changed another bundle.
   @Test(
-    "--if-version refuses when the bundle changed after it",
+    "--if-version refuses if the bundle changed after that version",
     arguments: [
-      Guarded(limit: "1", command: ["publish"], exitCode: 3),
-      Guarded(limit: "2", command: ["publish"], exitCode: 0),
-      Guarded(limit: "3", command: ["publish"], exitCode: 0),
-      Guarded(limit: "1", command: ["unpublish"], exitCode: 3),
-      Guarded(limit: "3", command: ["unpublish"], exitCode: 0),
+      ConditionalRelease(limit: "1", command: ["publish"], exitCode: 3),
+      ConditionalRelease(limit: "2", command: ["publish"], exitCode: 0),
+      ConditionalRelease(limit: "3", command: ["publish"], exitCode: 0),
+      ConditionalRelease(limit: "1", command: ["unpublish"], exitCode: 3),
+      ConditionalRelease(limit: "3", command: ["unpublish"], exitCode: 0),
     ])
-  func ifVersion(_ guarded: Guarded) throws {
+  func ifVersion(_ conditional: ConditionalRelease) throws {
     try Site.with { site throws in
       try site.publish(["a.js": "1"])
       try site.publish(["a.js": "2"])
       try site.publish(["b.js": "2"], as: "other")
       let folder = try site.scratch.folder("three", ["a.js": "3"])
-      let more = guarded.command == ["publish"] ? [folder, "--base-url", Site.base] : []
+      let more = conditional.command == ["publish"] ? [folder, "--base-url", Site.base] : []
       let outcome = try Outcome(
         try site.start(
-          guarded.command + more + ["--app", "shop", "--bundle", "main", "--if-version", guarded.limit]))
-      #expect(outcome.exitCode == guarded.exitCode, "\(outcome.errors)")
-      if guarded.exitCode == 3 {
+          conditional.command + more + [
+            "--app", "shop", "--bundle", "main", "--if-version", conditional.limit,
+          ]))
+      #expect(outcome.exitCode == conditional.exitCode, "\(outcome.errors)")
+      if conditional.exitCode == 3 {
         #expect(outcome.errors.contains("version 2") && outcome.errors.contains("admin"))
       }
       let version = try site.poll()["data"]?["version"]?.string
-      #expect(version == (guarded.exitCode == 0 ? "4" : "3"))
+      #expect(version == (conditional.exitCode == 0 ? "4" : "3"))
     }
   }
 
-  @Test("A plan against an older version is planned again, and names what it replaces")
+  @Test("A plan against an older version is planned again, and the answer names what it replaced")
   func staleBase() throws {
     try Site.with { site throws in
       try site.publish(["a.js": "1", "b.js": "1"])
       let old = try site.entry("a.js")
       try site.publish(["a.js": "2", "c.js": "2"])
-      // A plan that was made against version 1 and keeps a.js and b.js as they were there.
+      // A plan against version 1 that keeps a.js and b.js of that version.
       let body: JSONValue = [
         "bundles": [["base": "1", "bundle": "main", "remove": [], "set": [:]]], "message": "late",
         "now": true,
@@ -120,7 +122,7 @@ struct ConflictTests {
     }
   }
 
-  @Test("Publishes at once to different bundles all succeed")
+  @Test("Concurrent publishes to different bundles all succeed")
   func differentBundlesAtOnce() throws {
     try Site.with { site throws in
       try site.publish(["start.js": "0"], as: "start")
@@ -141,7 +143,8 @@ struct ConflictTests {
   }
 
   @Test(
-    "Of publishes at once to one bundle the last one's files are there, whole, and none is lost from the log")
+    "After concurrent publishes to one bundle, the last one's files are complete, and the log has every release"
+  )
   func oneBundleAtOnce() throws {
     try Site.with { site throws in
       try site.publish(["app.js": "start", "0.js": "start"])
@@ -164,8 +167,8 @@ struct ConflictTests {
       let log = try JSONValue.parse(Array(try site.run("log", "--app", "shop", "--json").output.utf8))
       let messages = log["releases"]?.array?.compactMap { $0["message"]?.string }.filter { !$0.isEmpty }
       #expect(messages?.sorted() == (1...6).map(String.init))
-      // Whoever replaced a release that came after its plan was told so: each version is either what a publisher
-      // planned against or what one named as replaced.
+      // A publisher that replaced a release newer than its plan was told so: each version is either the base of a plan or named as
+      // replaced.
       for answer in answers {
         guard let replaced = answer["bundles"]?.array?.first?["replaced"]?["version"]?.string else {
           continue

@@ -1,9 +1,9 @@
 import Testing
 import Values
 
-/// What a command does where an option isn't given is what its help says.
+/// Defaults of commands match their help texts.
 @Suite("Defaults") struct DefaultsTests {
-  /// How each command that says "(default: online)" is used without naming a channel.
+  /// Command lines without a channel, for each command whose help says "(default: online)".
   static let uses: [String: [[String]]] = [
     "channel": [
       ["freeze", "--reason", "sale"], ["thaw"], ["set", "--interval", "60"], ["list"], ["default-app"],
@@ -18,7 +18,7 @@ import Values
     "show": [[]], "status": [[]], "unpublish": [["--bundle", "more"]], "web": [["init", "--dir", "next"]],
   ]
 
-  /// The commands whose help says that they are about `online` unless told otherwise.
+  /// The commands whose help says that the default channel is `online`.
   private static func documented() throws -> Set<String> {
     let commands = try HelpTests.commands.filter { command in
       let help = try Outcome(try Child([Binary.path, command, "--help"], environment: [:], in: "/")).output
@@ -26,11 +26,11 @@ import Values
         $0.contains("--channel NAME") && $0.contains("the channel (default: online")
       }
     }
-    // `device run` doesn't end by itself, and `preview` needs an engine: DeviceProcessTests and PreviewTests are about them.
+    // `device run` doesn't exit, and `preview` needs an engine: see DeviceProcessTests and PreviewTests.
     return Set(commands).subtracting(["device", "preview"])
   }
 
-  @Test("Every command that has a default channel is about online without one")
+  @Test("Every command with a default channel uses online")
   func channel() throws {
     #expect(try Self.documented() == Set(Self.uses.keys))
     try Site.with { site in
@@ -49,14 +49,14 @@ import Values
           #expect(outcome.exitCode == 0, "\(command) \(words): \(outcome.errors)")
         }
       }
-      // It was this channel that they changed, and there is no other.
+      // They changed this channel, and no other one exists.
       let log = try site.api("GET", "apps/shop/channels/online/log").json["releases"]?.array
       #expect(log?.count == (before ?? 0) + 3)
       #expect(try site.api("GET", "apps").json["channels"]?.array?.count == 1)
     }
   }
 
-  @Test("A freeze without a channel freezes online, says so, and a publish is refused")
+  @Test("A freeze without a channel freezes online, prints its name, and a publish is refused")
   func freeze() throws {
     try Site.with { site in
       try site.publish(["a.js": "1"])
@@ -74,7 +74,7 @@ import Values
     }
   }
 
-  @Test("A channel is made and removed by its name alone", arguments: ["create", "remove"])
+  @Test("A channel is created and removed by its name alone", arguments: ["create", "remove"])
   func named(verb: String) throws {
     try Site.with { site in
       try site.publish(["a.js": "1"])
@@ -83,7 +83,7 @@ import Values
     }
   }
 
-  @Test("The default app is shown and named, and polls without an app follow at once")
+  @Test("The default app is shown and changed, and polls without an app use the new one at once")
   func defaultApp() throws {
     try Site.with { site in
       let none = try site.run("channel", "default-app")
@@ -119,7 +119,7 @@ import Values
     }
   }
 
-  @Test("A token is limited by what its command line says, whatever the environment names")
+  @Test("A token is limited by its command line, not by the environment")
   func token() throws {
     try Site.with { site in
       try site.publish(["a.js": "1"])

@@ -3,20 +3,20 @@ import System
 import Testing
 import Values
 
-/// `xcache device dns` and `xcache prefetch run`, against a service and an api of a few lines.
-@Suite("The network as a device sees it")
+/// `xcache device dns` and `xcache prefetch run`, against small servers of the test.
+@Suite("Network commands of a device")
 struct DeviceNetworkTests {
   private static func run(_ words: String...) throws -> Outcome {
     try Outcome(try Child([Binary.path] + words, environment: [:], in: "/"))
   }
 
-  /// A vendor's service that knows one host.
+  /// A vendor's name service that knows one host.
   private static let service = SocketServer { request in
     guard request.path.hasPrefix("/1234/d?host=localhost&") else { return .answer(404) }
     return .answer(body: #"{"host":"localhost","ips":["127.0.0.7"],"ttl":77}"#.utf8)
   }
 
-  @Test("device dns says who says what")
+  @Test("device dns shows the answer of each resolver")
   func names() throws {
     let resolver = "vendor:\(Self.service.url)/1234"
     let text = try Self.run("device", "dns", "localhost", "--resolver", resolver)
@@ -24,21 +24,21 @@ struct DeviceNetworkTests {
     #expect(
       text.output.contains("127.0.0.7  for 77 s") && text.output.contains("service: 127.0.0.7"),
       "\(text.output)")
-    // With the dot at its end it is the same name.
+    // A trailing dot doesn't make it another name.
     let dotted = try Self.run("device", "dns", "localhost.", "--resolver", resolver)
     #expect(dotted.output.contains("service: 127.0.0.7"), "\(dotted.output)\(dotted.errors)")
     let json = try JSONValue.parse(
       Array(try Self.run("device", "dns", "localhost", "--resolver", resolver, "--json").output.utf8))
     #expect(json["source"]?.string == "service" && json["addresses"]?.array == [.string("127.0.0.7")])
-    let asked = try #require(json["asked"]?.array)
-    #expect(asked.map { $0["source"]?.string } == ["system", "service"])
-    #expect(asked[0]["addresses"]?.array?.contains(.string("127.0.0.1")) == true)
-    #expect(asked[1]["ttl"]?.integer == 77)
+    let queries = try #require(json["asked"]?.array)
+    #expect(queries.map { $0["source"]?.string } == ["system", "service"])
+    #expect(queries[0]["addresses"]?.array?.contains(.string("127.0.0.1")) == true)
+    #expect(queries[1]["ttl"]?.integer == 77)
     let first = try Self.run("device", "dns", "localhost", "--resolver", resolver, "--order", "system-first")
     #expect(first.exitCode == 0 && first.output.contains("127.0.0.1"), "\(first.output)")
   }
 
-  @Test("device dns fails where nothing is known, and where no address answers")
+  @Test("device dns fails if the name is unknown, and if no address accepts a connection")
   func failures() throws {
     #expect(try Self.run("device", "dns", "no-such-host.invalid").exitCode == 1)
     let cacert = try Self.run("device", "dns", "localhost", "--cacert", "/nowhere.pem")
@@ -63,11 +63,11 @@ struct DeviceNetworkTests {
     }
   }
 
-  @Test("prefetch run sends what a device would, and says what came")
+  @Test("prefetch run sends the requests that a device would send, and shows the answers")
   func prefetch() throws {
-    let seen = Locked<[SocketServer.Request]>([])
+    let received = Locked<[SocketServer.Request]>([])
     let server = SocketServer { request in
-      seen.withLock { $0.append(request) }
+      received.withLock { $0.append(request) }
       return request.path.hasPrefix("/gone")
         ? .answer(404, body: Array("no".utf8))
         : .answer(
@@ -88,7 +88,7 @@ struct DeviceNetworkTests {
     }
     #expect(rows.map { $0[0] } == ["GET", "POST", "GET"] && rows.map { $0[1] } == ["200", "200", "404"])
     #expect(rows.map { $0[2] } == ["4", "4", "2"] && rows[0].last == "\(server.url)/list?id=7")
-    let requests = seen.withLock { $0 }
+    let requests = received.withLock { $0 }
     let post = try #require(requests.first { $0.method == "POST" })
     #expect(String(decoding: post.body, as: UTF8.self) == #"{"id":"7"}"#)
     #expect(
@@ -99,8 +99,8 @@ struct DeviceNetworkTests {
     #expect(json["calls"]?.array?.map { $0["status"]?.integer } == [200, 200, 404])
     #expect(json["calls"]?.array?.map { $0["dropped"] == .null } == [true, true, false])
     #expect(rows[2].joined(separator: " ").hasSuffix("a device drops it: its status isn't 2xx"))
-    let much = #"[{"url":"\#(page)","interfaces":[{"api":"\#(server.url)/much","method":"GET"}]}]"#
-    try DurableFile.write(Array(much.utf8), to: "\(scratch.path)/much.json")
+    let largeConfig = #"[{"url":"\#(page)","interfaces":[{"api":"\#(server.url)/much","method":"GET"}]}]"#
+    try DurableFile.write(Array(largeConfig.utf8), to: "\(scratch.path)/much.json")
     let large = try Self.run("prefetch", "run", page, "\(scratch.path)/much.json").output
     #expect(large.contains("a device drops it: it is over 4 MB"), "\(large)")
     #expect(
@@ -109,13 +109,13 @@ struct DeviceNetworkTests {
     #expect(try Self.run("prefetch", "run", "nonsense", file).exitCode == 2)
   }
 
-  @Test("prefetch run ends in time, whatever a server does")
+  @Test("prefetch run ends in time when a server hangs")
   func prefetchEnds() throws {
     let isOver = Monitor(false)
     defer { isOver.broadcasting { $0 = true } }
     let server = SocketServer { request in
       if request.path == "/list" { return .answer(body: Array("data".utf8)) }
-      // Nothing, or never all of it.
+      // Sends nothing, or never the whole answer.
       let start: [SocketServer.Step] =
         request.path == "/drip" ? [.send(Array("HTTP/1.1 200 OK\r\n\r\nsome".utf8))] : []
       return start + [.run { _ = isOver.waiting(for: .seconds(300)) { $0 ? () : nil } }, .close]

@@ -3,9 +3,9 @@ import System
 import Testing
 import Values
 
-@Suite("xcache device run: the runtime as a local process")
+@Suite("xcache device run")
 struct DeviceProcessTests {
-  /// A device process over a site, and how it is asked.
+  /// A device process of a site, and a client for it.
   private struct Process {
     let child: Child
     let web: Web
@@ -34,8 +34,8 @@ struct DeviceProcessTests {
       return try JSONValue.parse(answer.body)
     }
 
-    /// Waits until the device holds a version.
-    func holds(_ version: String) throws -> Bool {
+    /// Waits until the device has a version.
+    func waitForVersion(_ version: String) throws -> Bool {
       try Wait.until(60) { try state()["version"]?.string == version }
     }
 
@@ -47,12 +47,12 @@ struct DeviceProcessTests {
 
   private static let path = "/at/\(Site.base.replacing("://", with: "/"))/"
 
-  @Test("Pages come from what is held, and everything else is a redirect")
+  @Test("Pages come from the cache, and everything else is redirected")
   func pages() throws {
     try Site.with { site throws in
       try site.publish(["index.html": "<p>one", "app.js": "0123456789"])
       let device = try Process(site)
-      #expect(try device.holds("1"))
+      #expect(try device.waitForVersion("1"))
       let page = try device.web.ask(Self.path + "index.html?x=1", "GET", ["Sec-Fetch-Dest": "document"])
       #expect(page.status == 200 && page.text == "<p>one")
       #expect(
@@ -72,12 +72,12 @@ struct DeviceProcessTests {
     }
   }
 
-  @Test("The control page is behind its token, and behind this process's own address")
+  @Test("The control page requires its token and this process's own address as host")
   func control() throws {
     try Site.with { site throws in
       try site.publish(["index.html": "<p>one"])
       let device = try Process(site)
-      #expect(try device.holds("1"))
+      #expect(try device.waitForVersion("1"))
       for path in ["/", "/control.json", "/?token=", "/?token=" + String(repeating: "0", count: 32)] {
         #expect(try device.web.ask(path).status == 403)
       }
@@ -86,7 +86,7 @@ struct DeviceProcessTests {
       #expect(page.status == 200 && page.text.contains("Version 1"))
       #expect(page["content-security-policy"]?.contains("default-src 'none'") == true)
       #expect(page["referrer-policy"] == "no-referrer" && page["cache-control"] == "no-store")
-      // A name that leads here, as a page of any site could have it.
+      // Host names that resolve to this address, as DNS rebinding uses them.
       let port = device.web.port
       for host in ["evil.example:\(port)", "evil.example", "127.0.0.1", "127.0.0.1:\(port).evil.example"] {
         let socket = try WebSocket(port)
@@ -98,12 +98,12 @@ struct DeviceProcessTests {
     }
   }
 
-  @Test("What an app would tell the runtime is told by buttons")
-  func conditions() throws {
+  @Test("Conditions that an app reports to the runtime are set by buttons")
+  func buttonsSetConditions() throws {
     try Site.with { site throws in
       try site.publish(["index.html": "<p>one"])
       let device = try Process(site)
-      #expect(try device.holds("1"))
+      #expect(try device.waitForVersion("1"))
       let token = "token=\(device.token)"
       #expect(try device.web.ask("/control/conditions?network=offline&\(token)", "POST").status == 303)
       #expect(try device.state()["conditions"]?["network"]?.string == "offline")
@@ -115,12 +115,12 @@ struct DeviceProcessTests {
     }
   }
 
-  @Test("What can't be is refused, with what can")
+  @Test("Invalid control requests are refused, and the answer lists the valid values")
   func badControls() throws {
     try Site.with { site throws in
       try site.publish(["index.html": "<p>one"])
       let device = try Process(site)
-      #expect(try device.holds("1"))
+      #expect(try device.waitForVersion("1"))
       let bearer = ["Authorization": "Bearer \(device.token)"]
       for (query, words) in [
         ("conditions?network=wifi", "offline, metered, unmetered"),
@@ -133,7 +133,7 @@ struct DeviceProcessTests {
         let answer = try device.web.ask("/control/\(query)", "POST", bearer)
         #expect(answer.status == 400 && answer.text.contains(words), "\(query): \(answer.text)")
       }
-      // Nothing of a refused request was done.
+      // Refused requests changed nothing.
       #expect(try device.state()["conditions"]?["isLowPower"] == .bool(false))
       #expect(try device.web.ask("/control/conditions?isLowPower=1", "POST", bearer).status == 204)
       #expect(try device.state()["conditions"]?["isLowPower"] == .bool(true))
@@ -142,19 +142,19 @@ struct DeviceProcessTests {
   }
 
   @Test(
-    "Links that begin with / stay with the page's host, and frames, origins and other sites are told apart")
-  func whoAsks() throws {
+    "Links that begin with / stay on the page's host; frames, origins and other sites are distinguished")
+  func referrers() throws {
     try Site.with { site throws in
       try site.publish(["index.html": "<script src=/app.js></script>", "app.js": "let a"])
       let device = try Process(site)
-      #expect(try device.holds("1"))
+      #expect(try device.waitForVersion("1"))
       let page = "http://127.0.0.1:\(device.web.port)" + Self.path + "index.html"
       _ = try device.web.ask(Self.path + "index.html", "GET", ["Sec-Fetch-Dest": "document"])
       let link = try device.web.ask("/app.js?v=1", "GET", ["Referer": page])
       #expect(link.status == 307 && link["location"] == "/at/https/m.example.com/app.js?v=1", "\(link)")
       let odd = try device.web.ask("/at/x.js", "GET", ["Referer": page])
       #expect(odd.status == 307 && odd["location"] == "/at/https/m.example.com/at/x.js", "\(odd)")
-      // To read what another host of the app has, a page needs that it may.
+      // Another host's resources can be read only with CORS.
       let font = try device.web.ask(
         "/at/https/other.example.com/a.woff2", "GET", ["Referer": page, "Sec-Fetch-Mode": "cors"])
       #expect(font.status == 307 && font["x-xcache"] == "network; foreignHost")
@@ -168,12 +168,12 @@ struct DeviceProcessTests {
     }
   }
 
-  @Test("Events are printed, polls and the queue are shown, and the counts reach the origin")
+  @Test("Events are printed, polls and the queue are shown, and reported counts reach the origin")
   func events() throws {
     try Site.with { site throws in
       try site.publish(["index.html": "<p>one"])
       let device = try Process(site, ["--json"])
-      #expect(try device.holds("1"))
+      #expect(try device.waitForVersion("1"))
       for _ in 0..<5 {
         #expect(
           try device.web.ask(Self.path + "index.html", "GET", ["Sec-Fetch-Dest": "document"]).status == 200)
@@ -188,16 +188,16 @@ struct DeviceProcessTests {
         try JSONValue.parse(Array($0.utf8))
       }
       #expect(lines.first?["pages"] != nil && lines.contains { $0["event"]?.string == "switched" })
-      // What devices count is written some seconds later, and at the latest when the server ends. The device waits for its
-      // last batch for a while, not for ever: on a busy machine that one may be lost.
-      try site.seeOff()
+      // Reported counts are written some seconds later, at the latest when the server ends. The device waits a limited time for its last
+      // batch, which may be lost on a busy machine.
+      try site.stop()
       try site.start()
       let status = try site.run("status", "--app", "shop").output
       #expect(status.contains(" from the device"), "\(status)")
     }
   }
 
-  @Test("It listens on loopback alone, and needs its hosts")
+  @Test("It listens on loopback only, and requires hosts")
   func refusals() throws {
     let scratch = try Scratch()
     for (words, reason) in [

@@ -3,19 +3,21 @@ import System
 import Testing
 import Values
 
-@Suite("Disks that fail")
+@Suite("Disk failures")
 struct DiskTests {
   enum Damage: String, CaseIterable {
     case changed, cut, gone
   }
 
-  @Test("A damaged blob answers 500, is set aside, and the next publish heals it", arguments: Damage.allCases)
+  @Test(
+    "A damaged blob is answered with 500 and set aside, and the next publish restores it",
+    arguments: Damage.allCases)
   func corruptBlob(_ damage: Damage) throws {
     try Site.with { site throws in
       let files: Files = ["a.js": "the bytes of a", "b.js": "the bytes of b"]
       try site.publish(files)
       let path = Site.path(of: try site.entry("a.js"))
-      // A blob is hashed at its first use after a start.
+      // A blob is verified at its first use after a start.
       #expect(try site.web.ask(path).status == 200)
       let hex = SHA256.of(Array("the bytes of a".utf8)).hex
       let blob = "\(site.data)/blobs/\(hex.prefix(2))/\(hex.dropFirst(2))"
@@ -30,14 +32,14 @@ struct DiskTests {
       let answer = try site.web.ask(path)
       #expect(answer.status == 500)
       #expect(try JSONValue.parse(answer.body)["code"]?.integer == 500)
-      #expect(try site.web.ask(path).status == 500, "and goes on to")
+      #expect(try site.web.ask(path).status == 500, "the damage is remembered")
       #expect(site.server.standardError.contains(hex))
       if damage != .gone {
         #expect(try Folder.textNames(site.data + "/quarantine").contains { $0.hasPrefix(hex) })
       }
       #expect(try Kernel.status(blob) == nil)
       #expect(try site.web.ask(Site.path(of: try site.entry("b.js"))).text == "the bytes of b")
-      // The same files again: no new version, but the bytes are whole again.
+      // Publishing the same files makes no new version, but restores the bytes.
       let again = try site.publish(files)
       #expect(again["changed"]?.bool == false)
       #expect(try site.web.ask(path).text == "the bytes of a")
@@ -51,7 +53,7 @@ struct DiskTests {
   }
 
   @Test(
-    "A full disk refuses a publish and keeps what there was",
+    "A publish is refused on a full disk, and existing data is kept",
     .enabled(if: Privileges.canMount, "needs root, or leave to mount"))
   func full() throws {
     let site = try Site(launcher: { Privileges.mounting("12m", on: $0) })
@@ -59,7 +61,7 @@ struct DiskTests {
     let before = try site.poll()
     let large = try site.scratch.folder("large", [:])
     try site.scratch.write("large/a.js", "2")
-    // Bytes that no file system packs.
+    // Incompressible bytes.
     try site.scratch.write("large/large.bin", Secrets.random(16 << 20))
     let words = ["publish", "--create", large, "--app", "shop", "--bundle", "main", "--base-url", Site.base]
     let outcome = try Outcome(try site.start(words))
@@ -69,14 +71,14 @@ struct DiskTests {
     try site.checkEveryDownload()
     let root = "/proc/\(site.server.id)/root\(site.data)"
     #expect(
-      Wait.until(5) { (try? Folder.textNames(root + "/tmp")) == ["whole"] }, "nothing half received stays")
-    // And when there is room again, all goes on.
+      Wait.until(5) { (try? Folder.textNames(root + "/tmp")) == ["whole"] }, "partial uploads are left")
+    // Publishing works again once there is room.
     #expect(try site.publish(["a.js": "2"])["version"]?.string == "2")
     #expect(try site.web.ask(Site.path(of: try site.entry("a.js"))).text == "2")
-    try site.seeOff()
+    try site.stop()
   }
 
-  @Test("A limit on the length of files ends no server; it says why no room is kept")
+  @Test("A file size limit doesn't end the server, and status says why there is no reserve")
   func fileSizeLimit() throws {
     let site = try Site(launcher: { _ in ["bash", "-c", #"ulimit -f 2048; exec "$0" "$@""#] })
     #expect(
@@ -86,13 +88,13 @@ struct DiskTests {
     try site.publish(["a.js": "1"])
     let status = try Outcome(try site.start(["status", "--app", "shop"]))
     #expect(status.exitCode == 0 && !status.output.contains("DISK FULL"), "\(status.output)")
-    try site.seeOff()
+    try site.stop()
   }
 
   @Test(
-    "A disk that is full to the last byte: reads go on, releases are refused, and both recover",
+    "On a disk that is full to the last byte, reads continue and releases are refused; both recover",
     .enabled(if: Privileges.canMount, "needs root, or leave to mount"))
-  func fullToTheBrim() throws {
+  func fullToTheLastByte() throws {
     let site = try Site(launcher: { Privileges.mounting("12m", on: $0) })
     try site.publish(["a.js": "1"])
     let filler = "/proc/\(site.server.id)/root\(site.data)/filler"
@@ -115,11 +117,11 @@ struct DiskTests {
     try Kernel.remove(filler)
     #expect(try site.publish(["a.js": "2"])["version"]?.string == "2")
     try site.checkEveryDownload()
-    try site.seeOff()
+    try site.stop()
   }
 
   @Test(
-    "Uploads leave room for the database: an origin that they filled starts again, and takes what needs none",
+    "Uploads leave room for the database: after they filled the disk, the origin starts, and accepts requests that need no room",
     .enabled(if: Privileges.canMount, "needs root, or leave to mount"))
   func uploadsLeaveRoom() throws {
     let script = """
@@ -165,7 +167,7 @@ struct DiskTests {
   }
 
   @Test(
-    "On a disk that others filled the origin starts, urgent acts go through, and publishing is refused until there is room",
+    "On a disk filled by other files, the origin starts, urgent acts succeed, and publishing is refused until there is room",
     .enabled(if: Privileges.canMount, "needs root, or leave to mount"))
   func filledByOthers() throws {
     let script = """
@@ -241,9 +243,9 @@ struct DiskTests {
   }
 
   @Test(
-    "Commands that write a file leave none behind where there is no room for it",
+    "Commands that can't write a whole file leave none behind",
     .enabled(if: Privileges.canMount, "needs root, or leave to mount"))
-  func halfFiles() throws {
+  func partialOutputFiles() throws {
     let scratch = try Scratch()
     let script = """
       cd disk; mkdir dist; cat /dev/zero >others 2>/dev/null
@@ -263,7 +265,7 @@ struct DiskTests {
   }
 
   @Test(
-    "A device whose disk is full keeps what it has",
+    "A device with a full disk keeps its version",
     .enabled(if: Privileges.canMount, "needs root, or leave to mount"))
   func fullDevice() throws {
     try Site.with { site throws in
@@ -274,7 +276,7 @@ struct DiskTests {
       let publish =
         "\"$X\" publish --create '\(large)' --app shop --bundle main --base-url \(Site.base) --now"
       let pull = "\"$X\" pull --to '\(disk)/device' --app shop --force"
-      // One mount for all three steps: it ends with the shell.
+      // One mount namespace for all three steps: it ends with the shell.
       let script =
         "X='\(Binary.path)'; \(pull) && \(publish) || exit 9; \(pull); echo $?; \(pull) --complete --json; cat '\(disk)'/device/files/*"
       let child = try site.start([], launcher: Privileges.mounting("4m", on: disk) + ["sh", "-c", script])
@@ -286,7 +288,8 @@ struct DiskTests {
   }
 
   @Test(
-    "A large file takes little memory on either side", .disabled(if: Privileges.hasSanitizer),
+    "A large file takes little memory in server, publisher and device",
+    .disabled(if: Privileges.hasSanitizer),
     arguments: Privileges.wantsLong ? [96 << 20, 2 << 30] : [96 << 20])
   func largeFile(_ size: Int) throws {
     try Site.with { site throws in

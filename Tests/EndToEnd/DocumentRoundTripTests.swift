@@ -3,26 +3,26 @@ import System
 import Testing
 import Values
 
-@Suite("Prefetch config and policy over a real static copy", .enabled(if: Nginx.isInstalled))
+@Suite("Prefetch config and policy through a static copy", .enabled(if: Nginx.isInstalled))
 struct DocumentRoundTripTests {
   private static func config(_ page: String) -> String {
     #"[{"url":"\#(Site.base)/\#(page)","interfaces":[{"api":"https://m.example.com/xhr","method":"GET"}]}]"#
   }
 
-  /// The numbers of both documents, in an answer's `data` or what `pull --json` says.
+  /// The version numbers of both documents, from an answer's `data` or from `pull --json`.
   private static func numbers(_ json: JSONValue?) -> [Int64] {
     ["prefetch", "policy"].map { name in Int64(json?[name]?.string ?? "") ?? 0 }
   }
 
-  /// Runs what changes a document, brings the copy and the device up to date, and gives what each then names.
+  /// Runs a command that changes a document, updates copy and device, and returns the numbers that both then have.
   private static func step(_ site: Site, _ nginx: Nginx, _ words: [String]) throws -> [Int64] {
     let outcome = try Outcome(try site.start(words + ["--app", "shop"]))
     #expect(outcome.exitCode == 0, "\(words): \(outcome.errors)")
     let polled = numbers(try site.poll("version=1")["data"])
     try site.mirror("--to", "www")
-    let copied = try JSONValue.parse(
+    let mirrored = try JSONValue.parse(
       DurableFile.read("\(site.scratch.path)/www/xcache/shop/version.json") ?? [])
-    #expect(numbers(copied["data"]) == polled, "\(words)")
+    #expect(numbers(mirrored["data"]) == polled, "\(words)")
     #expect(numbers(try site.pull("device")) == polled, "\(words)")
     for name in ["prefetchConfig.json", "policy.json"] {
       let answer = try site.web.ask("/xcache/shop/\(name)").body
@@ -33,7 +33,7 @@ struct DocumentRoundTripTests {
     return polled
   }
 
-  @Test("Push, poll, mirror, pull, roll back: each number rises, on the origin, the copy and devices alike")
+  @Test("Each push and rollback raises the number, on the origin, the copy and devices alike")
   func roundTrip() throws {
     let port = Nginx.freePort()
     let site = try Site(["--public-url", "http://127.0.0.1:\(port)"])
@@ -59,7 +59,7 @@ struct DocumentRoundTripTests {
     #expect(rolledBack.contains("/a.html") && rolledBack.contains(#""version":"3""#))
     #expect(try site.poll()["data"]?["version"]?.string == "1")
 
-    // A device that has the copy alone gets the same documents from it.
+    // A device that reaches only the copy gets the same documents.
     site.server.signal(SIGKILL)
     _ = try site.server.wait()
     let words = ["pull", "--to", "late", "--app", "shop", "--force", "--fallback", nginx.url]

@@ -2,7 +2,7 @@ import Manifests
 import System
 import Testing
 
-/// Prefetch config and policy with the real program: push, poll, pull, roll back, switch off, restart.
+/// Prefetch config and policy: push, poll, pull, roll back, kill, restart.
 @Suite struct DocumentTests {
   private static let config = """
     [{"url": "https://m.example.com/shop/help/new", "interfaces": [
@@ -76,7 +76,7 @@ import Testing
     }
   }
 
-  @Test func killShowsAndReachesDevices() throws {
+  @Test func killSwitchIsInStatusAndReachesDevices() throws {
     try Site.with { site in
       try site.publish(["index.html": "<p>1"])
       let kill = try site.run("policy", "kill", "--for", "6h", "--app", "shop", "-m", "white screen")
@@ -97,7 +97,7 @@ import Testing
     }
   }
 
-  @Test func theIntervalIsInEveryAnswer() throws {
+  @Test func pollIntervalIsInEveryAnswer() throws {
     try Site.with { site in
       try site.publish(["index.html": "<p>1"])
       #expect(try site.run("channel", "set", "--interval", "90", "--app", "shop").exitCode == 0)

@@ -7,7 +7,7 @@ import Testing
 struct DownloadTests {
   private static let script = String(repeating: "export const answer = 42;\n", count: 200)
 
-  @Test("Fields, conditions and codings of a file that can be coded")
+  @Test("Headers, conditions and codings of a compressible file")
   func compressible() throws {
     try Site.with { site throws in
       try site.publish(["app.js": Self.script])
@@ -43,7 +43,7 @@ struct DownloadTests {
     }
   }
 
-  @Test("A file that is coded by itself comes as it is")
+  @Test("A compressed format is sent without a coding")
   func incompressible() throws {
     try Site.with { site throws in
       try site.publish(["photo.png": Self.script])
@@ -90,12 +90,12 @@ struct DownloadTests {
         #expect(answer["content-range"] == "bytes \(bytes.lowerBound)-\(bytes.upperBound - 1)/16")
       }
       if slice.status == 416 { #expect(answer["content-range"] == "bytes */16") }
-      // "Range is for GET only": a HEAD is answered as if there were none.
+      // RFC 9110, section 14.2: Range applies to GET only; a HEAD is answered as if there were none.
       #expect(try site.web.ask(path, "HEAD", fields).status == 200)
     }
   }
 
-  @Test("Several ranges come as parts")
+  @Test("Several ranges are sent as multipart/byteranges")
   func severalRanges() throws {
     try Shared.site { site throws in
       let answer = try site.web.ask(
@@ -106,7 +106,7 @@ struct DownloadTests {
     }
   }
 
-  /// Names as a folder may have them.
+  /// File names that a folder may contain.
   static let names = [
     "with space.js", "100%.html", "50%25.html", "a#b.css", "what?.js", "a&b=c;d+e.js", "käse.html",
     "日本語/ページ.html",
@@ -119,7 +119,7 @@ struct DownloadTests {
     String(repeating: "long-", count: 45) + "name.html", String(repeating: "ü", count: 100) + ".css",
   ]
 
-  @Test("Names of any kind, each downloaded and compared", arguments: ["", "/hxm/tech"])
+  @Test("Files with unusual names are downloaded and compared", arguments: ["", "/hxm/tech"])
   func names(_ prefix: String) throws {
     try Site.with { site throws in
       site.options = ["--public-url", site.url + prefix]
@@ -140,17 +140,17 @@ struct DownloadTests {
       #expect(bodies == Set(files.values))
       try site.pull("device", "--tree", Site.base)
       #expect(try site.tree(of: "device").texts == files)
-      // And the second time nothing changes, whatever the names.
+      // Publishing again changes nothing, whatever the names.
       #expect(try site.publish(files)["changed"]?.bool == false)
     }
   }
 
   @Test(
-    "A download path answers under its own name alone",
+    "A download path with one part changed is not found",
     arguments: ["name", "uuid", "app", "version", "resource", "space", "slash", "trailing", "dots"])
   func otherPaths(_ change: String) throws {
     try Shared.site { site throws in
-      // Without the public URL's prefix, so that the first part is the space.
+      // Without the public URL's prefix, so that the first segment is the space.
       let path = String(
         Site.path(of: try site.site.entry("data.bin", app: "files")).dropFirst("/hxm/tech".count))
       var parts = path.split(separator: "/", omittingEmptySubsequences: true).map(String.init)
@@ -170,7 +170,7 @@ struct DownloadTests {
     }
   }
 
-  @Test("Under a public URL with a prefix the origin answers with and without it")
+  @Test("Under a public URL with a prefix, the origin answers with and without the prefix")
   func prefix() throws {
     try Site.with(["--public-url", "https://cdn.example.com/hxm/tech/"]) { site throws in
       try site.publish(["app.js": "1"])
@@ -184,7 +184,7 @@ struct DownloadTests {
     }
   }
 
-  @Test("The example of the contract: the name is the URL, escaped twice")
+  @Test("Protocol example: the last segment is the URL, escaped twice")
   func doubleEscaping() throws {
     try Site.with { site throws in
       try site.publish(["a b.js": "1"])

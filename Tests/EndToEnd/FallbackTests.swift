@@ -3,7 +3,7 @@ import System
 import Testing
 import Values
 
-@Suite("Devices when the origin is lost", .enabled(if: Nginx.isInstalled))
+@Suite("Devices without an origin", .enabled(if: Nginx.isInstalled))
 struct FallbackTests {
   static let versions: [Files] = (1...3).map { version in
     [
@@ -13,7 +13,7 @@ struct FallbackTests {
     ]
   }
 
-  @Test("From each version the static copy leads to the newest, byte for byte")
+  @Test("From each version, a device updates to the newest from the static copy, byte for byte")
   func fallback() throws {
     let port = Nginx.freePort()
     let site = try Site(["--public-url", "http://127.0.0.1:\(port)"])
@@ -42,7 +42,7 @@ struct FallbackTests {
       #expect(update?["kind"]?.string == (version == 3 ? "nothing" : "pack"))
       #expect(try site.tree(of: "device\(version)").texts == Self.versions[2])
     }
-    // A device that starts now has the copy alone.
+    // A new device has only the copy.
     let words = [
       "pull", "--to", "new", "--app", "shop", "--force", "--tree", Site.base, "--fallback", nginx.url,
     ]
@@ -51,7 +51,7 @@ struct FallbackTests {
     #expect(try site.tree(of: "new").texts == Self.versions[2])
   }
 
-  @Test("An origin restored from the static copy answers the same bytes and goes on")
+  @Test("An origin restored from the static copy answers with the same bytes and accepts releases")
   func restored() throws {
     let port = Nginx.freePort()
     let site = try Site(["--public-url", "http://127.0.0.1:\(port)"])
@@ -77,7 +77,7 @@ struct FallbackTests {
     #expect(try site.poll()["data"]?["resourcemap"]?.object?.count == 5)
   }
 
-  @Test("A run that is killed at any moment leaves a whole state")
+  @Test("A mirror run killed at any moment leaves a consistent copy")
   func killed() throws {
     let script = DurableFile.parent(of: DurableFile.parent(of: #filePath)) + "/Mirror/kill.py"
     try #require(access("/usr/bin/env", X_OK) == 0)

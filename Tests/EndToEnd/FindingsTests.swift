@@ -3,7 +3,7 @@ import System
 import Testing
 import Values
 
-/// What commands tell while they work, and what they find, by words and as documents.
+/// Progress, findings and warnings of commands, as text and as JSON.
 @Suite("Findings, retries and warnings") struct FindingsTests {
   private static let base = ["PATH": "/usr/bin:/bin", "SWIFT_BACKTRACE": "enable=no"]
 
@@ -14,7 +14,7 @@ import Values
     return try Outcome(try Child([Binary.path] + words, environment: environment, in: scratch.path))
   }
 
-  /// The one document that a command printed, which has to say how it ended.
+  /// Parses the single document that a command printed, and checks its code and the exit code.
   private static func problem(_ outcome: Outcome, _ code: String, exit: Int32) throws -> JSONValue {
     let document = try JSONValue.parse(Array(outcome.output.utf8))
     #expect(outcome.exitCode == exit, "\(outcome.errors)")
@@ -23,7 +23,7 @@ import Values
     return document
   }
 
-  @Test("What was found and that it is a failure are one document") func documents() throws {
+  @Test("Findings and the failure are one document") func documents() throws {
     try Site.with { site in
       try site.publish(["a.js": "1", "b.js": "2"])
       #expect(try site.run("mirror", "--to", "www").exitCode == 0)
@@ -62,13 +62,13 @@ import Values
     }
   }
 
-  @Test("A host that nobody knows is a failure in one document, too") func names() throws {
+  @Test("An unknown host is a failure with one document") func names() throws {
     let outcome = try Self.run(["device", "dns", "nobody.invalid", "--json"], in: try Scratch())
     let document = try Self.problem(outcome, "no-address", exit: 1)
     #expect(document["asked"]?.array?.isEmpty == false)
   }
 
-  @Test("That a request is tried again is told at once, unless --quiet was given", arguments: [false, true])
+  @Test("Retries are reported at once, unless --quiet is given", arguments: [false, true])
   func retries(isQuiet: Bool) throws {
     let count = Locked(0)
     let server = SocketServer { _ in
@@ -87,17 +87,19 @@ import Values
     #expect(!isQuiet || outcome.errors.isEmpty)
   }
 
-  @Test("mirror says at once that the server is down, while it goes on trying") func mirrorOfNobody() throws {
+  @Test("mirror reports at once that the server is down, and keeps trying") func mirrorWithoutServer() throws
+  {
     let scratch = try Scratch()
     let child = try Child(
       [Binary.path, "mirror", "--to", "www", "--server", "http://127.0.0.1:1"], environment: Self.base,
       in: scratch.path)
-    let told = "http://127.0.0.1:1: nothing answers at 127.0.0.1 port 1; trying again in "
-    #expect(Wait.until(60) { child.standardError.contains(told) })
+    let message = "http://127.0.0.1:1: nothing answers at 127.0.0.1 port 1; trying again in "
+    #expect(Wait.until(60) { child.standardError.contains(message) })
     #expect(!child.hasEnded)
   }
 
-  @Test("--verbose tells what mirrors ask of an S3 store, and what a device asks") func verbose() throws {
+  @Test("--verbose shows the requests of mirrors to an S3 store, and those of a device") func verbose() throws
+  {
     try Site.with { site in
       try site.publish(["a.js": "1"])
       let pulled = try site.run("pull", "--to", "phone", "--app", "shop", "-v")
@@ -116,7 +118,7 @@ import Values
     }
   }
 
-  @Test("A server that redirects is told by where it leads, without what may be a secret") func redirects()
+  @Test("A redirecting server is reported with its target, without possible secrets") func redirects()
     throws
   {
     let server = SocketServer { _ in
@@ -128,7 +130,7 @@ import Values
     #expect(!outcome.errors.contains("secret"))
   }
 
-  @Test("A token file that anybody may read is warned of, by its name") func openTokenFile() throws {
+  @Test("A token file that everyone may read causes a warning with its name") func openTokenFile() throws {
     try Site.with { site in
       try site.publish(["a.js": "1"])
       let text = Array((site.token + "\n").utf8)
@@ -148,7 +150,7 @@ import Values
     }
   }
 
-  @Test("web init takes the server of login, and says that pages by https don't ask one by http")
+  @Test("web init uses the server of login, and warns that https pages can't request http")
   func webServer() throws {
     try Site.with { site in
       let scratch = try Scratch()
@@ -165,7 +167,7 @@ import Values
       #expect(String(decoding: worker.prefix(200), as: UTF8.self).contains(site.url))
       let plain = try Self.run(words + ["--server", "http://origin.example.com"], in: scratch)
       #expect(plain.exitCode == 0 && plain.errors.contains("give browsers an https URL"))
-      // The server of the project goes before the only one that is known.
+      // The project's server precedes the one of login.
       try scratch.write("xcache.json", #"{"server":"\#(site.url)"}"#)
       let out = try Self.run(["logout"], in: scratch)
       #expect(out.exitCode == 0 && out.output.contains(site.url), "\(out.errors)")
@@ -192,7 +194,7 @@ import Values
     }
   }
 
-  @Test("Logs end after 40 lines, too, unless they were asked for by --limit or --all") func longLists()
+  @Test("Logs are cut after 40 lines unless --limit or --all is given") func longLists()
     throws
   {
     try Site.with { site in

@@ -2,15 +2,15 @@ import System
 import Testing
 import Values
 
-/// `smoke --record` and `--fixtures`, with a program in the place of the engine's.
-@Suite("API calls of pages before a release") struct FixtureTests {
+/// `smoke --record` and `--fixtures`, with a stand-in for the engine.
+@Suite("Recorded API calls of pages") struct FixtureTests {
   private static func page(_ api: String) -> String {
     "<!doctype html><title>Shop</title><body>hello<!--api \(api)-->"
   }
 
-  @Test("What pages fetched is recorded, and answers them without a network") func recorded() throws {
+  @Test("API answers are recorded, and pages get them without a network") func recorded() throws {
     try Site.with { api in
-      // Any server will do; an origin's documents are JSON.
+      // Any server would do; an origin's documents are JSON.
       let (url, gone) = ("\(api.url)/healthz", "\(api.url)/gone.json")
       let bench = try SmokeTests.Bench(["index.html": Self.page(url) + "<!--api \(gone)-->"])
       let without = try bench.smoke("--json")
@@ -30,7 +30,7 @@ import Values
       #expect(try Self.sources(with) == ["device", "device", "missing"], "\(with.output)")
       let settings = try JSONValue.parse(Array(bench.note("settings").utf8))
       #expect(settings["confined"]?.bool == true && settings["hosts"]?.array?.contains("127.0.0.1") == true)
-      // By the project's settings, for publish and CI jobs.
+      // From the project's settings, as for publish and CI jobs.
       try bench.scratch.write(
         "xcache.json",
         #"{"bundles":{"main":{"dirs":["dist"],"baseURL":"\#(Site.base)"}},"smoke":{"fixtures":"fixtures"}}"#)
@@ -46,7 +46,7 @@ import Values
     return json["pages"]?.array?.first?["requests"]?.array?.compactMap { $0["source"]?.string } ?? []
   }
 
-  @Test("A folder that isn't one is told, with what to do") func mistakes() throws {
+  @Test("An invalid fixtures folder is reported with a remedy") func mistakes() throws {
     let bench = try SmokeTests.Bench(["index.html": SmokeTests.page])
     let none = try bench.smoke("--fixtures", "nowhere")
     #expect(

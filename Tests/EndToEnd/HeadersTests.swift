@@ -8,7 +8,7 @@ struct HeadersTests {
   private static let policy =
     "default-src 'self'; script-src 'sha256-47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU='"
 
-  /// What a CI job has in its working directory.
+  /// Writes the working directory of a CI job.
   private static func write(_ site: Site, frames: String = "DENY") throws {
     try site.scratch.folder(
       "dist", ["index.html": "<p>page", "embed/widget.html": "<p>widget", "app.js": "run()"])
@@ -26,9 +26,9 @@ struct HeadersTests {
   }
 
   @Test(
-    "A change of headers is a release that devices take without a download; a rollback and a promotion bring them"
+    "Changed headers are a release that devices take without a download; rollback and promotion restore them"
   )
-  func lifeOfThem() throws {
+  func lifeCycle() throws {
     try Site.with { site in
       try Self.write(site)
       let first = try site.run("publish", "--create", "--now")
@@ -43,7 +43,7 @@ struct HeadersTests {
       #expect(download.status == 200 && download["x-frame-options"] == nil)
       #expect(download["content-security-policy"] != Self.policy)
       try site.pull("device")
-      // From the cache, and without it.
+      // With the cache, and without it.
       #expect(try site.run("publish", "--create", "--now").output.contains("nothing changed"))
       Scratch.remove(site.scratch.path + "/cache")
       #expect(try site.run("publish", "--create", "--now").output.contains("nothing changed"))
@@ -70,7 +70,7 @@ struct HeadersTests {
     }
   }
 
-  @Test("A limit on updates is kept where packs have no room, and a release in a hurry says what it costs")
+  @Test("A limit on the update size holds where packs have no room, and --now prints what the update costs")
   func limits() throws {
     try Site.with(["--pack-room", "0"]) { site in
       try Self.write(site)
@@ -89,7 +89,7 @@ struct HeadersTests {
     }
   }
 
-  @Test("A mirror, a backup and what is restored of them have them") func copies() throws {
+  @Test("Mirrors, backups and restored origins keep the headers") func copies() throws {
     try Site.with { site in
       try Self.write(site)
       #expect(try site.run("publish", "--create", "--now").exitCode == 0)
@@ -120,7 +120,7 @@ struct HeadersTests {
   }
 
   @Test(
-    "Bad headers are told with their place in xcache.json, by check and publish",
+    "check and publish report bad headers with their place in xcache.json",
     arguments: [
       (
         #"{"Set-Cookie": "a=b"}"#,

@@ -3,7 +3,7 @@ import System
 import Testing
 import Values
 
-/// The words of `--help` are golden files; XCACHE_RECORD=1 writes them anew.
+/// The `--help` texts are golden files; XCACHE_RECORD=1 writes them again.
 @Suite("--help")
 struct HelpTests {
   /// The commands that the program itself lists.
@@ -18,10 +18,10 @@ struct HelpTests {
     try Outcome(try Child([Binary.path] + words, environment: [:], in: "/"))
   }
 
-  /// The folder of the golden files: beside this source.
+  /// The folder of the golden files, next to this source.
   private static let folder = DurableFile.parent(of: #filePath) + "/Help"
 
-  @Test("Every command's help is what was recorded", arguments: [""] + commands)
+  @Test("Every command's help equals the recorded one", arguments: [""] + commands)
   func golden(_ command: String) throws {
     let outcome = try command.isEmpty ? Self.run("--help") : Self.run(command, "--help")
     #expect(outcome.exitCode == 0 && outcome.errors.isEmpty)
@@ -31,14 +31,14 @@ struct HelpTests {
     #expect(outcome.output == recorded, "\(file); XCACHE_RECORD=1 records it anew")
   }
 
-  @Test("No help is recorded of a command that there isn't")
+  @Test("There is a recorded help for existing commands only")
   func onlyCommands() throws {
     #expect(Self.commands.contains("serve"))
     let recorded = try Folder.textNames(Self.folder).map { String($0.dropLast(".txt".count)) }
     #expect(Set(recorded) == Set(Self.commands + ["xcache"]))
   }
 
-  @Test("Help by other ways is the same", arguments: commands)
+  @Test("The help is the same in every way of asking for it", arguments: commands)
   func otherWays(_ command: String) throws {
     let help = try Self.run(command, "--help").output
     #expect(try Self.run("help", command).output == help)
@@ -52,14 +52,14 @@ struct HelpTests {
     }
   }
 
-  @Test("No command at all is a usage error, told on standard error")
+  @Test("A missing command is a usage error, printed to standard error")
   func nothing() throws {
     let outcome = try Self.run()
     #expect(outcome.exitCode == 2 && outcome.output.isEmpty)
     #expect(outcome.errors == (try Self.run("--help").output))
   }
 
-  @Test("The version, by each of its names")
+  @Test("The version, by each of its spellings")
   func version() throws {
     for words in ["--version", "-V", "version"] {
       #expect(try Self.run(words).output.hasPrefix("xcache 0."))
@@ -68,7 +68,7 @@ struct HelpTests {
     #expect(try Self.run("--json", "-V").output == Self.run("version", "--json").output)
   }
 
-  @Test("Each command's help has examples, which are command lines that it takes", arguments: commands)
+  @Test("Each command's help has examples with options that the command has", arguments: commands)
   func examples(_ command: String) throws {
     let help = try Self.run(command, "--help").output
     let lines = help.split(separator: "\n", omittingEmptySubsequences: false)

@@ -2,7 +2,7 @@ import Manifests
 import System
 import Testing
 
-/// Commands that texts name for their reader to paste: the program knows each of them, with its options.
+/// Command lines that texts tell readers to run: the program knows each command and option in them.
 @Suite("Hints") struct HintTests {
   /// A command line in a text.
   struct Line: Hashable, Comparable {
@@ -25,19 +25,19 @@ import Testing
     }
   }
 
-  // MARK: - Where they are
+  // MARK: - Finding command lines
 
-  /// In string literals of the sources: in backticks or single quotes, with what is interpolated.
+  /// In string literals of the sources: in backticks or single quotes, with interpolations.
   static func literals() throws -> [Line] {
     try files("Sources", ".swift").flatMap { file in
       let code = file.text.split(separator: "\n").filter { !$0.drop { $0 == " " }.hasPrefix("//") }
         .joined(separator: "\n")
-      // One text over several lines.
+      // Joins literals that are concatenated over several lines.
       return lines(in: code.replacing(/"\s*\+\s*"/, with: ""), file.name)
     }
   }
 
-  /// In documents and in golden files.
+  /// In documents and golden files.
   static func documents() throws -> [Line] {
     let readme = String(decoding: try DurableFile.read(root + "/README.md") ?? [], as: UTF8.self)
     let documents =
@@ -47,7 +47,7 @@ import Testing
     return documents.flatMap { lines(in: $0.text, $0.name) }
   }
 
-  /// The examples of each command's help.
+  /// The examples in each command's help.
   static func examples() throws -> [Line] {
     try files("Tests/EndToEnd/Help", ".txt").flatMap { file in
       file.text.split(separator: "\n").filter { $0.hasPrefix("  xcache ") }.map { line in
@@ -58,14 +58,14 @@ import Testing
   }
 
   private static func lines(in text: String, _ file: String) -> [Line] {
-    let ticked = text.matches(of: /`xcache ([^`\n]+)`/).map { String($0.1) }
-    let quoted = text.matches(of: /'xcache ([^'\n]+)'/).map { String($0.1) }
-    return (ticked + quoted).map { Line(text: filled($0), file: file) }
-      // What isn't a whole command: alternatives, options in brackets, and what is left out.
+    let inBackticks = text.matches(of: /`xcache ([^`\n]+)`/).map { String($0.1) }
+    let inQuotes = text.matches(of: /'xcache ([^'\n]+)'/).map { String($0.1) }
+    return (inBackticks + inQuotes).map { Line(text: filled($0), file: file) }
+      // Skips what isn't a whole command: alternatives, optional parts and ellipses.
       .filter { !$0.text.contains { "|[…".contains($0) } && $0.text.first?.isLowercase == true }
   }
 
-  /// The line with something in the place of each interpolation: a value after a space, and nothing where words may follow.
+  /// The line with interpolations replaced: by a value after a space, and by nothing where more words may follow.
   static func filled(_ line: String) -> String {
     var out = ""
     var rest = line[...]
@@ -82,7 +82,7 @@ import Testing
     return out + rest
   }
 
-  /// A shell's words, up to where another program takes over.
+  /// Splits a line into words like a shell, up to a pipe or redirection.
   static func words(_ line: String) -> [String] {
     var words: [String] = []
     var word: String?
@@ -105,15 +105,15 @@ import Testing
 
   // MARK: - Tests
 
-  @Test("What the sources say to run can be run") func sources() throws {
+  @Test("Commands in the sources can be run") func sources() throws {
     try check(try Self.literals(), least: 100)
   }
 
-  @Test("What documents and golden files name can be run") func texts() throws {
+  @Test("Commands in documents and golden files can be run") func texts() throws {
     try check(try Self.documents(), least: 150)
   }
 
-  @Test("Each example of the help can be run") func help() throws {
+  @Test("Examples in the help can be run") func help() throws {
     try check(try Self.examples(), least: 60)
   }
 
@@ -123,10 +123,10 @@ import Testing
       (#"channel list\(Self.options(app))"#, "channel list"),
       (#"channel thaw\(channel.map { " --channel \($0)" } ?? "") x"#, "channel thaw x"),
     ])
-  func whatIsInterpolatedIsFilled(line: String, filled: String) { #expect(Self.filled(line) == filled) }
+  func interpolationsAreReplaced(line: String, filled: String) { #expect(Self.filled(line) == filled) }
 
   @Test(
-    "A command that isn't known is noticed",
+    "An unknown command is detected",
     arguments: ["publsh", "publish --bundel x", "policy kll", "log x y"])
   func mistakes(line: String) throws { #expect(try fault(of: line) != nil) }
 
@@ -146,11 +146,11 @@ import Testing
     for fault in faults.withLock({ $0.sorted() }) { Issue.record("\(fault)") }
   }
 
-  /// What the program says if it doesn't know a command or one of its options; nil if it does. Nobody listens where it asks.
+  /// The program's message if it doesn't know the command or one of its options, otherwise nil. No server listens at the address it gets.
   private func fault(of line: String) throws -> String? {
     let scratch = try Scratch()
     var words = Self.words(line)
-    // What would run for ever ends at a setting that can't be.
+    // Commands that would never exit fail because of an invalid setting.
     if words[0] == "serve" { words += ["--listen", "nowhere"] }
     let environment = [
       "PATH": "/usr/bin:/bin", "HOME": scratch.path, "SWIFT_BACKTRACE": "enable=no", "XCACHE_APP": "shop",

@@ -2,8 +2,8 @@ import System
 import Testing
 import Values
 
-/// Hosts of channels and tokens, and what devices counted, with the real program.
-@Suite("Releases of some hosts, and counts of devices") struct HostsTests {
+/// Allowed hosts of channels and tokens, and what devices report.
+@Suite("Allowed hosts, and reported counts") struct HostsTests {
   private static func publish(_ site: Site, _ host: String, token: String? = nil) throws -> Outcome {
     let folder = try site.scratch.folder("other", ["b.js": "b"])
     return try site.run(
@@ -12,7 +12,7 @@ import Values
       token: token)
   }
 
-  @Test("A release outside of the hosts of its channel or token is refused with exit code 3")
+  @Test("A release outside the allowed hosts of its channel or token is refused with exit code 3")
   func hosts() throws {
     try Site.with { site in
       try site.publish(["a.js": "one"])
@@ -48,15 +48,15 @@ import Values
     }
   }
 
-  @Test("What devices counted is in status and in the metrics")
+  @Test("Reported counts are in status and in the metrics")
   func counts() throws {
     try Site.with { site in
       try site.publish(["a.js": "one"])
       let batch =
         #"{"counts":{"local":9,"passed":1,"page-failed":2,"status-4xx":1,"paint-local-256":3},"version":"1"}"#
       #expect(try site.web.ask("/report?app=shop", "POST", body: Array(batch.utf8)).text == #"{"code":200}"#)
-      // It is written some seconds later, and at the latest when the server ends.
-      try site.seeOff()
+      // Counts are written some seconds later, at the latest when the server ends.
+      try site.stop()
       try site.start()
       let status = try site.run("status", "--app", "shop").output
       for words in [
@@ -69,7 +69,7 @@ import Values
     }
   }
 
-  @Test("status --json has polls and failures over time, disk, mirrors and problems, as the console")
+  @Test("status --json has the console's polls and failures over time, disk, mirrors and problems")
   func history() throws {
     try Site.with { site in
       try site.publish(["a.js": "one"])
@@ -77,8 +77,8 @@ import Values
       let failure = Array(#"{"reason":"integrity","url":"https://m.example.com/a.js","version":"1"}"#.utf8)
       for _ in 0..<12 { _ = try site.web.ask("/report?app=shop", "POST", body: failure) }
       #expect(try site.run("mirror", "--to", "www").exitCode == 0)
-      // What is counted is written some seconds later, and at the latest when the server ends.
-      try site.seeOff()
+      // Counts are written some seconds later, at the latest when the server ends.
+      try site.stop()
       try site.start()
       func status(_ token: String? = nil) throws -> JSONValue {
         let output = try site.run("status", "--app", "shop", "--json", token: token).output
@@ -97,7 +97,7 @@ import Values
       #expect(try #require(all["disk"]?["now"]?["size"]?.integer) > 0)
       #expect(all["mirrors"]?.array?.first?["versions"]?.array?.first?["version"]?.string == "1")
       #expect(all["problems"]?.array?.contains { $0["code"]?.string == "failing" } == true, "\(all)")
-      // Who may not see the disk gets the rest.
+      // A token that may not see the disk gets the rest.
       let wall = try site.run("token", "create", "wall", "--all-apps", "--no-expiry", "--scope", "read")
         .output
       let some = try status(wall.filter { !$0.isWhitespace })

@@ -3,13 +3,13 @@ import System
 import Testing
 import Values
 
-/// gc, backup, restore and doctor with the real program, and what devices tell of failures.
-@Suite("Keeping") struct KeepingTests {
+/// gc, backup, restore and doctor, and failures that devices report.
+@Suite("Retention and backup") struct KeepingTests {
   private static func run(_ site: Site, _ words: String...) throws -> Outcome {
     try Outcome(try site.start(words + ["--app", "shop"]))
   }
 
-  @Test("gc keeps what is pinned, says why, and leaves the newest as it is")
+  @Test("gc keeps pinned versions, says why, and leaves the newest unchanged")
   func collect() throws {
     try Site.with { site in
       for text in ["one", "two", "three", "four"] { try site.publish(["a.js": text]) }
@@ -37,7 +37,8 @@ import Values
     }
   }
 
-  @Test("What gc removed is 404 at once, though every loop had it open: plain, coded, as a delta")
+  @Test(
+    "Files removed by gc are 404 at once, though each event loop had them open: plain, coded and as a delta")
   func goneAtOnce() throws {
     try Site.with { site in
       let text = (0..<4000).map {
@@ -63,7 +64,7 @@ import Values
     }
   }
 
-  @Test("A backup of a running origin is restored, and answers the same bytes")
+  @Test("A backup of a running origin can be restored, and the restored origin sends the same bytes")
   func backup() throws {
     let site = try Site()
     try site.publish(["a.js": "one", "b.js": "both"])
@@ -94,10 +95,10 @@ import Values
     #expect(try site.poll()["data"] == map)
     #expect(try site.web.ask(Site.path(of: site.entry("a.js"))).text == "two")
     #expect(try site.run("audit", "verify").output == trail)
-    try site.seeOff()
+    try site.stop()
   }
 
-  @Test("A damaged file is named by backup, restore, serve and status, and a publish brings it back")
+  @Test("backup, restore, serve and status name a damaged file, and a publish repairs it")
   func damage() throws {
     let site = try Site()
     try site.publish(["a.js": "one", "b.js": "two"])
@@ -126,11 +127,11 @@ import Values
     #expect(try site.web.ask(Site.path(of: site.entry("a.js"))).text == "one")
     #expect(try !Self.run(site, "status").output.contains("DAMAGED"))
     #expect(try site.run("serve", "--data", site.data, "--scrub", "soon").exitCode == 2)
-    try site.seeOff()
+    try site.stop()
   }
 
-  /// Damage that only another program has seen: the origin itself takes the file for good.
-  @Test("publish --rehash has the origin read its files, and sends the damaged ones again")
+  /// The damage was made while the origin runs, which believes that the file is good.
+  @Test("publish --rehash makes the origin verify its files, and sends damaged ones again")
   func rehash() throws {
     try Site.with { site in
       let files: Files = ["a.js": "one", "b.js": "two"]
@@ -154,7 +155,7 @@ import Values
     }
   }
 
-  @Test("doctor names what is damaged or missing, and exits with 1", arguments: [true, false])
+  @Test("doctor names damaged and missing files, and exits with 1", arguments: [true, false])
   func doctor(isRemoved: Bool) throws {
     try Site.with { site in
       try site.publish(["a.js": "one", "b.js": "two"])
@@ -172,7 +173,7 @@ import Values
     }
   }
 
-  @Test("A file that a device can't get is told to the origin once, and shows in status")
+  @Test("A device reports a file that it can't get once, and status shows the report")
   func report() throws {
     try Site.with { site in
       try site.publish(["a.js": "one", "b.js": "two"])

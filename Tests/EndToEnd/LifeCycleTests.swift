@@ -2,12 +2,12 @@ import System
 import Testing
 import Values
 
-@Suite("From the first publish to the last unpublish")
+@Suite("From the first publish to unpublish")
 struct LifeCycleTests {
   static let first: Files = ["index.html": "<p>one", "app.js": "one()", "img/logo.svg": "<svg/>"]
   static let second: Files = ["index.html": "<p>two", "app.js": "one()", "img/new.svg": "<svg></svg>"]
 
-  @Test("A device follows two versions and the end of a bundle")
+  @Test("A device follows two versions and the removal of a bundle")
   func oneBundle() throws {
     try Site.with { site throws in
       let one = try site.publish(Self.first)
@@ -36,7 +36,7 @@ struct LifeCycleTests {
     }
   }
 
-  @Test("Bytes that come back get their old version and download back")
+  @Test("Restored bytes get their former version and download URL")
   func sameBytesAgain() throws {
     try Site.with { site throws in
       try site.publish(Self.first)
@@ -49,7 +49,7 @@ struct LifeCycleTests {
     }
   }
 
-  @Test("Several bundles are one release, and one bundle's end leaves the others")
+  @Test("Several bundles are one release, and removing one keeps the others")
   func severalBundles() throws {
     try Site.with { site throws in
       let a = try site.scratch.folder("a", ["a.js": "a"])
@@ -72,7 +72,7 @@ struct LifeCycleTests {
     }
   }
 
-  @Test("status, log and diff tell what happened")
+  @Test("status, log and diff show what happened")
   func history() throws {
     try Site.with { site throws in
       try site.publish(Self.first, "-m", "first")
@@ -92,7 +92,7 @@ struct LifeCycleTests {
     }
   }
 
-  @Test("What is published already makes no version", arguments: [[], ["--rehash"]])
+  @Test("Publishing the same files again makes no version", arguments: [[], ["--rehash"]])
   func unchanged(more: [String]) throws {
     try Site.with { site throws in
       try site.publish(Self.first)
@@ -112,7 +112,7 @@ struct LifeCycleTests {
     }
   }
 
-  @Test("A dry run says what would happen and changes nothing")
+  @Test("A dry run prints what would happen and changes nothing")
   func dryRun() throws {
     try Site.with { site throws in
       let folder = try site.scratch.folder("new", Self.first)
@@ -136,13 +136,13 @@ struct LifeCycleTests {
     }
   }
 
-  @Test("A folder at the address of another origin's is published in full")
+  @Test("A folder is published in full to another origin at the same address")
   func anotherOriginAtTheSameAddress() throws {
     let site = try Site()
     try site.publish(["index.html": "<p>one"])
     site.server.signal(15)
     _ = try site.server.wait()
-    // Same names, sizes and versions, other bytes: what was kept of the first origin is no use here.
+    // Same names, sizes and versions, but other bytes: the cache of the first origin must not be used.
     Scratch.remove(site.data)
     try site.start()
     let file = try DurableFile.read(site.data + "/admin.token")
@@ -157,6 +157,6 @@ struct LifeCycleTests {
     #expect(try Child(words, environment: elsewhere, in: site.scratch.path).wait() == 0)
     try site.publish(["index.html": "<p>one"], token: token)
     #expect(try site.entry("index.html")?["md5"]?.string == MD5.of(Array("<p>one".utf8)).hex)
-    try site.seeOff()
+    try site.stop()
   }
 }

@@ -3,7 +3,7 @@ import SocketServer
 import System
 import Testing
 
-/// What `xcache login` keeps, and where it goes.
+/// What `xcache login` saves, and which servers get the token.
 @Suite("Logging in") struct LoginTests {
   /// Runs `xcache` without a server or token in its environment.
   private static func run(_ words: [String], in scratch: Scratch, _ more: [String: String] = [:]) throws
@@ -18,7 +18,8 @@ import Testing
 
   private static func file(_ scratch: Scratch) -> String { scratch.path + "/.config/xcache/servers.json" }
 
-  @Test("A token is kept for its owner alone, is used for its server, and is forgotten") func keeps() throws {
+  @Test("A token is saved for its owner only, is used for its server, and is removed by logout")
+  func savesAndForgets() throws {
     try Site.with { site in
       try site.publish(["a.js": "1"])
       let scratch = try Scratch()
@@ -28,10 +29,10 @@ import Testing
       #expect(outcome.output.contains("1 channel;") && !outcome.output.contains(site.token))
       #expect(try Kernel.status(Self.file(scratch))?.mode == 0o600)
       #expect(try Kernel.status(scratch.path + "/.config/xcache")?.mode == 0o700)
-      // The only server that is known, with and without its name.
+      // The only known server, with and without its name.
       #expect(try Self.run(["token", "list"], in: scratch).exitCode == 0)
       #expect(try Self.run(["status", "--server", site.url], in: scratch).exitCode == 0)
-      // What is said goes before it.
+      // An explicit token has precedence.
       let wrong = try Self.run(["token", "list"], in: scratch, ["XCACHE_TOKEN": "xcache_1_2"])
       #expect(wrong.exitCode == 1 && wrong.errors.contains("It came from XCACHE_TOKEN"))
       #expect(try Self.run(["logout"], in: scratch).exitCode == 0)
@@ -39,7 +40,7 @@ import Testing
     }
   }
 
-  @Test("A token that the server doesn't take isn't kept; the file that was there stays") func refused()
+  @Test("A token that the server refuses isn't saved, and the previous file is kept") func refused()
     throws
   {
     try Site.with { site in
@@ -53,12 +54,13 @@ import Testing
     }
   }
 
-  @Test("The token goes to no other server: by --server, xcache.json, or a redirect") func goesNowhereElse()
+  @Test("The token is sent to no other server: by --server, xcache.json or a redirect")
+  func tokenStaysWithItsServer()
     throws
   {
-    let seen = Locked<[SocketServer.Request]>([])
+    let received = Locked<[SocketServer.Request]>([])
     let other = SocketServer { request in
-      seen.withLock { $0.append(request) }
+      received.withLock { $0.append(request) }
       return .answer(body: Array("{}".utf8))
     }
     let otherURL = other.url
@@ -71,21 +73,21 @@ import Testing
     let login = try Self.run(["login", known.url, "--token", "xcache_secret"], in: scratch)
     #expect(login.exitCode == 0, "\(login.errors)")
     redirects.withLock { $0 = true }
-    // The redirect isn't followed at all: an origin answers by itself.
+    // The redirect isn't followed: an origin never redirects.
     #expect(try Self.run(["channel", "list", "--server", known.url], in: scratch).exitCode == 1)
-    #expect(seen.withLock { $0.isEmpty })
+    #expect(received.withLock { $0.isEmpty })
     _ = try Self.run(["channel", "list", "--server", other.url], in: scratch)
     try scratch.write("xcache.json", #"{"server":"\#(other.url)"}"#)
     _ = try Self.run(["channel", "list"], in: scratch)
-    // The same host by another name is another server, too.
+    // Another name of the same host counts as another server.
     _ = try Self.run(["channel", "list", "--server", "http://localhost:\(other.port)"], in: scratch)
-    let requests = seen.withLock { $0 }
+    let requests = received.withLock { $0 }
     #expect(requests.count >= 3)
     for request in requests { #expect(request.fields["authorization"] == nil) }
   }
 
   @Test(
-    "A file that may be read by others, or isn't one of ours, is refused where its token is needed",
+    "A file that others may read, or that isn't valid, is refused when its token is needed",
     arguments: [
       (#"{"servers":{}}"#, 0o644, "chmod 600"), ("{", 0o600, "isn't JSON"),
       (#"{"servers":{"here":{}}}"#, 0o600, "an http or https URL"),
@@ -99,19 +101,19 @@ import Testing
     try DurableFile.write(Array(text.utf8), to: Self.file(scratch), mode: mode)
     let outcome = try Self.run(["status", "--server", "http://127.0.0.1:1"], in: scratch)
     #expect(outcome.exitCode == 2 && outcome.errors.contains(words), "\(outcome.errors)")
-    // Whoever says all of it doesn't need the file.
+    // With all options given, the file isn't needed.
     let given = try Self.run(
       ["status", "--server", "http://127.0.0.1:1", "--token", "xcache_1_2"], in: scratch)
     #expect(given.exitCode == 1 && given.errors.contains("nothing answers"), "\(given.errors)")
   }
 
-  @Test("Who breaks off a connection without TLS may want one with it") func plain() throws {
+  @Test("If a connection without TLS is reset, the message suggests https") func plain() throws {
     let server = SocketServer { _ in [.reset] }
     let outcome = try Self.run(["status", "--server", server.url], in: try Scratch())
     #expect(outcome.exitCode == 1 && outcome.errors.contains("use https://"), "\(outcome.errors)")
   }
 
-  @Test("A first xcache.json, by options; publish follows it; nothing is written over unless it is told so")
+  @Test("init writes a first xcache.json, which publish uses; it overwrites nothing without --force")
   func initialise() throws {
     try Site.with { site in
       try site.scratch.folder("dist", ["index.html": "<!doctype html><meta charset=\"utf-8\">hello"])

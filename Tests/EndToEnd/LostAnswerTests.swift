@@ -3,11 +3,11 @@ import Manifests
 import System
 import Testing
 
-/// Every command that changes something, through a proxy that loses the first answer to each of its requests, and on
-/// a twin origin without one: each act once, and output and exit code as if nothing had happened.
-@Suite("Nothing happens twice")
+/// Runs every changing command through a proxy that loses the first answer to each request, and on a second origin without the proxy: each
+/// act happens once, with the same output and exit code.
+@Suite("Retries act once")
 struct LostAnswerTests {
-  /// `DIR` stands for a folder that each origin has of its own.
+  /// `DIR` stands for a folder that each origin has for itself.
   private static let steps: [[String]] = [
     publish("1"), publish("2"), publish("3", "--if-version", "2"), publish("4", "--json"),
     ["rollback", "--steps", "1", "--all-bundles"],
@@ -57,7 +57,7 @@ struct LostAnswerTests {
     try scratch.write("hook.js", "console.log(1)")
   }
 
-  /// Runs a command as the engineer; what it came to, without what differs from run to run.
+  /// Runs a command with the admin token, and returns its outcome without what differs from run to run.
   private static func run(_ words: [String], _ site: Site, server: String) throws -> String {
     let words = words.map { $0.replacing("DIR", with: site.scratch.path) }
     let namesNone = ["token", "gc", "mirror"].contains(words[0]) || words.contains("--app")
@@ -68,15 +68,15 @@ struct LostAnswerTests {
 
   private static func stable(_ text: String, _ site: Site) -> String {
     text.replacing(site.scratch.path, with: "DIR")
-      // What is told of an answer that was lost.
+      // Messages about lost answers.
       .replacing(/[^\n]*; trying again in [0-9.]+ s\n/, with: "")
       .replacing(/\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(\.\d+)?(Z| UTC)?/, with: "TIME")
-      // A hint names the server where it isn't the default.
+      // Hints name a server that isn't the default.
       .replacing(/127\.0\.0\.1:\d+/, with: "ORIGIN")
       .replacing(/xcache_[0-9a-f]{12}_[A-Za-z0-9_\-]{43}/, with: "TOKEN")
       .replacing(/"id":"[0-9a-f]+"/, with: "ID").replacing(/[0-9a-f]{64}/, with: "HASH")
       .replacing(/"(sentBytes|milliseconds)":\d+/, with: "").replacing(/made in \d+ ms/, with: "made")
-      // What a mirror's own documents say of times.
+      // Times in a mirror's own documents.
       .replacing(/files, [0-9.,]+ [kMG]?B/, with: "files")
   }
 
@@ -90,7 +90,7 @@ struct LostAnswerTests {
   }
 
   @Test(
-    "Each changing command acts once, and says so, though the first answer is lost",
+    "Each changing command acts once, and reports it, though the first answer is lost",
     arguments: LosingProxy.Loss.allCases)
   func everyCommand(_ loss: LosingProxy.Loss) throws {
     let options = ["--public-url", "https://cdn.example.com/x"]
@@ -102,9 +102,9 @@ struct LostAnswerTests {
         for words in Self.steps {
           let before = proxy.lost.count
           let expected = try Self.run(words, twin, server: twin.url)
-          let got = try Self.run(words, site, server: proxy.url)
-          #expect(got == expected, "\(words)")
-          #expect(proxy.lost.count > before, "nothing was lost of \(words)")
+          let actual = try Self.run(words, site, server: proxy.url)
+          #expect(actual == expected, "\(words)")
+          #expect(proxy.lost.count > before, "no answer to \(words) was lost")
           #expect(expected.hasPrefix("exit 0"), "\(words): \(expected)")
         }
         let (rows, twins) = (try Self.rows(site), try Self.rows(twin))
@@ -115,7 +115,7 @@ struct LostAnswerTests {
     }
   }
 
-  @Test("A token that was made while the answer was lost opens the door")
+  @Test("A token created by a request whose answer was lost works")
   func token() throws {
     try Site.with { site in
       let proxy = LosingProxy(to: site.port, .reset)
@@ -127,7 +127,7 @@ struct LostAnswerTests {
     }
   }
 
-  @Test("An origin that is killed between the act and its answer answers the retry as if it had lived")
+  @Test("An origin that is killed between the act and its answer answers the retry like one that wasn't")
   func killed() throws {
     try Site.with { site in
       for number in 1...3 { try site.publish(["a.js": "\(number)"]) }

@@ -10,7 +10,7 @@ struct MirrorChannelsTests {
     try site.publish(["a.js": "mall"], app: "mall")
   }
 
-  @Test("All of them are mirrored from either source; --channel and --app narrow that")
+  @Test("All channels are mirrored from either source; --channel and --app select some")
   func all() throws {
     try Site.with { site in
       try publishAll(site)
@@ -26,7 +26,7 @@ struct MirrorChannelsTests {
     }
   }
 
-  @Test("Each --app and --channel has to be some channel's: one right name hides no misspelt one")
+  @Test("Each --app and --channel must match a channel, also if another one does")
   func misspelt() throws {
     try Site.with { site in
       try publishAll(site)
@@ -47,12 +47,12 @@ struct MirrorChannelsTests {
     }
   }
 
-  @Test("A run that is ended half-way, and one about a single channel after it, forget no other")
+  @Test("A run that was interrupted, and a run for one channel after it, keep the other channels")
   func endedRun() throws {
     try Site.with { site in
       try publishAll(site)
       try site.mirror("--to", "www")
-      // What a killed run leaves.
+      // The marker that a killed run leaves.
       try DurableFile.write([], to: site.scratch.path + "/www/.xcache-mirror/unfinished")
       try site.mirror("--to", "www", "--channel", "online", "--prune", "--grace", "0")
       #expect(try site.mirrored("www")["xcache_test/shop/configure.json"] != nil)
@@ -64,7 +64,7 @@ struct MirrorChannelsTests {
     }
   }
 
-  @Test("A damaged file at the origin is named and stops its channel alone", arguments: [true, false])
+  @Test("A damaged file at the origin is named, and stops only its channel", arguments: [true, false])
   func damaged(isLocal: Bool) throws {
     try Site.with { site in
       try publishAll(site)
@@ -84,7 +84,7 @@ struct MirrorChannelsTests {
       ] { #expect(run.errors.contains(words), "\(run.errors)") }
       #expect(
         try site.run("mirror", "verify", "www").output.contains("before it was done with channel online"))
-      // The server finds out, if no scrub did before.
+      // The server notices the damage, unless a scrub already did.
       #expect(try site.web.ask(Site.path(of: site.entry("a.js"))).status == 500)
       try site.publish(["a.js": "shop two"])
       try site.mirror("--to", "www")
@@ -92,7 +92,7 @@ struct MirrorChannelsTests {
     }
   }
 
-  @Test("verify names what the origin has and the copy lacks; without an origin it says what it can't know")
+  @Test("verify names what the copy lacks; without an origin, it says what it couldn't check")
   func verify() throws {
     try Site.with { site in
       try publishAll(site)
@@ -108,7 +108,7 @@ struct MirrorChannelsTests {
       #expect(alone.exitCode == 0, "\(alone.errors)")
       #expect(alone.output.contains("not in the copy, as its mirror.json says: shop test"))
       #expect(alone.output.contains("no origin was given"))
-      // A lost origin is when copies are needed: verify says what it couldn't ask, and goes on.
+      // Copies are needed when the origin is lost: verify says what it couldn't check, and continues.
       let lost = try site.run(
         "mirror", "verify", "www", "--server", "http://127.0.0.1:1", "--channel", "online")
       #expect(lost.exitCode == 0 && lost.output.contains("could not be asked"), "\(lost.output)")
@@ -121,7 +121,7 @@ struct MirrorChannelsTests {
     }
   }
 
-  @Test("verify says what to do about each kind of fault")
+  @Test("verify prints a remedy for each kind of damage")
   func advice() throws {
     try Site.with { site in
       try publishAll(site)
@@ -139,7 +139,7 @@ struct MirrorChannelsTests {
     }
   }
 
-  @Test("restore names the channels that it made, and those that the copy was without")
+  @Test("restore names the channels that it made, and those that the copy lacked")
   func restore() throws {
     try Site.with { site in
       try publishAll(site)
@@ -154,7 +154,8 @@ struct MirrorChannelsTests {
     }
   }
 
-  @Test("A token for one app mirrors that app into a copy of all, says so, and registers what it may")
+  @Test(
+    "A token limited to one app updates that app in a copy of all apps, says so, and registers only that app")
   func limitedToken() throws {
     try Site.with { site in
       try publishAll(site)

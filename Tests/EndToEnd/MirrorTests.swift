@@ -2,12 +2,12 @@ import System
 import Testing
 import Values
 
-@Suite("A static copy")
+@Suite("Static copies")
 struct MirrorTests {
   static let one: Files = ["index.html": "<p>one", "app.js": "one()", "img/logo.svg": "<svg/>"]
   static let two: Files = ["index.html": "<p>two", "app.js": "one()", "img/new.svg": "<svg></svg>"]
 
-  @Test("The data folder and the running origin give the same files, which are what the origin answers")
+  @Test("A copy from the data folder equals one from the running origin, and both equal the origin's answers")
   func bothSources() throws {
     try Site.with { site in
       try site.publish(Self.one)
@@ -30,7 +30,7 @@ struct MirrorTests {
       #expect(files[String(path)] == Array("<p>two".utf8))
       let registered = try site.api("GET", "mirrors").json["mirrors"]?.array
       #expect(registered?.count == 2)
-      // Both are listed by where they are, and one is forgotten by that.
+      // Both are listed by their location, and one is removed by it.
       let name = try #require(registered?.first?["name"]?.string)
       let list = try site.run("mirror", "list")
       #expect(list.exitCode == 0 && list.output.contains(name), "\(list.errors)")
@@ -42,8 +42,8 @@ struct MirrorTests {
     }
   }
 
-  @Test("A run that has nothing to do writes mirror.json alone, and one after a release what is new")
-  func onlyWhatIsMissing() throws {
+  @Test("A run without changes writes only mirror.json; after a release, a run writes only new files")
+  func onlyNewFiles() throws {
     try Site.with { site in
       try site.publish(Self.one)
       try site.mirror("--to", "www")
@@ -56,7 +56,7 @@ struct MirrorTests {
     }
   }
 
-  @Test("What no kept version names is removed once its grace time is over, and not before")
+  @Test("Files of versions that aren't kept are removed after the grace period, and not before")
   func prune() throws {
     try Site.with { site in
       try site.publish(Self.one)
@@ -71,7 +71,7 @@ struct MirrorTests {
     }
   }
 
-  @Test("Another run keeps out, and another origin's mirror is left alone")
+  @Test("A second run is refused, and so is another origin's copy")
   func refusals() throws {
     try Site.with { site in
       try site.publish(Self.one)
@@ -86,17 +86,17 @@ struct MirrorTests {
         #expect(refused.exitCode == 1 && refused.errors.contains("another run is using"))
         _ = consume lock
       }
-      // A process that another test starts just now holds a copy of the lock until it becomes its program.
+      // A process being started by another test inherits the lock until it executes its program.
       #expect(try Wait.until(10) { try site.run("mirror", "--to", "www").exitCode == 0 })
     }
   }
 
-  @Test("Zips of kept versions are the origin's, from either source; they are listed, verified and pruned")
+  @Test("Zips of kept versions equal the origin's, from either source; they are listed, verified and pruned")
   func zips() throws {
     try Site.with { site in
       try site.publish(Self.one)
       try site.publish(Self.two)
-      // The deltas of the step, and its packs, are made in the background: until a run finds nothing new.
+      // Deltas and packs are made in the background: repeat until a run finds nothing new.
       let isThere = try Wait.until(60) {
         let run = try site.mirror("--to", "www", "--zips")
         return run["zipsToCome"]?.integer == 0 && run["written"]?.integer == 1
@@ -122,7 +122,7 @@ struct MirrorTests {
     }
   }
 
-  @Test("Coded siblings stand beside what they make smaller, and go when they are no longer asked for")
+  @Test("Precompressed files are written where they are smaller, and removed when no longer wanted")
   func precompressed() throws {
     try Site.with { site in
       let script = String(repeating: "function f() { return 1 }\n", count: 100)
@@ -143,7 +143,7 @@ struct MirrorTests {
 }
 
 extension Site {
-  /// Runs `xcache mirror`; gives what `--json` says.
+  /// Runs `xcache mirror`, and returns its `--json` output.
   @discardableResult
   func mirror(_ words: String...) throws -> JSONValue {
     let outcome = try Outcome(try start(["mirror"] + words + ["--json"]))
@@ -151,7 +151,7 @@ extension Site {
     return try JSONValue.parse(Array(outcome.output.utf8))
   }
 
-  /// The files of a mirror by path, without mirror.json, which tells the time, and what runs keep for themselves.
+  /// The files of a mirror by path, without mirror.json, which contains the time, and without working files of runs.
   func mirrored(_ name: String) throws -> [String: [UInt8]] {
     try Scratch.files(below: "\(scratch.path)/\(name)").filter {
       $0.key != "mirror.json" && !$0.key.hasPrefix(".xcache-mirror/")

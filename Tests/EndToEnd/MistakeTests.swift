@@ -3,25 +3,25 @@ import System
 import Testing
 import Values
 
-/// Mistakes that people make at the command line: each is told by what is wrong, where, and what to do, by an exit code for the
-/// shell, and by a document for programs. The table is `Goldens/mistakes.json`.
+/// Mistakes at the command line: the message tells what is wrong, where, and what to do; the exit code is for the shell, the document for
+/// programs. The table is `Goldens/mistakes.json`.
 @Suite("Mistakes") struct MistakeTests {
-  /// A command line that can't work.
+  /// A command line that fails.
   struct Row: Sendable {
-    /// Split at spaces, but for what stands in single quotes.
+    /// Split at spaces, except within single quotes.
     let run: String
     let exit: Int32
-    /// In the problem document.
+    /// The problem document's code.
     let code: String
-    /// What the message has to say.
+    /// What the message must contain.
     let says: [String]
-    /// What it must not say: secrets, and words about something else.
+    /// What it must not contain: secrets, and words about something else.
     let never: [String]
-    /// Variables in the place of the usual ones.
+    /// Variables that replace the usual ones.
     let env: [String: String]
-    /// Files beside `site/a.js`.
+    /// Files besides `site/a.js`.
     let files: [String: String]
-    /// Commands that come before, and work.
+    /// Commands that run before, and succeed.
     let first: [String]
 
     init(_ json: JSONValue) throws {
@@ -44,7 +44,7 @@ import Values
     return try (JSONValue.parse(try DurableFile.read(file) ?? []).array ?? []).map(Row.init)
   }
 
-  @Test("Each is told in words, by an exit code and as JSON, and changes nothing") func table() throws {
+  @Test("Each mistake has its message, exit code and document, and changes nothing") func table() throws {
     let rows = try Self.rows()
     #expect(rows.count >= 100)
     try Site.with { site in
@@ -61,14 +61,14 @@ import Values
       for fault in faults.withLock({ $0.sorted() }) { Issue.record("\(fault)") }
       #expect(try bench.state() == before)
       for (hint, environment) in bench.hints {
-        let outcome = try bench.paste(hint, environment)
+        let outcome = try bench.run(hint, environment)
         #expect(outcome.exitCode != 2, "xcache \(hint.line)\n\(outcome.errors)")
       }
     }
   }
 
-  /// Commands that ask what isn't what they take it for, and what that is called.
-  static let strangers = [
+  /// Commands that talk to a server of another kind, and the expected code.
+  static let wrongServers = [
     ("status --server URL", "not-an-origin"), ("login URL", "not-an-origin"),
     ("pull --to phone --server URL", "not-an-origin"), ("mirror --server URL --to www", "not-an-origin"),
     ("mirror verify URL", "not-a-copy"), ("restore --from URL --data new", "not-a-copy"),
@@ -76,8 +76,8 @@ import Values
   ]
 
   @Test(
-    "A site that answers each request with a page is called the same by every command, with its address",
-    arguments: strangers)
+    "A server that answers everything with a page is reported in the same way by every command, with its address",
+    arguments: wrongServers)
   func page(_ line: String, _ code: String) throws {
     let server = SocketServer { _ in .answer(body: Array("<!doctype html><title>Welcome".utf8)) }
     let scratch = try Scratch()
@@ -88,18 +88,18 @@ import Values
     let problem = try JSONValue.parse(Array(outcome.output.utf8))
     #expect(outcome.exitCode == 1 && problem["code"]?.string == code, "\(outcome.output)")
     #expect(problem["detail"]?.string?.contains(server.url) == true, "\(outcome.output)")
-    #expect(try Kernel.status(scratch.path + "/new") == nil, "an origin of nothing was made")
+    #expect(try Kernel.status(scratch.path + "/new") == nil, "a data folder was created")
   }
 
-  /// Kinds that take damage, an outage or a second machine, which no row has.
-  private static let untabled: Set<String> = [
+  /// Kinds that need damage, an outage or a second machine, and so aren't in the table.
+  private static let notInTable: Set<String> = [
     "archive", "audit", "blocked", "clashes", "damaged", "divergent", "disk-full", "duplicate-url",
     "no-address", "no-pages", "nothing-left",
     "page-failed", "purged", "smoke", "still-live", "stopped",
     "schedule-over", "too-many-freezes", "too-many-schedules", "unfit-file", "unknown-outcome", "unreadable",
   ]
 
-  @Test("Each kind of fault has one exit code, in every command, and the guide's table says which")
+  @Test("Each kind of fault has one exit code in every command, as the guide's table says")
   func exitCodes() throws {
     var folder = DurableFile.parent(of: #filePath)
     for _ in 0..<2 { folder = DurableFile.parent(of: folder) }
@@ -117,12 +117,12 @@ import Values
     for row in rows {
       #expect(codes[row.code] == row.exit, "xcache \(row.run): \(row.code), \(row.exit)")
     }
-    let seen = Set(rows.map(\.code)).union(Self.untabled)
-    #expect(codes.keys.filter { !seen.contains($0) } == [], "no mistake shows these")
-    #expect(Self.untabled.filter { codes[$0] == nil } == [])
+    let covered = Set(rows.map(\.code)).union(Self.notInTable)
+    #expect(codes.keys.filter { !covered.contains($0) } == [], "no row of the table has these")
+    #expect(Self.notInTable.filter { codes[$0] == nil } == [])
   }
 
-  /// An origin with all that mistakes are made about.
+  /// An origin with everything that the table's rows need.
   private struct Bench: Sendable {
     private let url: String
     private let data: String
@@ -131,7 +131,7 @@ import Values
     private let web: Web
     private let collected = Collected()
 
-    /// What messages told people to run, with the variables that they had set.
+    /// The commands that messages suggested, with the environment of the failed command.
     private final class Collected: Sendable {
       let hints = Locked<[Hint: [String: String]]>([:])
     }
@@ -140,7 +140,7 @@ import Values
       collected.hints.withLock { $0.sorted { $0.key.line < $1.key.line }.map { ($0.key, $0.value) } }
     }
 
-    func paste(_ hint: Hint, _ environment: [String: String]) throws -> Outcome {
+    func run(_ hint: Hint, _ environment: [String: String]) throws -> Outcome {
       let scratch = try Scratch()
       try scratch.write("site/a.js", "3")
       return try Outcome(try Child([Binary.path] + hint.words, environment: environment, in: scratch.path))
@@ -169,13 +169,13 @@ import Values
       reader = made.output.filter { !$0.isWhitespace }
     }
 
-    /// What a mistake must not change.
+    /// The state that mistakes must not change.
     func state() throws -> String {
       try web.ask("/configure.json?app=shop").text
         + web.ask("/api/v1/apps", "GET", ["Authorization": "Bearer \(admin)"]).text
     }
 
-    /// What is wrong about how a mistake is told.
+    /// What is wrong with a mistake's message, exit code or document.
     func faults(of row: Row) throws -> [String] {
       let says = row.says.map(filled)
       var faults: [String] = []
@@ -218,7 +218,7 @@ import Values
       }
       let words = Self.words(filled(row.run + more))
       let outcome = try Outcome(try Child([Binary.path] + words, environment: environment, in: scratch.path))
-      // A setting that is itself the mistake can't be pasted around.
+      // If the environment itself is the mistake, the suggested command would fail too.
       if row.code != "settings", row.files.isEmpty {
         for hint in Hint.all(in: outcome.errors) { collected.hints.withLock { $0[hint] = environment } }
       }

@@ -1,13 +1,13 @@
 import Glibc
 import Testing
 
-@Suite("Folders that can't be made: a clear message, and the command ends")
+@Suite("Folders that can't be created: a clear message, and the command exits")
 struct NoFolderTests {
-  /// A place that can't be a folder, and what is said of it.
+  /// A path that can't be a folder, and the message about it.
   struct Place: Sendable, CustomTestStringConvertible {
     let path: String
     let says: String
-    /// What a device says of it, where that is more to the point.
+    /// A device's message, where it is more specific.
     var deviceSays: String?
     var exitCode: Int32 = 1
 

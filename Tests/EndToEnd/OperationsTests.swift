@@ -3,9 +3,9 @@ import System
 import Testing
 import Values
 
-@Suite("What those who run a server rely on")
+@Suite("Running a server")
 struct OperationsTests {
-  @Test("SIGHUP goes on in a new access log, and ends nothing")
+  @Test("SIGHUP opens a new access log without interrupting connections")
   func hangUp() throws {
     let scratch = try Scratch()
     let log = scratch.path + "/access.log"
@@ -21,7 +21,7 @@ struct OperationsTests {
     }
   }
 
-  @Test("SIGHUP with a FIFO that nobody reads in the log's place holds up neither answers nor the end")
+  @Test("SIGHUP with an unread FIFO at the log's path blocks neither answers nor shutdown")
   func hangUpToFIFO() throws {
     let scratch = try Scratch()
     let log = scratch.path + "/access.log"
@@ -44,7 +44,7 @@ struct OperationsTests {
   }
 
   @Test(
-    "Readers of standard output and standard error that stopped reading hold up neither answers nor the end")
+    "Blocked readers of standard output and standard error block neither answers nor shutdown")
   func stuckReaders() throws {
     let scratch = try Scratch()
     let script = """
@@ -70,7 +70,7 @@ struct OperationsTests {
     #expect(outcome.output == "requests 0\nlater 0\nend 0\n", "\(outcome.output) \(outcome.errors)")
   }
 
-  @Test("A start that fails is a line of the log's format")
+  @Test("A failed start is logged in the chosen format")
   func failedStart() throws {
     let scratch = try Scratch()
     try scratch.write("data/blobs/ab/cd", "1")
@@ -87,7 +87,7 @@ struct OperationsTests {
     }
   }
 
-  @Test("A start warns of a public URL that no device can use, and of channels that keep another one")
+  @Test("A start warns of a public URL that devices can't use, and of channels that keep another one")
   func publicURLs() throws {
     let site = try Site()
     try site.publish(["a.js": "1"])
@@ -102,7 +102,7 @@ struct OperationsTests {
         site.server.standardError.contains(
           "warning: channel online of shop keeps its public URL http://127.0.0.1:")
       }, "\(old)")
-    try site.seeOff()
+    try site.stop()
     let scratch = try Scratch()
     let child = try Child(
       [Binary.path, "serve", "--data", "data", "--listen", "0.0.0.0:0"], environment: [:], in: scratch.path)
@@ -115,20 +115,20 @@ struct OperationsTests {
     #expect(try child.wait() == 0)
   }
 
-  @Test("What was answered before SIGHUP is in the old access log, also what no thread had written yet")
+  @Test("Requests answered before SIGHUP are in the old access log, also those not yet written")
   func lastLines() throws {
     let scratch = try Scratch()
     let log = scratch.path + "/access.log"
     try Site.with(["--access-log", log]) { site throws in
       for round in 1...3 {
-        // Lines wait for a second: these are still with the loops, which are two.
+        // Lines are buffered for up to a second: these are still in the two event loops' buffers.
         for part in ["a", "b", "c", "d"] {
           #expect(try site.web.ask("/healthz?\(round)\(part)").status == 200)
         }
         #expect(rename(log, "\(log).\(round)") == 0)
         site.server.signal(SIGHUP)
-        let told = "reopened the access log \(log)"
-        #expect(Wait.until(60) { site.server.standardError.count(of: told) == round })
+        let logged = "reopened the access log \(log)"
+        #expect(Wait.until(60) { site.server.standardError.count(of: logged) == round })
         for part in ["a", "b", "c", "d"] {
           #expect(Wait.until(60) { Self.text("\(log).\(round)").contains("healthz?\(round)\(part)") })
         }
@@ -136,7 +136,9 @@ struct OperationsTests {
     }
   }
 
-  @Test("SIGHUP leaves a server that has no access log alone, and one whose log can't be opened writes on")
+  @Test(
+    "SIGHUP has no effect without an access log, and a server that can't reopen its log continues with the old file"
+  )
   func nothingToReopen() throws {
     try Site.with { site throws in
       site.server.signal(SIGHUP)
@@ -154,7 +156,7 @@ struct OperationsTests {
     }
   }
 
-  @Test("--access-log - writes to standard output, which SIGHUP doesn't change")
+  @Test("--access-log - writes to standard output, also after SIGHUP")
   func standardOutput() throws {
     try Site.with(["--access-log", "-", "--access-log-format", "json"]) { site throws in
       site.server.signal(SIGHUP)
@@ -163,7 +165,7 @@ struct OperationsTests {
     }
   }
 
-  @Test("An access log for a standard output that is closed is refused at the start")
+  @Test("An access log on a closed standard output is refused at start")
   func closedOutput() throws {
     let scratch = try Scratch()
     let child = try Child(
@@ -173,8 +175,8 @@ struct OperationsTests {
     #expect(child.standardError.contains("which is closed; give --access-log FILE"), "\(child.standardError)")
   }
 
-  @Test("A first start that fails for its port makes no data folder")
-  func noFolderOfAFailedStart() throws {
+  @Test("A first start that fails because of its port creates no data folder")
+  func failedStartCreatesNoFolder() throws {
     try Site.with { site throws in
       let scratch = try Scratch()
       let child = try Child(
@@ -186,7 +188,7 @@ struct OperationsTests {
     }
   }
 
-  @Test("Options of serve come from the environment where they aren't given")
+  @Test("Options of serve are taken from the environment unless given")
   func environment() throws {
     let scratch = try Scratch()
     func start(_ words: [String], _ variables: [String: String]) throws -> Child {
@@ -209,18 +211,18 @@ struct OperationsTests {
     let help = try Outcome(try Child([Binary.path, "serve", "--help"], environment: [:], in: "/")).output
     let lines = help.split(separator: "\n", omittingEmptySubsequences: false)
     let common = ["--json", "--quiet", "--verbose", "--no-color", "--help"]
-    var seen = 0
+    var count = 0
     for (index, line) in lines.enumerated() where line.hasPrefix("  -") {
       guard let start = line.firstRange(of: "--")?.lowerBound else { continue }
       let name = line[start...].prefix { $0 != " " }
       if common.contains(String(name)) { continue }
       let variable = "[XCACHE_" + name.dropFirst(2).uppercased().replacing("-", with: "_") + "]"
-      // The words go on in lines of their own.
+      // The description continues on the following lines.
       let more = lines[(index + 1)...].prefix { !$0.hasPrefix("  -") }
       #expect((line + more.joined()).contains(variable), "\(name)")
-      seen += 1
+      count += 1
     }
-    #expect(seen > 30)
+    #expect(count > 30)
     let scratch = try Scratch()
     let child = try Child(
       [Binary.path, "serve", "--data", "data", "--listen", "127.0.0.1:0"],
@@ -230,7 +232,7 @@ struct OperationsTests {
     #expect(try child.wait() == 0)
   }
 
-  @Test("--log-format json makes the server's own log lines of JSON")
+  @Test("--log-format json writes the server's log as JSON")
   func logFormat() throws {
     let scratch = try Scratch()
     let words = [Binary.path, "serve", "--data", scratch.path + "/data", "--listen", "127.0.0.1:0"]
@@ -286,6 +288,6 @@ struct OperationsTests {
 }
 
 extension String {
-  /// How often it holds `text`.
+  /// The number of occurrences of `text`.
   fileprivate func count(of text: String) -> Int { ranges(of: text).count }
 }

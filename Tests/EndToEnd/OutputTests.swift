@@ -2,13 +2,13 @@ import System
 import Testing
 import Values
 
-/// How much commands print, and what they do where they are told to look first.
+/// How much commands print, and what previews show.
 @Suite("Lists, sums and previews") struct OutputTests {
   private static func files(_ count: Int, _ text: String) -> Files {
     Files(uniqueKeysWithValues: (0..<count).map { ("file-\($0).js", "\(text) \($0)") })
   }
 
-  @Test("A list ends after 40 lines and says how many are left; --all has them, --stat sums them up")
+  @Test("A list is cut after 40 lines and counts the rest; --all prints everything, --stat a summary")
   func lists() throws {
     try Site.with { site in
       try site.publish(["one.html": "<p>"])
@@ -28,7 +28,7 @@ import Values
       let gone = backSums.split(separator: "\n").first { $0.hasPrefix("js ") } ?? ""
       #expect(gone.hasPrefix("js        0        0       60  0 B  ") && !backSums.contains("− http"))
       #expect(gone.split(separator: " ").suffix(2) == ["470", "B"], "\(backSums)")
-      // One line more than 40 isn't worth a line that counts it.
+      // 41 lines are printed in full: the line that counts the rest would be as long.
       try site.publish(Self.files(40, "next"), as: "other", app: "more")
       try site.publish(["a.css": "a"], as: "other", app: "more")
       #expect(
@@ -38,7 +38,7 @@ import Values
     }
   }
 
-  @Test("A list of nothing says so") func nothing() throws {
+  @Test("An empty list prints a message") func nothing() throws {
     try Site.with { site in
       try site.publish(["a.js": "1"])
       #expect(try site.run("pin", "list", "--app", "shop").output == "no version is pinned\n")
@@ -51,7 +51,7 @@ import Values
     }
   }
 
-  @Test("-q leaves the result of a rollback: the version and the receipt") func quietRollback() throws {
+  @Test("-q leaves only the result of a rollback: the version and the receipt") func quietRollback() throws {
     try Site.with { site in
       try site.publish(["a.js": "1"])
       try site.publish(["a.js": "2"])
@@ -60,12 +60,13 @@ import Values
       #expect(
         lines.first == "+0 ~1 −0, version 3 with the content of version 1"
           && lines.count == 2 && lines[1].hasPrefix("receipt "), "\(lines)")
-      let spoken = try Outcome(try site.start(words + ["2"])).output
-      #expect(spoken.contains("\nundoes in main") && spoken.contains("\nlive "), "\(spoken)")
+      let withoutQuiet = try Outcome(try site.start(words + ["2"])).output
+      #expect(
+        withoutQuiet.contains("\nundoes in main") && withoutQuiet.contains("\nlive "), "\(withoutQuiet)")
     }
   }
 
-  @Test("A pull without --tree says that the tree stays as it is") func staleTree() throws {
+  @Test("A pull without --tree says that the tree isn't updated") func staleTree() throws {
     try Site.with { site in
       try site.publish(["a.js": "1"])
       let pull = ["pull", "--to", "phone", "--app", "shop", "--force"]
@@ -77,7 +78,7 @@ import Values
     }
   }
 
-  @Test("mirror verify says once what is wrong with many files") func verify() throws {
+  @Test("mirror verify groups files with the same fault") func verify() throws {
     try Site.with { site in
       try site.publish(Self.files(30, "a"))
       #expect(try site.run("mirror", "--to", "www").exitCode == 0)
@@ -94,14 +95,14 @@ import Values
     }
   }
 
-  /// How many files of publishers lie at the origin, released or not.
+  /// The number of published files at the origin, released or not.
   private static func files(of site: Site) throws -> Int {
     let blobs = site.data + "/blobs"
     let released = try Folder.textNames(blobs).reduce(0) { try $0 + Folder.names("\(blobs)/\($1)").count }
     return try released + Folder.names(site.data + "/tmp/whole").count
   }
 
-  @Test("--dry-run says what it sends before it does; --no-upload sends nothing and says the rest")
+  @Test("--dry-run announces an upload before it starts; --no-upload sends nothing and prints the rest")
   func dryRun() throws {
     try Site.with { site in
       try site.publish(["a.js": "1"])
@@ -124,11 +125,11 @@ import Values
     }
   }
 
-  @Test("A release that is refused is refused before its files are sent") func refusedFirst() throws {
+  @Test("A release that will be refused is refused before its files are sent") func refusedFirst() throws {
     try Site.with { site in
       try site.publish(["a.js": "1"])
       #expect(try site.run("channel", "freeze", "--reason", "sale", "--app", "shop").exitCode == 0)
-      // Bytes that don't repeat: more than what is sent without asking.
+      // Incompressible text, larger than what is sent without asking.
       let text = (0..<200_000).map { "\($0 &* 2_654_435_761)" }.joined(separator: "\n")
       let folder = try site.scratch.folder("next", ["a.js": text])
       let words = [
@@ -141,7 +142,7 @@ import Values
     }
   }
 
-  @Test("A second freeze says whose it replaces") func freezes() throws {
+  @Test("A second freeze names the one that it replaces") func freezes() throws {
     try Site.with { site in
       try site.publish(["a.js": "1"])
       let first = try site.run("channel", "freeze", "--reason", "sale", "--app", "shop")
@@ -154,7 +155,9 @@ import Values
     }
   }
 
-  @Test("A key that signs scripts is made, is its owner's, and signs what the origin and devices take")
+  @Test(
+    "A script-signing key is created for its owner only, and its signatures are accepted by origin and devices"
+  )
   func scripts() throws {
     try Site.with { site in
       try site.publish(["a.js": "1"])
@@ -174,7 +177,7 @@ import Values
       }
       let policy = try site.run("policy", "show", "--app", "shop", "--json").output
       #expect(policy.contains(signature))
-      // The form that OpenSSL writes.
+      // The key format that OpenSSL writes.
       let openssl = try Outcome(
         try Child(
           ["openssl", "pkey", "-in", "key.pem", "-pubout", "-outform", "DER"],
@@ -183,7 +186,7 @@ import Values
     }
   }
 
-  @Test("Times as people say them, wherever a time is taken") func times() throws {
+  @Test("Relative times are accepted wherever a time is") func times() throws {
     try Site.with { site in
       try site.publish(["a.js": "1"])
       for words in [
@@ -201,7 +204,7 @@ import Values
     }
   }
 
-  @Test("Colours and remarks go where they are told") func streams() throws {
+  @Test("Colours and notes are printed only where they are wanted") func streams() throws {
     try Site.with { site in
       try site.publish(["a.js": "1"])
       let loud = try site.run("status", "--app", "shop", "-v")

@@ -2,8 +2,8 @@ import System
 import Testing
 import Values
 
-/// Freezes by calendar, with the real program.
-@Suite("Planned freezes") struct PlannedFreezeTests {
+/// Scheduled freezes.
+@Suite("Scheduled freezes") struct PlannedFreezeTests {
   private static func run(_ site: Site, _ words: String...) throws -> Outcome {
     try Outcome(try site.start(words + ["--app", "shop"]))
   }
@@ -18,13 +18,13 @@ import Values
         ] + more))
   }
 
-  /// A time so many seconds from now, in another zone.
+  /// A time that many seconds from now, in another time zone.
   private static func time(in seconds: Int64) -> String {
     let moment = Clock.unixMilliseconds() + (seconds + 8 * 3600) * 1000
     return Timestamp.text(moment).dropLast() + "+08:00"
   }
 
-  @Test("A freeze begins and ends by itself, is listed, and is taken back") func byItself() throws {
+  @Test("A freeze begins and ends by itself, is listed, and can be cancelled") func beginsAndEnds() throws {
     try Site.with { (site: Site) throws in
       #expect(try Self.publish(site, "one").exitCode == 0)
       let (from, to) = (Self.time(in: 3), Self.time(in: 7))
@@ -61,7 +61,7 @@ import Values
     }
   }
 
-  @Test("--to alone freezes from now on, and thaw ends it") func fromNow() throws {
+  @Test("--to without --from freezes from now on, and thaw ends it") func fromNow() throws {
     try Site.with { (site: Site) throws in
       #expect(try Self.publish(site, "one").exitCode == 0)
       #expect(

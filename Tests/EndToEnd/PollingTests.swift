@@ -3,7 +3,7 @@ import System
 import Testing
 import Values
 
-@Suite("What devices are answered")
+@Suite("Answers to polls")
 struct PollingTests {
   @Test(
     "A failure has the same code in status and body",
@@ -39,7 +39,7 @@ struct PollingTests {
   }
 
   @Test(
-    "The same document under all its paths",
+    "All paths of a document answer the same",
     arguments: [
       "/configure.json", "/xcache/shop/configure.json", "/xcache-provider/xhr/client/configure.json?app=shop",
       "/configure.json?app=shop&channel=online",
@@ -64,7 +64,7 @@ struct PollingTests {
 
   // The channel is at version 3.
   @Test(
-    "Nothing new, a patch or the whole manifest",
+    "No update, a patch or the whole manifest",
     arguments: [
       Poll(query: "", answer: "whole"), Poll(query: "version=", answer: "whole"),
       Poll(query: "version=3", answer: "nothing"), Poll(query: "version=3&patch=1", answer: "nothing"),
@@ -86,7 +86,7 @@ struct PollingTests {
     }
   }
 
-  @Test("The right digest is agreed with", arguments: [1, 2, 3])
+  @Test("The right digest gets a patch", arguments: [1, 2, 3])
   func rightDigest(_ version: Int) throws {
     try Shared.site { site throws in
       let digest = try #require(site.digests[version])
@@ -100,7 +100,7 @@ struct PollingTests {
     return data?["patch"] != nil ? "patch" : data?["resourcemap"] != nil ? "whole" : "?"
   }
 
-  @Test("A patch leads to the manifest it says, and the digest is that of the bytes", arguments: [1, 2])
+  @Test("A patch leads to the manifest with the stated digest", arguments: [1, 2])
   func patchIsExact(_ base: Int) throws {
     try Shared.site { site throws in
       let whole = try site.poll()["data"]
@@ -126,7 +126,7 @@ struct PollingTests {
     }
   }
 
-  @Test("Fields of a document", arguments: ["", "version=2&patch=1", "version=3"])
+  @Test("Headers of a document", arguments: ["", "version=2&patch=1", "version=3"])
   func fields(_ query: String) throws {
     try Shared.site { site throws in
       let answer = try site.web.ask("/configure.json?app=shop&\(query)")
@@ -149,7 +149,7 @@ struct PollingTests {
   }
 
   @Test(
-    "The coding that the client likes best",
+    "The client's preferred coding is used",
     arguments: [
       ("gzip", "gzip"), ("zstd", "zstd"), ("gzip, zstd", "zstd"), ("zstd;q=0.1, gzip;q=0.9", "gzip"),
       ("identity", nil), ("br", nil), ("", nil), ("gzip;q=0", nil), ("*", "zstd"), ("*;q=0, identity", nil),
@@ -175,7 +175,7 @@ struct PollingTests {
     }
   }
 
-  @Test("Without app the first one made answers, whoever comes later")
+  @Test("A poll without app is about the first app, also after others were created")
   func firstApp() throws {
     try Site.with { site throws in
       #expect(try site.web.ask("/configure.json").status == 404)
@@ -188,7 +188,7 @@ struct PollingTests {
     }
   }
 
-  @Test("Where a patch would be larger than the whole, the whole comes with its base")
+  @Test("If a patch would be larger than the whole manifest, the whole is sent with its base")
   func wholeIsSmaller() throws {
     try Site.with { site throws in
       try site.publish(Shared.many)

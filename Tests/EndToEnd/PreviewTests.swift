@@ -3,9 +3,9 @@ import System
 import Testing
 import Values
 
-/// `xcache preview` and `publish --smoke` against an origin, with the stand-in for the engine's program.
+/// `xcache preview` and `publish --smoke` against an origin, with a stand-in for the engine.
 @Suite("Pages of a release") struct PreviewTests {
-  /// Runs a command of a release engineer with the stand-in.
+  /// Runs a command with the engine's stand-in.
   private static func run(_ site: Site, _ words: [String], mode: String = "") throws -> Outcome {
     let scratch = site.scratch
     for name in ["tmp", "notes"] { try Kernel.makeFolder("\(scratch.path)/\(name)") }
@@ -55,8 +55,8 @@ import Values
       ] {
         #expect(newest.output.contains(words), "\(newest.output)")
       }
-      let picture = try DurableFile.read(site.scratch.path + "/page.png") ?? []
-      #expect(picture.starts(with: [0x89, 0x50, 0x4e, 0x47]))
+      let screenshot = try DurableFile.read(site.scratch.path + "/page.png") ?? []
+      #expect(screenshot.starts(with: [0x89, 0x50, 0x4e, 0x47]))
       let settings = try Self.settings(site)
       #expect(settings["confined"]?.bool == false && settings["channel"]?.string == "online")
       #expect(settings["server"]?.string == site.url && settings["hosts"]?.array == ["m.example.com"])
@@ -90,7 +90,7 @@ import Values
     }
   }
 
-  @Test("A rollout's candidate, though most devices don't have it") func candidate() throws {
+  @Test("A rollout's candidate can be previewed before all devices have it") func candidate() throws {
     try Site.with { site in
       func publish(_ title: String, _ more: String...) throws {
         let folder = try site.scratch.folder(
@@ -119,11 +119,11 @@ import Values
     }
   }
 
-  @Test("A look at a release is no poll of a device") func looks() throws {
+  @Test("A preview isn't counted as a device's poll") func previewsAreNotPolls() throws {
     try Site.with { site in
       try site.publish(["index.html": "<!doctype html><body>x"])
       func polls() throws -> Int64? {
-        // What asks for the charts has what was counted written first.
+        // Reading the adoption charts flushes the counters first.
         #expect(try site.run("status", "--app", "shop", "--json").exitCode == 0)
         let path = "/api/v1/apps/shop/channels/online/adoption"
         let answer = try site.web.ask(path, "GET", ["Authorization": "Bearer \(site.token)"])
@@ -137,7 +137,8 @@ import Values
     }
   }
 
-  @Test("A folder's address that isn't listed leads to publish --index, where that is why") func folders()
+  @Test("The address of a folder that isn't listed suggests publish --index, where that is the cause")
+  func folders()
     throws
   {
     try Site.with { site in
@@ -170,7 +171,7 @@ import Values
     }
   }
 
-  @Test("Two versions side by side, each with its picture") func compared() throws {
+  @Test("Two versions side by side, each with its screenshot") func compared() throws {
     try Site.with { site in
       try site.publish([
         "index.html": "<!doctype html><title>1</title><body>x<script src=a.js></script>", "a.js": "1",
@@ -203,7 +204,7 @@ import Values
     }
   }
 
-  @Test("publish --smoke releases nothing where a page fails, also as a dry run, and what is fine")
+  @Test("publish --smoke releases nothing if a page fails, also as a dry run; otherwise it releases")
   func publish() throws {
     try Site.with { site in
       let broken = "<!doctype html><body>x<script>throw \"broken\"</script>"
@@ -233,7 +234,7 @@ import Values
         document["smoke"]?["errors"]?.integer == 0 && document["version"]?.string == "1", "\(released.output)"
       )
 
-      // Before pages are opened, which the program would note.
+      // This fails before the engine starts, which would write a note.
       let note = site.scratch.path + "/notes/pid"
       try Kernel.remove(note)
       try #require(
@@ -253,7 +254,7 @@ import Values
     }
   }
 
-  @Test("What is live of other bundles is there when a bundle is tried, and what it replaces is not")
+  @Test("A smoke test uses the live files of other bundles, but not those that the release replaces")
   func others() throws {
     try Site.with(["--public-url", "https://cdn.example.com/x"]) { site in
       try site.publish(["vendor.js": "1"], as: "common", base: "https://m.example.com/common")

@@ -5,7 +5,7 @@ import Values
 
 @Suite("The server as a process")
 struct ProcessTests {
-  @Test("A crash loses nothing that was acknowledged")
+  @Test("A crash loses no acknowledged release")
   func crash() throws {
     try Site.with { site throws in
       try site.publish(LifeCycleTests.first)
@@ -23,14 +23,14 @@ struct ProcessTests {
   }
 
   @Test(
-    "kill -9 again and again while publishes run: every acknowledged release is there, every download right")
+    "After repeated kill -9 during publishes, every acknowledged release and its files are there")
   func crashesWhilePublishing() throws {
     try Site.with { site throws in
       var newest: Int64 = 0
       var acknowledged: [Int64: Files] = [:]
       for round in 0..<(Privileges.wantsLong ? 60 : 12) {
         let name = "round-\(round)"
-        // Files new to each round, small ones and one that is sent alone.
+        // Files that are new in each round, small ones and one that is sent by itself.
         let files: Files = [
           "\(name).js": "js \(round)", "shared.css": "css \(round / 2)", "same.txt": "same",
           "large.bin": String(repeating: "\(round) ", count: 60_000),
@@ -40,7 +40,7 @@ struct ProcessTests {
           "publish", "--create", folder, "--app", "shop", "--bundle", "main", "--base-url", Site.base,
           "--json",
         ])
-        // At a moment that differs from round to round, over the whole of a publish.
+        // At a different moment in each round, spread over the whole publish.
         Clock.sleep(for: .microseconds(UInt32(8_000 + round * 53_777 % 120_000)))
         site.server.signal(SIGKILL)
         _ = try site.server.wait()
@@ -67,7 +67,7 @@ struct ProcessTests {
     }
   }
 
-  @Test("What a publish sent before the server crashed isn't sent again")
+  @Test("Files sent before the server crashed aren't sent again")
   func resumed() throws {
     try Site.with { site throws in
       let bytes = [UInt8]((0..<200_000).map { UInt8(truncatingIfNeeded: $0 &* 7) })
@@ -76,7 +76,7 @@ struct ProcessTests {
         ["Authorization": "Bearer \(site.token)", "Content-MD5": Self.base64(MD5.of(bytes).bytes)],
         body: bytes)
       #expect(answer.status < 300)
-      // Half of another one.
+      // A partial upload.
       let socket = try WebSocket(site.port)
       let head = """
         PUT /api/v1/blobs/\(SHA256.of(Array("x".utf8)).hex) HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer \(site.token)\r
@@ -85,7 +85,8 @@ struct ProcessTests {
       socket.send(Array(head.utf8) + bytes)
       #expect(Wait.until(10) { (try? Folder.textNames(site.data + "/tmp").count) == 2 })
       try site.crash()
-      #expect(try Folder.textNames(site.data + "/tmp") == ["whole"], "half a file is removed at the start")
+      #expect(
+        try Folder.textNames(site.data + "/tmp") == ["whole"], "partial uploads are removed at the start")
       try site.scratch.write("site/large.bin", bytes)
       let outcome = try site.run(
         "publish", "--create", "site", "--app", "shop", "--bundle", "main", "--base-url", Site.base, "--json")
@@ -108,7 +109,7 @@ struct ProcessTests {
     return text
   }
 
-  @Test("A data folder that is in use is refused, and the first server goes on")
+  @Test("A second server on a data folder is refused, and the first one continues")
   func folderInUse() throws {
     try Site.with { site throws in
       try site.publish(["a.js": "1"])
@@ -120,7 +121,7 @@ struct ProcessTests {
     }
   }
 
-  @Test("A renamed lock file lets no second server in, and is made again")
+  @Test("A renamed lock file doesn't let a second server in, and is created again")
   func renamedLockFile() throws {
     try Site.with { site throws in
       try site.publish(["a.js": "1"])
@@ -132,7 +133,7 @@ struct ProcessTests {
     }
   }
 
-  @Test("A folder in the way of what arrives keeps no server from starting, and the log says where it went")
+  @Test("A stray folder among the uploads doesn't prevent a start, and the log says where it was moved")
   func strayFolder() throws {
     try Site.with { site throws in
       let stray = site.data + "/tmp/whole/notes"
@@ -144,21 +145,21 @@ struct ProcessTests {
     }
   }
 
-  @Test("A port that is in use is refused, and nothing is left behind")
+  @Test("A port in use is refused, and no data folder is created")
   func portInUse() throws {
     try Site.with { site throws in
       let data = site.scratch.path + "/second"
       let second = try site.run("serve", "--data", data, "--listen", "127.0.0.1:\(site.port)")
       #expect(second.exitCode == 1)
       #expect(second.errors.contains("can't listen on 127.0.0.1:\(site.port)"))
-      #expect(try Kernel.status(data) == nil, "it made its folder before it failed")
+      #expect(try Kernel.status(data) == nil, "the folder was created before the failure")
       #expect(second.errors.contains("--listen"))
       #expect(try site.web.ask("/healthz").status == 200)
     }
   }
 
   @Test(
-    "Options of serve that can't be",
+    "Invalid options of serve",
     arguments: [
       ["--listen", "nowhere"], ["--listen", "127.0.0.1:99999"], ["--threads", "0"],
       ["--public-url", "cdn.example.com"],
@@ -170,11 +171,11 @@ struct ProcessTests {
       [Binary.path, "serve", "--data", scratch.path + "/data"] + words, environment: [:], in: scratch.path)
     #expect(try child.wait(seconds: 20) == 2, "\(child.standardError)")
     #expect(child.standardError.contains(words.last ?? ""))
-    #expect(try Kernel.status(scratch.path + "/data") == nil, "no folder was made")
+    #expect(try Kernel.status(scratch.path + "/data") == nil, "the folder was created")
   }
 
-  @Test("A data folder that can't be made")
-  func noPlace() throws {
+  @Test("A data folder that can't be created")
+  func invalidDataFolder() throws {
     let scratch = try Scratch()
     try scratch.write("file", "x")
     let child = try Child(
@@ -186,7 +187,7 @@ struct ProcessTests {
   }
 
   @Test(
-    "A database of another program is left alone",
+    "The database of another program is left unchanged",
     .enabled(if: Privileges.hasSQLite, "needs the program sqlite3"),
     arguments: [
       "CREATE TABLE t (x); PRAGMA application_id = 77", "CREATE TABLE t (x)",
@@ -204,11 +205,11 @@ struct ProcessTests {
       in: scratch.path)
     #expect(try child.wait(seconds: 20) == 1)
     #expect(child.standardError.contains("another program"), "\(child.standardError)")
-    #expect(try DurableFile.read(path) == tables, "not a byte is changed")
+    #expect(try DurableFile.read(path) == tables, "the file was changed")
   }
 
   @Test(
-    "A database of a newer xcache is refused, and named",
+    "The database of a newer xcache is refused, and the message names its version",
     .enabled(if: Privileges.hasSQLite, "needs the program sqlite3"))
   func newerDatabase() throws {
     let site = try Site()
@@ -226,29 +227,29 @@ struct ProcessTests {
   }
 
   @Test(
-    "A signal ends the server; an answer in flight is sent to its end first", arguments: [SIGTERM, SIGINT])
+    "A signal ends the server after answers in flight are complete", arguments: [SIGTERM, SIGINT])
   func slowDownload(_ signal: Int32) throws {
     let site = try Site()
-    // More than the kernel's buffers of both sides take.
+    // More than the kernel's buffers on both sides hold.
     let text = String(repeating: "0123456789abcdef", count: 3 << 20)
     try site.publish(["large.bin": text])
     let path = Site.path(of: try site.entry("large.bin"))
     let socket = try WebSocket(site.port)
     socket.send(Array("GET \(path) HTTP/1.1\r\nHost: x\r\n\r\n".utf8))
-    var got = try socket.receive(1000)
+    var received = try socket.receive(1000)
     site.server.signal(signal)
     #expect(Wait.until(5) { site.server.standardError.contains("stopping on SIG") })
-    #expect(Wait.until(5) { (try? site.web.ask("/healthz")) == nil }, "no new connection is taken")
+    #expect(Wait.until(5) { (try? site.web.ask("/healthz")) == nil }, "a new connection was accepted")
     #expect(!site.server.hasEnded)
-    got += try socket.receiveAll()
-    let answer = try Web.answer(got, to: "GET")
+    received += try socket.receiveAll()
+    let answer = try Web.answer(received, to: "GET")
     #expect(answer.status == 200 && answer.text == text)
     #expect(try site.server.wait(seconds: 15) == 0)
     #expect(site.server.standardError.hasSuffix("stopped\n"))
   }
 
   @Test(
-    "A client that takes nothing holds a stop up for ten seconds, no longer",
+    "A client that doesn't read delays a stop by ten seconds at most",
     .enabled(if: Privileges.wantsLong, "takes 10 s"))
   func stuckDownload() throws {
     let site = try Site()
@@ -265,7 +266,7 @@ struct ProcessTests {
     #expect((9...13).contains(seconds))
   }
 
-  @Test("Whatever clients do, no descriptor is left behind")
+  @Test("No descriptors are leaked, whatever clients do")
   func descriptors() throws {
     try Site.with { site throws in
       try site.publish([
@@ -280,7 +281,7 @@ struct ProcessTests {
         }
         _ = try site.web.ask("/configure.json?app=shop&version=1&patch=1")
         _ = try site.web.ask("/none")
-        // One that goes away in the middle of an answer, of an upload, of a head, and without a word.
+        // Disconnects in the middle of an answer, an upload and a head, and before sending anything.
         let sent = [
           "GET \(paths[1]) HTTP/1.1\r\nHost: x\r\n\r\n",
           "PUT /api/v1/blobs/\(SHA256.of([1]).hex) HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer \(site.token)\r\n"
@@ -297,15 +298,15 @@ struct ProcessTests {
       #expect(
         Wait.until(10) { site.openCount <= before },
         "before \(before), after: \(site.server.descriptors.sorted())")
-      // What is kept open on purpose: per loop each file and its coded forms, what threads wait on, and a few
-      // connections to SQLite. Eight rounds that leave something behind each time leave more.
+      // Kept open on purpose: per event loop each file and its coded forms, what threads wait on, and some connections to SQLite. A leak in
+      // each of the eight rounds would exceed this.
       #expect(site.server.descriptors.count - site.openCount <= 80)
     }
   }
 }
 
 extension Site {
-  /// The newest manifest; nil where no app yet.
+  /// The newest manifest, or nil if there is no app yet.
   fileprivate func site() throws -> (version: Int64, map: JSONObject)? {
     let answer = try web.ask("/configure.json?app=shop")
     if answer.status == 404 { return nil }
@@ -314,14 +315,14 @@ extension Site {
     return (version, data?["resourcemap"]?.object ?? JSONObject())
   }
 
-  /// How many resources the log says that a version has; nil where it has no such version.
+  /// The number of resources of a version according to the log, or nil if the log doesn't have it.
   fileprivate func files(inLogAt version: Int64) throws -> Int? {
     let log = try api("GET", "apps/shop/channels/online/log?limit=1000").json
     let release = log["releases"]?.array?.first { $0["version"]?.string == "\(version)" }
     return release?["resources"]?.integer.map { Int($0) }
   }
 
-  /// Downloads all that the newest manifest lists, and holds it to its digests.
+  /// Downloads everything in the newest manifest, and verifies the digests.
   func checkEveryDownload() throws {
     for member in try site()?.map.members ?? [] {
       let answer = try web.ask(Site.path(of: member.value))

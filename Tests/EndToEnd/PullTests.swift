@@ -3,7 +3,7 @@ import System
 import Testing
 import Values
 
-@Suite("xcache pull: a plain device")
+@Suite("xcache pull")
 struct PullTests {
   @Test("Polls are 30 s apart unless forced")
   func notDue() throws {
@@ -20,7 +20,7 @@ struct PullTests {
     }
   }
 
-  @Test("An update fetches what changed alone; --complete brings what is missing or damaged")
+  @Test("An update fetches only changed files; --complete fetches missing and damaged ones")
   func complete() throws {
     try Site.with { site throws in
       try site.publish(["a.js": "1", "b.js": "2", "c.js": "3"])
@@ -40,7 +40,7 @@ struct PullTests {
     }
   }
 
-  @Test("Bytes that the device holds under another key are copied, not fetched")
+  @Test("Bytes that the device has under another URL are copied, not fetched")
   func copied() throws {
     try Site.with { site throws in
       try site.publish(["old-name.js": "the same bytes"])
@@ -52,7 +52,7 @@ struct PullTests {
     }
   }
 
-  @Test("A tree is made what the manifest says: what isn't listed goes, what was changed comes back")
+  @Test("--tree removes files that aren't in the manifest, and restores changed ones")
   func tree() throws {
     try Site.with { site throws in
       try site.publish(["a.js": "1", "d/b.js": "2"])
@@ -68,7 +68,7 @@ struct PullTests {
     }
   }
 
-  @Test("A misspelt base URL is refused with the near one, and leaves the tree alone") func misspeltTree()
+  @Test("A misspelt base URL is refused with a suggestion, and leaves the tree unchanged") func misspeltTree()
     throws
   {
     try Site.with { site throws in
@@ -99,7 +99,7 @@ struct PullTests {
     }
   }
 
-  @Test("A file and a folder of one name can't both be in a tree: said, and exit 1")
+  @Test("A file and a folder of the same name can't both be in a tree: a message, and exit code 1")
   func clash() throws {
     try Site.with { site throws in
       try site.publish(["x": "file"], as: "one")
@@ -112,7 +112,7 @@ struct PullTests {
     }
   }
 
-  @Test("A damaged index starts from nothing, with the files as bases")
+  @Test("A device with a damaged index starts without a manifest, and uses its files as bases of deltas")
   func damagedIndex() throws {
     try Site.with { site throws in
       try site.publish(["a.js": "1", "b.js": "2"])
@@ -126,7 +126,7 @@ struct PullTests {
     }
   }
 
-  @Test("A folder of one app isn't another's device")
+  @Test("A device folder of one app is refused for another")
   func otherApp() throws {
     try Site.with { site throws in
       try site.publish(["a.js": "1"])
@@ -138,7 +138,7 @@ struct PullTests {
     }
   }
 
-  @Test("A device that was killed in the middle of an update goes on where it was")
+  @Test("A device killed during an update continues it")
   func killed() throws {
     try Site.with { site throws in
       let large = Files(
@@ -151,7 +151,7 @@ struct PullTests {
         Clock.sleep(for: .microseconds(UInt32(15_000 + round * 12_000)))
         child.signal(SIGKILL)
         _ = try child.wait()
-        // Never a mixture: either all of the old manifest or all of the new one.
+        // Never a mixture: either the old manifest or the new one.
         let index = try DurableFile.read(site.scratch.path + "/device/index.json") ?? []
         #expect((try? JSONValue.parse(index)) != nil)
       }

@@ -2,12 +2,12 @@ import Manifests
 import System
 import Testing
 
-/// Bytes are taken back while a rollout is open: from its candidate and from the full version, and nobody gets the candidate by that.
-@Suite("Purges beside a rollout") struct PurgeRolloutTests {
+/// Purges while a rollout is open, of files of the candidate and of the full version: no device gets the candidate because of it.
+@Suite("Purges during a rollout") struct PurgeRolloutTests {
   private static let secret = "the key " + SHA256.of(Array("key".utf8)).hex
   private static let (good, risky): (Files, Files) = (["index.html": "good"], ["index.html": "risky"])
 
-  /// What a release has: the page, and where the secret is beside it.
+  /// Where the secret is; every release has the page, too.
   enum Place: String, CaseIterable, CustomTestStringConvertible {
     case both = "in the full version and in the candidate"
     case candidate = "in the candidate alone"
@@ -44,7 +44,9 @@ import Testing
     return (data?["version"]?.string, entries.map(\.key).sorted(), text)
   }
 
-  @Test("Nothing is left, and all devices have the full version's content", arguments: Place.allCases)
+  @Test(
+    "No copy of the bytes is left, and every device has the content of the full version",
+    arguments: Place.allCases)
   func purge(_ place: Place) throws {
     try Site.with { site in
       let file: Files = ["s.txt": Self.secret]
@@ -66,14 +68,14 @@ import Testing
       let full = try Self.content(site)
       #expect(full.page == "good" && !full.urls.contains { $0.hasSuffix("s.txt") }, "\(full)")
       #expect(full.urls.contains { $0.hasSuffix("b.js") } == place.isInOther)
-      let taken = try Self.content(site, "candidate=1")
+      let forCandidate = try Self.content(site, "candidate=1")
       if place == .otherBundle {
         #expect(
-          taken.page == "risky" && taken.version != full.version
-            && !taken.urls.contains { $0.hasSuffix("s.txt") }, "\(taken)")
+          forCandidate.page == "risky" && forCandidate.version != full.version
+            && !forCandidate.urls.contains { $0.hasSuffix("s.txt") }, "\(forCandidate)")
       } else {
-        #expect(taken.page == "good" && taken.version == full.version, "\(taken)")
-        // Who has the candidate goes on to a higher version.
+        #expect(forCandidate.page == "good" && forCandidate.version == full.version, "\(forCandidate)")
+        // Devices with the candidate update to a higher version.
         #expect(Int(full.version ?? "") ?? 0 > Int(candidate.version ?? "") ?? .max)
       }
       let left = try Outcome(
@@ -85,7 +87,7 @@ import Testing
       #expect(doctor.exitCode == 0, "\(doctor.output) \(doctor.errors)")
       let audit = try site.run("audit", "verify")
       #expect(audit.exitCode == 0)
-      // It goes on as before.
+      // The channel works as before.
       try Self.publish(site, ["index.html": "better"], bundle: "main", "--rollout", "100%")
       #expect(try Self.run(site, "rollout", "complete").exitCode == 0)
       #expect(try Self.content(site).page == "better")
@@ -99,7 +101,8 @@ import Testing
 
 extension PurgeRolloutTests {
   @Test(
-    "Two at once, of what the candidate removed; the channel's hosts don't keep it; another release goes on")
+    "Two purges of files that the candidate removed; the channel's allowed hosts don't prevent them; another release succeeds"
+  )
   func two() throws {
     try Site.with { site in
       let secrets = ["a": "first " + Self.secret, "b": "second " + Self.secret]
@@ -124,7 +127,9 @@ extension PurgeRolloutTests {
     }
   }
 
-  @Test("A step back beside a rollout, or of several bundles, is refused only if nothing would be left")
+  @Test(
+    "A rollback by one step during a rollout, or of several bundles, is refused only if nothing would be left"
+  )
   func steps() throws {
     try Site.with { site in
       try Self.publish(site, ["index.html": "1", "y.js": "y"], bundle: "main")

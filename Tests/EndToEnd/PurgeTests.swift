@@ -3,14 +3,14 @@ import System
 import Testing
 import Values
 
-/// The drill of deploy/OPERATIONS.md, "A secret was published", with the real program.
+/// The drill "A secret was published" of deploy/OPERATIONS.md.
 @Suite("A secret was published") struct PurgeTests {
-  /// On one line, and not to be compressed: a delta of it is worth keeping.
+  /// On one line and incompressible, so that a delta of it is worth keeping.
   private static let secret = "AWS_SECRET=" + (0..<80).map { SHA256.of(Array("key \($0)".utf8)).hex }.joined()
   private static let before = secret.replacing("AWS_SECRET=", with: "AWS_KEY_OLD=")
   private static let url = "\(Site.base)/env.txt"
 
-  /// Three versions: the secret comes with the first, changes a little with the second, and is left as it is by the third.
+  /// Three versions: the first adds the secret, the second changes a small part of it, and the third keeps it.
   private static func publishSecret(_ site: Site) throws -> (sha256: String, path: String) {
     let page = (0..<3000).map { "a line of the page: \(SHA256.of(Array("\($0)".utf8)).hex)\n" }.joined()
     try site.publish(["index.html": page, "env.txt": before], "--wait-deltas")
@@ -25,7 +25,9 @@ import Values
     return found.output.split(separator: "\n").map(String.init)
   }
 
-  @Test("purge takes it back: origin under load, files, versions, copy, and it can't come again") func drill()
+  @Test(
+    "purge removes the bytes from a loaded origin, its files, versions and the copy, and they can't be published again"
+  ) func drill()
     throws
   {
     try Site.with { site in
@@ -44,9 +46,9 @@ import Values
         dry.output.contains("versions 2–3 would no longer be shown or rolled back to, although 2 was pinned"),
         "\(dry.output)")
       #expect(try site.web.ask(path).status == 200, "a dry run changes nothing")
-      #expect(try site.run("purge", sha256, "--reason", "a key").exitCode == 2, "there is nobody to ask")
+      #expect(try site.run("purge", sha256, "--reason", "a key").exitCode == 2, "no terminal to ask on")
 
-      // Readers on every loop, all the time.
+      // Readers on every event loop, all the time.
       let isOver = Atomic<Bool>(false)
       let lastGood = Locked<UInt64>(0)
       let readers = try (0..<4).map { _ in
@@ -99,7 +101,7 @@ import Values
         try site.run("rollback", "--all-bundles", "--to", "1", "--app", "shop").exitCode == 0,
         "1 has other bytes")
 
-      // Who lost the list gets it again, by any name.
+      // The list of URLs can be printed again, by digest or URL.
       let once = try site.run("purge", sha256, "--dry-run", "--urls")
       #expect(Set(once.output.split(separator: "\n").map(String.init)) == Set(urls), "\(once.output)")
       #expect(
@@ -109,7 +111,7 @@ import Values
         known.exitCode == 0 && known.output.contains("\(sha256) was purged by ")
           && known.output.contains("a key was published"), "\(known.output)\(known.errors)")
 
-      // It can't be published again, under no URL, until an admin says so.
+      // It can't be published again under any URL until an admin allows it.
       let folder = try site.scratch.folder("again", ["other.txt": Self.secret])
       let publish = [
         "publish", folder, "--create", "--app", "shop", "--bundle", "more", "--base-url", Site.base + "/more",
@@ -120,7 +122,7 @@ import Values
       #expect(again.errors.contains("other.txt (\(Site.base)/more/other.txt) has bytes"), "\(again.errors)")
       #expect(Hint.all(in: again.errors).map(\.line) == ["purge lift \(sha256)"])
 
-      // The copy: named by verify, gone with the next run, though it doesn't prune.
+      // The copy: verify names the file, and the next run removes it, also without --prune.
       let found = try site.run("mirror", "verify", copy)
       #expect(
         found.exitCode == 1 && found.output.contains("purged these bytes"), "\(found.output)\(found.errors)")
@@ -131,7 +133,7 @@ import Values
       let clean = try site.run("mirror", "verify", copy)
       #expect(clean.exitCode == 0, "\(clean.output)\(clean.errors)")
 
-      // Purges survive a crash, and are in the trail.
+      // Purges survive a crash, and are in the audit trail.
       try site.crash()
       #expect(try site.web.ask(path).status == 404)
       #expect(try Outcome(try site.start(publish)).exitCode == 3)
@@ -143,7 +145,8 @@ import Values
     }
   }
 
-  @Test("A frozen channel refuses it before anything is done; --break-glass overrides") func frozen() throws {
+  @Test("A purge in a frozen channel is refused before anything is done; --break-glass overrides")
+  func frozen() throws {
     try Site.with { site in
       let (sha256, path) = try Self.publishSecret(site)
       #expect(try site.run("channel", "freeze", "--app", "shop", "--reason", "sale").exitCode == 0)
@@ -158,24 +161,25 @@ import Values
     }
   }
 
-  @Test("Where files are pushed to, they are removed, too") func pushed() throws {
-    let place = try Scratch()
-    try Site.with(["--cdn", "push", place.path]) { site in
+  @Test("A purge removes pushed files as well") func pushed() throws {
+    let store = try Scratch()
+    try Site.with(["--cdn", "push", store.path]) { site in
       let (sha256, _) = try Self.publishSecret(site)
-      #expect(try !Self.files(with: Self.secret, below: place.path).isEmpty)
+      #expect(try !Self.files(with: Self.secret, below: store.path).isEmpty)
       #expect(try site.run("purge", sha256, "--reason", "a key", "--yes").exitCode == 0)
-      let left = try Self.files(with: Self.secret, below: place.path)
+      let left = try Self.files(with: Self.secret, below: store.path)
       #expect(left == [], "\(left)")
       #expect(
-        try !Self.files(with: Self.before, below: place.path).isEmpty, "the first version has other bytes")
+        try !Self.files(with: Self.before, below: store.path).isEmpty, "the first version has other bytes")
     }
   }
 
-  @Test("Bytes of a version that gc dropped leave the place of pushed files and a copy") func forgotten()
+  @Test("Bytes of a version that gc removed are purged from the store of pushed files and from a copy")
+  func forgotten()
     throws
   {
-    let place = try Scratch()
-    try Site.with(["--cdn", "push", place.path]) { site in
+    let store = try Scratch()
+    try Site.with(["--cdn", "push", store.path]) { site in
       let (sha256, _) = try Self.publishSecret(site)
       let copy = site.scratch.path + "/www"
       let mirror = ["mirror", "--to", copy, "--name", "copy", "--keep", "1"]
@@ -184,7 +188,7 @@ import Values
       #expect(try Outcome(try site.start(mirror)).exitCode == 0)
       #expect(
         try site.run("gc", "--keep-versions", "1", "--keep-days", "0").exitCode == 0)
-      #expect(try !Self.files(with: Self.secret, below: place.path).isEmpty)
+      #expect(try !Self.files(with: Self.secret, below: store.path).isEmpty)
       #expect(try !Self.files(with: Self.secret, below: copy).isEmpty)
 
       let refused = try site.run("purge", sha256, "--reason", "a key", "--yes")
@@ -196,7 +200,7 @@ import Values
       #expect(done.exitCode == 0 && done.output.contains("/delta/\(sha256)/"), "\(done.output)\(done.errors)")
       #expect(done.output.contains("Fenv.txt\n"), "\(done.output)")
       #expect(done.output.contains(".xpk"), "\(done.output)")
-      #expect(try Self.files(with: Self.secret, below: place.path) == [])
+      #expect(try Self.files(with: Self.secret, below: store.path) == [])
       #expect(try site.run("doctor", "--pushed", "--data", site.data).exitCode == 0)
       #expect(try site.run("mirror", "verify", copy).exitCode == 1)
       #expect(try Outcome(try site.start(mirror)).exitCode == 0)
@@ -207,33 +211,32 @@ import Values
     }
   }
 
-  @Test("What a killed server had pushed for a release that it didn't make is removed after its start")
+  @Test("Files that a killed server pushed for a release it never made are removed at the next start")
   func orphans()
     throws
   {
-    let place = try Scratch()
-    try Site.with(["--cdn", "push", place.path]) { site in
+    let store = try Scratch()
+    try Site.with(["--cdn", "push", store.path]) { site in
       let (sha256, path) = try Self.publishSecret(site)
       #expect(try site.run("purge", sha256, "--reason", "a key", "--yes").exitCode == 0)
-      // What a process leaves that ends between the push and the refusal.
-      let file = place.path + path.replacing("/4/", with: "/9/")
+      // The state left by a process that ends between push and refusal.
+      let file = store.path + path.replacing("/4/", with: "/9/")
       try Kernel.makeFolder(DurableFile.parent(of: file))
       try DurableFile.write(Array(Self.secret.utf8), to: file)
       let found = try site.run("doctor", "--pushed", "--data", site.data)
       #expect(found.exitCode != 0 && found.output.contains("were purged"), "\(found.output)")
       try site.crash()
       #expect(
-        try Wait.until(30) { try Self.files(with: Self.secret, below: place.path).isEmpty },
+        try Wait.until(30) { try Self.files(with: Self.secret, below: store.path).isEmpty },
         "\(site.server.standardError)")
       #expect(try site.run("purge", "list").exitCode == 0)
       #expect(try site.run("doctor", "--pushed", "--data", site.data).exitCode == 0)
     }
   }
 
-  @Test("A publish that races with the purge of its bytes leaves nothing where it pushed") func raced() throws
-  {
-    let place = try Scratch()
-    try Site.with(["--cdn", "push", place.path]) { site in
+  @Test("A publish that races with a purge of its bytes leaves no pushed file") func raced() throws {
+    let store = try Scratch()
+    try Site.with(["--cdn", "push", store.path]) { site in
       for round in 0..<6 {
         let secret = Self.secret + "\(round)"
         try site.publish(["index.html": "\(round)", "env.txt": secret])
@@ -250,19 +253,20 @@ import Values
         #expect([0, 3].contains(published.exitCode), "\(published.errors)")
       }
       #expect(
-        try Wait.until(30) { try Self.files(with: Self.secret, below: place.path).isEmpty },
+        try Wait.until(30) { try Self.files(with: Self.secret, below: store.path).isEmpty },
         "\(site.server.standardError)")
-      // The rest is removed by a thread of its own, which says so.
-      var said = -1
+      // The rest is removed by a background thread, which logs it.
+      var logged = -1
       _ = Wait.until(10) {
-        defer { said = site.server.standardError.utf8.count }
+        defer { logged = site.server.standardError.utf8.count }
         Clock.sleep(for: .milliseconds(1000))
-        return said == site.server.standardError.utf8.count
+        return logged == site.server.standardError.utf8.count
       }
     }
   }
 
-  @Test("A backup from before brings it back, and says so; one from after doesn't have it") func backups()
+  @Test("A backup from before the purge restores the bytes, and says so; one from after doesn't have them")
+  func backups()
     throws
   {
     try Site.with { site in
@@ -273,7 +277,7 @@ import Values
       let restored = try site.run("restore", "--from-backup", backup, "--data", "before")
       #expect(restored.errors.contains("purge it again"), "\(restored.errors)")
       #expect(try site.run("backup", "--data", site.data, "--to", backup).exitCode == 0)
-      #expect(try Self.files(with: Self.secret, below: backup) == [], "the same backup folder loses it")
+      #expect(try Self.files(with: Self.secret, below: backup) == [], "the next backup removes it")
     }
   }
 }

@@ -2,15 +2,15 @@ import Manifests
 import System
 import Testing
 
-/// A channel that moves to another public URL, with the real program.
-@Suite("Another public URL") struct RebaseTests {
-  @Test("Devices fetch nothing again, and the old URLs go on answering, also after a restart") func move()
+/// Moving a channel to another public URL.
+@Suite("Changing the public URL") struct RebaseTests {
+  @Test("Devices fetch nothing again, and the old URLs keep working, also after a restart") func move()
     throws
   {
     try Site.with(["--public-url", "https://one.example.com/old/place"]) { site in
       try site.publish(["a.js": "1", "b.js": "both"])
       try site.publish(["a.js": "2", "b.js": "both"])
-      // The device of these tests downloads from where the server is.
+      // The device of these tests downloads from the server's own address.
       let before = try site.poll()["data"]?["resourcemap"]
       let old = Site.path(of: try site.entry("a.js"))
       #expect(old.hasPrefix("/old/place/xcache/"))
@@ -18,7 +18,7 @@ import Testing
       let dry = try Outcome(try site.start(words + ["--dry-run"]))
       #expect(
         dry.exitCode == 0 && dry.output.contains("would become version 3, with 2 downloads"), "\(dry.errors)")
-      #expect(try Outcome(try site.start(words)).exitCode == 2, "there is nobody to ask")
+      #expect(try Outcome(try site.start(words)).exitCode == 2, "no terminal to ask on")
       #expect(try site.poll()["data"]?["resourcemap"] == before)
 
       let moved = try Outcome(try site.start(words + ["--yes", "-v"]))
@@ -41,7 +41,7 @@ import Testing
       let again = try Outcome(try site.start(words + ["--yes"]))
       #expect(again.exitCode == 0 && again.output.contains("already"), "\(again.output)")
 
-      // Releases after it use the new one; what they leave alone stays as it is, and one step back is a step in content.
+      // Later releases use the new URL; resources they don't change keep theirs, and one step back is a step in content.
       try site.publish(["a.js": "3", "b.js": "both"])
       #expect(Site.path(of: try site.entry("a.js")).hasPrefix("/new/"))
       #expect(try site.run("rollback", "--yes", "--app", "shop").exitCode == 0)
@@ -55,7 +55,7 @@ import Testing
     }
   }
 
-  @Test("A device that holds the files fetches none") func device() throws {
+  @Test("A device that has the files fetches none") func device() throws {
     try Site.with { site in
       let url = site.url
       try site.publish(["a.js": "1", "b.js": "both"])
@@ -70,7 +70,8 @@ import Testing
     }
   }
 
-  @Test("A channel without a release just gets the URL; a frozen one refuses") func edges() throws {
+  @Test("A channel without a release just gets the URL; a frozen one refuses it")
+  func emptyAndFrozenChannels() throws {
     try Site.with { site in
       try site.publish(["a.js": "1"])
       #expect(try site.run("channel", "create", "test", "--app", "shop").exitCode == 0)
@@ -87,7 +88,7 @@ import Testing
     }
   }
 
-  @Test("Beside a rollout it is refused, and so is its preview") func besideARollout() throws {
+  @Test("It is refused during a rollout, and so is its dry run") func duringRollout() throws {
     try Site.with { site in
       try site.publish(["a.js": "1"])
       try site.publish(["a.js": "2"], "--rollout", "5%")
@@ -99,7 +100,7 @@ import Testing
     }
   }
 
-  @Test("A loopback public URL is told at each publish, and others are not") func loopback() throws {
+  @Test("Each publish warns of a loopback public URL, and of no other") func loopback() throws {
     try Site.with { site in
       let folder = try site.scratch.folder("next", ["a.js": "1"])
       let words = [

@@ -2,9 +2,9 @@ import Manifests
 import System
 import Testing
 
-/// What a release engineer is told before and after a release, with the real program.
-@Suite("What releases say") struct ReleaseDetailTests {
-  @Test("pull --version makes any version that is kept; without a token, it says what is missing")
+/// What commands print before and after a release.
+@Suite("Details of releases") struct ReleaseDetailTests {
+  @Test("pull --version restores any kept version; without a token, it says what is missing")
   func versions()
     throws
   {
@@ -29,7 +29,7 @@ import Testing
     }
   }
 
-  @Test("promote says what it costs devices, and keeps to --max-update") func promote() throws {
+  @Test("promote prints what it costs devices, and obeys --max-update") func promote() throws {
     try Site.with { site in
       let large = (0..<4000).map { "\(SHA256.of(Array("\($0)".utf8)).hex)\n" }.joined()
       try site.publish(["a.js": "1"])
@@ -50,7 +50,7 @@ import Testing
     }
   }
 
-  @Test("promote refuses a --map under which there is nothing, and says what it undoes") func promoteUndoes()
+  @Test("promote refuses a --map that matches nothing, and says what it undoes") func promoteUndoes()
     throws
   {
     try Site.with { site in
@@ -83,7 +83,7 @@ import Testing
     }
   }
 
-  @Test("A release that drops an exclude is told of before it goes") func droppedExclude() throws {
+  @Test("A publish that drops an exclude warns before it starts") func droppedExclude() throws {
     try Site.with { site in
       let files: Files = [
         "index.html": "<!doctype html><meta charset=utf-8>1", "a.js": "1", "a.js.map": "{}",
@@ -102,7 +102,7 @@ import Testing
     }
   }
 
-  @Test("What init writes publishes without source maps, with its folders' pages, and warns of nothing")
+  @Test("The xcache.json of init publishes without source maps, with directory indexes, and without warnings")
   func initial()
     throws
   {
@@ -119,7 +119,8 @@ import Testing
     }
   }
 
-  @Test("Audit rows of a move and a purge say what was before and after; log names a rebase") func rows()
+  @Test("Audit rows of a public URL change and a purge have the state before and after; log shows the change")
+  func rows()
     throws
   {
     try Site.with { site in
@@ -138,7 +139,8 @@ import Testing
     }
   }
 
-  @Test("web init says which server browsers will poll, and that only this machine reaches it") func webInit()
+  @Test("web init prints which server browsers will poll, and that only this machine can reach it")
+  func webInit()
     throws
   {
     let scratch = try Scratch()

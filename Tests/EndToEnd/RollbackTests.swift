@@ -2,8 +2,8 @@ import System
 import Testing
 import Values
 
-/// Going back and looking back with the real program.
-@Suite("Going back, promoting, freezing") struct RollbackTests {
+/// Rollbacks, promotions, freezes, and older states.
+@Suite("Rollback, promotion, freeze") struct RollbackTests {
   private static func version(_ site: Site, _ channel: String = "online") throws -> String? {
     try site.poll("channel=\(channel)")["data"]?["version"]?.string
   }
@@ -24,7 +24,7 @@ import Values
     return String(decoding: (document["data"]?["config"] ?? .null).canonical, as: UTF8.self)
   }
 
-  @Test("A rollback gives devices back what they had, fetching nothing, and its prefetch config with it")
+  @Test("A rollback restores files and prefetch config, and devices download nothing")
   func rollback() throws {
     try Site.with { site in
       try site.publish(["a.js": "good", "b.js": "same"])
@@ -53,7 +53,7 @@ import Values
       #expect(try site.poll()["data"]?["resourcemap"] == map)
       #expect(try Self.shownConfig(site) == config)
       let pulled = try site.pull("device")
-      // The pack says what comes back; the bytes themselves are held.
+      // The pack lists what comes back; the device still has the bytes.
       let update = pulled["update"]
       #expect(update?["fetched"]?.integer == 0 && (update?["bytesFetched"]?.integer ?? .max) < 1_000)
       #expect(pulled["prefetch"]?.string == "3")
@@ -71,18 +71,18 @@ import Values
       let json = try Self.run(site, "rollback", "--all-bundles", "--to", "2", "--now", "--json")
       let answer = try JSONValue.parse(Array(json.output.utf8))
       #expect(answer["version"]?.string == "4")
-      // It wasn't held up by it, and was told afterwards.
+      // The rollback didn't wait for it, and it was printed afterwards.
       #expect(answer["cost"]?["update"]?["total"]?.integer != nil)
       #expect(answer["prefetch"]?.isNull == true)
-      // Guarantee 1.
+      // Invariant 1: what was acknowledged is durable.
       try site.crash()
       #expect(try Self.version(site) == "4")
     }
   }
 
-  /// What can't be, with its exit code and a word that its message has.
+  /// Refused command lines, with exit code and a part of the message.
   @Test(
-    "What can't be done is refused in words that say what to do",
+    "Refusals, and the remedies they print",
     arguments: [
       (["rollback", "--bundle", "main", "--all-bundles"], Int32(2), "not both"),
       (["rollback", "1", "--to", "1", "--yes"], 2, "the version once"),
@@ -120,7 +120,7 @@ import Values
   }
 
   @Test(
-    "Alone it shows the step to the version before, and changes nothing without an answer",
+    "A rollback without a target shows the step to the previous version, and needs a confirmation",
     arguments: [[], ["1"], ["--bundle", "main"], ["--all-bundles"], ["--steps", "1"]])
   func unconfirmed(words: [String]) throws {
     try Self.twoVersions { site in
@@ -135,17 +135,17 @@ import Values
       let document = try Outcome(try site.start(words + ["--json"]))
       #expect(document.exitCode == 2 && document.errors.contains("--yes"), "\(document.output)")
       for (answer, version, exitCode) in [("n", "2", Int32(3)), ("y", "3", 0)] {
-        let asked = try Self.onTerminal(site, words, answer: answer)
+        let prompted = try Self.onTerminal(site, words, answer: answer)
         #expect(
-          asked.output.contains("roll back online of shop to the content of version 1? [y/N]"),
-          "\(asked.output)")
-        #expect(asked.exitCode == exitCode, "\(asked.output)")
+          prompted.output.contains("roll back online of shop to the content of version 1? [y/N]"),
+          "\(prompted.output)")
+        #expect(prompted.exitCode == exitCode, "\(prompted.output)")
         #expect(try Self.version(site) == version)
       }
     }
   }
 
-  /// Runs a command on a terminal where somebody types an answer.
+  /// Runs a command on a terminal, and types an answer.
   private static func onTerminal(_ site: Site, _ words: [String], answer: String) throws -> Outcome {
     let line = ([Binary.path] + words).joined(separator: " ")
     return try Outcome(
@@ -153,7 +153,7 @@ import Values
         [], launcher: ["sh", "-c", "printf '\(answer)\\n' | script -qec '\(line)' /dev/null; exit $?"]))
   }
 
-  @Test("One line takes a channel back", arguments: [["--yes"], ["1", "--yes"], ["-y", "--steps", "1"]])
+  @Test("One command rolls a channel back", arguments: [["--yes"], ["1", "--yes"], ["-y", "--steps", "1"]])
   func oneLine(words: [String]) throws {
     try Self.twoVersions { site in
       let outcome = try Outcome(try site.start(["rollback"] + words + ["--app", "shop"]))
@@ -163,7 +163,7 @@ import Values
     }
   }
 
-  @Test("Where there are several bundles, the lines to choose from can be pasted") func severalBundles()
+  @Test("If there are several bundles, the message lists commands that can be run") func severalBundles()
     throws
   {
     try Self.twoVersions { site in
@@ -176,7 +176,7 @@ import Values
     }
   }
 
-  @Test("The hint of a freeze thaws the channel that is frozen, and no other") func freezeHint() throws {
+  @Test("The hint about a freeze thaws the frozen channel and no other") func freezeHint() throws {
     try Site.with { site in
       for channel in ["online", "test"] {
         for text in ["1", "2"] { try site.publish(["a.js": text], "--channel", channel) }
@@ -215,7 +215,8 @@ import Values
     }
   }
 
-  @Test("status shows what fails first, with the reason; without an app, every channel") func statusFirst()
+  @Test("status begins with failures and their reason; without an app, it shows every channel")
+  func statusFirst()
     throws
   {
     try Site.with { site in
@@ -243,7 +244,7 @@ import Values
     }
   }
 
-  @Test("A promotion takes bundles and prefetch config along, URLs rewritten; twice changes nothing")
+  @Test("A promotion copies bundles and prefetch config with rewritten URLs; a second one changes nothing")
   func promotion() throws {
     try Site.with { site in
       let page = "<script src=\"https://test.example.com/a.js\"></script>"
@@ -274,7 +275,7 @@ import Values
   }
 
   @Test(
-    "What can't be meant is a usage error",
+    "Meaningless combinations of options are usage errors",
     arguments: [
       ["promote", "--from", "test", "--to", "test"],
       ["promote", "--from", "test", "--to", "online", "--break-glass", ""],
@@ -282,7 +283,7 @@ import Values
       ["unpublish", "--bundle", "main", "--break-glass", ""],
       ["publish", "--create", "site", "--bundle", "main", "--base-url", Site.base, "--break-glass", ""],
     ])
-  func notMeant(_ words: [String]) throws {
+  func usageErrors(_ words: [String]) throws {
     try Site.with { site in
       try site.publish(["a.js": "1"])
       try site.publish(["a.js": "2"], "--channel", "test")
@@ -293,8 +294,8 @@ import Values
     }
   }
 
-  @Test("An app that isn't there has no list of channels")
-  func listOfNoApp() throws {
+  @Test("The channels of an unknown app can't be listed")
+  func channelsOfUnknownApp() throws {
     try Site.with { site in
       let early = try Self.run(site, "channel", "list")
       #expect(early.exitCode == 1 && early.errors.contains("no app shop"), "\(early.errors)")
@@ -308,7 +309,7 @@ import Values
     }
   }
 
-  @Test("A frozen channel says who froze it and why, and takes a release for a reason alone")
+  @Test("A frozen channel shows who froze it and why, and accepts a release only with --break-glass")
   func freeze() throws {
     try Site.with { site in
       try site.publish(["a.js": "1"])
@@ -333,8 +334,8 @@ import Values
       }
       #expect(try Self.version(site) == "2")
       #expect(try Outcome(try site.start(publish + ["--break-glass", ""])).exitCode != 0)
-      let glass = try Outcome(try site.start(publish + ["--break-glass", "prices are wrong"]))
-      #expect(glass.exitCode == 0, "\(glass.errors)")
+      let overridden = try Outcome(try site.start(publish + ["--break-glass", "prices are wrong"]))
+      #expect(overridden.exitCode == 0, "\(overridden.errors)")
       let shown = try Self.run(site, "show").output
       #expect(shown.contains("despite the freeze by admin: prices are wrong"))
       #expect(try Self.run(site, "channel", "thaw", "--channel", "online").exitCode == 0)
@@ -343,7 +344,9 @@ import Values
     }
   }
 
-  @Test("A dry run into a frozen channel says what would happen, that it is frozen, and changes nothing")
+  @Test(
+    "A dry run in a frozen channel prints what would happen and that the channel is frozen, and changes nothing"
+  )
   func dryRuns() throws {
     try Site.with { site in
       try site.publish(["a.js": "1", "b.js": "1"])
@@ -381,7 +384,9 @@ import Values
     }
   }
 
-  @Test("A dry run of what sends no files lists them, and says what devices would download")
+  @Test(
+    "A dry run of an act that uploads nothing lists the changed files, and prints what devices would download"
+  )
   func forecasts() throws {
     try Site.with { site in
       try site.publish(["a.js": "1", "b.js": "22"])
@@ -418,7 +423,7 @@ import Values
     }
   }
 
-  @Test("What devices got at a moment: show, diff, log, pin, pull")
+  @Test("Past states by time: show, diff, log, pin, pull")
   func moments() throws {
     try Site.with { site in
       var moments: [String] = []
@@ -427,7 +432,7 @@ import Values
         try site.publish(["a.js": text])
         moments.append(Timestamp.text(Clock.unixMilliseconds()))
         digests.append(try site.poll()["data"]?["digest"]?.string ?? "")
-        // The next release has a later time.
+        // The next release gets a later time.
         let now = Clock.unixMilliseconds()
         #expect(Wait.until(5) { Clock.unixMilliseconds() > now + 1 })
       }
@@ -449,16 +454,16 @@ import Values
       #expect(try Self.run(site, "pin", "list").output.contains("audited"))
       #expect(
         try Self.run(site, "pin", "remove", moments[1]).output.hasPrefix("version 2 is no longer pinned"))
-      let guarded = try Self.run(
+      let conditional = try Self.run(
         site, "rollback", "--bundle", "main", "--to", "1", "--if-version", moments[0])
-      #expect(guarded.exitCode == 3 && guarded.errors.contains("version 3 by admin"))
+      #expect(conditional.exitCode == 3 && conditional.errors.contains("version 3 by admin"))
       #expect(try Self.run(site, "rollback", "--bundle", "main", "--at", moments[0]).exitCode == 0)
       #expect(try site.poll()["data"]?["digest"]?.string == digests[0])
     }
   }
 
   @Test(
-    "While no server answers, commands say where they looked",
+    "If no server answers, commands print the address they tried",
     arguments: [
       ["rollback", "--all-bundles", "--steps", "1"], ["promote", "--from", "test", "--to", "online"],
       ["channel", "list"], ["log"], ["show"], ["diff", "1"], ["pin", "list"], ["gc"], ["audit", "verify"],

@@ -4,7 +4,7 @@ import System
 import Testing
 import Values
 
-/// A part of the devices first, with the real program.
+/// Releases to a share of the devices.
 @Suite("Rollouts") struct RolloutTests {
   private static func run(_ site: Site, _ words: String...) throws -> Outcome {
     try Outcome(try site.start(words + ["--app", "shop"]))
@@ -27,7 +27,7 @@ import Values
     try site.poll(query)["data"]?["version"]?.string
   }
 
-  @Test("What a release leaves open is told, and what the polls say beside what was asked for") func told()
+  @Test("The open rollout is shown with the versions that devices poll with") func openRollout()
     throws
   {
     try Site.with { site in
@@ -50,16 +50,16 @@ import Values
       }
       try polls(1, 3)
       try polls(2, 1)
-      // Polls are counted in memory, and written now and then.
-      let seen = "in 4 polls of this hour and the one before: 25 % have version 2, 75 % version 1"
+      // Polls are counted in memory and written periodically.
+      let summary = "in 4 polls of this hour and the one before: 25 % have version 2, 75 % version 1"
       var show = ""
-      for _ in 0..<60 where !show.contains(seen) {
+      for _ in 0..<60 where !show.contains(summary) {
         show = try Self.run(site, "rollout", "show").output
-        if !show.contains(seen) { Clock.sleep(for: .milliseconds(500)) }
+        if !show.contains(summary) { Clock.sleep(for: .milliseconds(500)) }
       }
-      #expect(show.contains(seen), "\(show)")
+      #expect(show.contains(summary), "\(show)")
 
-      // To look at it, on a device that its rule leaves out: group qa isn't in it, and 0 % are.
+      // A preview on a device that the rule excludes: it isn't in group qa, and the share is 0 %.
       let none = try Self.run(site, "rollout", "set", "0%")
       #expect(none.exitCode == 0)
       for (words, version) in [(["--candidate"], "2"), ([], "2")] {
@@ -93,7 +93,7 @@ import Values
     }
   }
 
-  @Test("From 5 % of the devices to all, and another one back") func commands() throws {
+  @Test("A rollout from 5 % of the devices to all, and another one that is halted") func commands() throws {
     try Site.with { site in
       #expect(try Self.publish(site, ["a.js": "one"]).exitCode == 0)
       let begun = try Self.publish(site, ["a.js": "two"], "--rollout", "5%", "--app-version", ">=4.2 <5")
@@ -118,7 +118,7 @@ import Values
       #expect(try site.poll()["data"]?["rollout"]?["share"]?.integer == 0)
       #expect(try Self.run(site, "rollout", "show").output.contains("paused"))
 
-      // Another team's release doesn't wait, and the candidate goes on.
+      // A release of another bundle isn't delayed, and the candidate stays open.
       let other = try Self.publish(site, ["b.js": "b"], bundle: "other")
       #expect(other.output.contains("version 2, is made again on top as version 4"), "\(other.output)")
       #expect(try Self.version(site) == "3" && Self.version(site, "candidate=1") == "4")
@@ -147,10 +147,10 @@ import Values
     }
   }
 
-  @Test("What a release costs is told of the full version, also where a candidate takes another one's place")
+  @Test("The cost of a release is that of the full version, also where one candidate replaces another")
   func cost() throws {
     try Site.with { site in
-      // Digests can't be compressed, and no delta leads to them.
+      // Digests are incompressible, and no delta is worth making.
       func large(_ seed: String) -> String {
         (0..<400).map { SHA256.of(Array("\(seed)\($0)".utf8)).hex }.joined()
       }
@@ -158,14 +158,14 @@ import Values
       #expect(try Self.publish(site, ["a.js": "one", "big.bin": first]).exitCode == 0)
       let second = large("two")
       #expect(try Self.publish(site, ["a.js": "one", "big.bin": second], "--rollout", "5%").exitCode == 0)
-      // Small for those who have the candidate, and large for all others.
+      // Small for devices with the candidate, large for all others.
       let refused = try Self.publish(
         site, ["a.js": "two", "big.bin": second], "--rollout", "5%", "--max-update", "3KB")
       #expect(refused.exitCode == 3, "\(refused.output)\(refused.errors)")
       let wide = try Self.publish(
         site, ["a.js": "two", "big.bin": second], "--rollout", "5%", "--max-update", "300KB")
       #expect(wide.exitCode == 0 && wide.output.contains("+0 ~2 −0"), "\(wide.output)\(wide.errors)")
-      // And the other way round.
+      // The other way round.
       let small = try Self.publish(
         site, ["a.js": "three", "big.bin": first], "--rollout", "5%", "--max-update", "3KB")
       #expect(small.exitCode == 0 && small.output.contains("+0 ~1 −0"), "\(small.output)\(small.errors)")
@@ -180,12 +180,12 @@ import Values
     }
   }
 
-  @Test("A copy has both versions, is verified, and gives back the full one") func copy() throws {
+  @Test("A static copy has both versions, can be verified, and restores the full one") func copy() throws {
     try Site.with { site in
       #expect(try Self.publish(site, ["a.js": "one", "same.js": "same"]).exitCode == 0)
       #expect(try Self.publish(site, ["a.js": "two", "same.js": "same"]).exitCode == 0)
       #expect(try Self.publish(site, ["a.js": "three", "same.js": "same"], "--rollout", "5%").exitCode == 0)
-      // Packs are made meanwhile: one run may find one that the other didn't yet.
+      // Packs are made meanwhile: one run may find a pack that another one didn't.
       var files: [String: [UInt8]] = [:]
       for _ in 0..<5 {
         try site.mirror("--data", site.data, "--to", "www")
@@ -209,7 +209,7 @@ import Values
       #expect(candidate.version.number == 3 && candidate.extras == .none)
       let verified = try site.run("mirror", "verify", "www")
       #expect(verified.exitCode == 0, "\(verified.output) \(verified.errors)")
-      // A copy without the candidate's manifest is not whole.
+      // A copy without the candidate's manifest is incomplete.
       try Kernel.remove(site.scratch.path + "/www2/xcache/shop/configure/3.json")
       #expect(try site.run("mirror", "verify", "www2").exitCode != 0)
 
@@ -218,7 +218,7 @@ import Values
       let checked = try Outcome(try site.start(["doctor", "--data", "back"]))
       #expect(checked.exitCode == 0, "\(checked.output)")
 
-      // What is over leaves the copy with the next run.
+      // After the rollout, the next run removes the candidate from the copy.
       #expect(try Self.run(site, "rollout", "halt", "-m", "no").exitCode == 0)
       try site.mirror("--to", "www")
       let later = try site.mirrored("www")
@@ -227,7 +227,7 @@ import Values
     }
   }
 
-  /// Writes a prefetch config whose one call is to an API of this name.
+  /// Writes a prefetch config with one call to an API of this name.
   private static func config(_ site: Site, _ name: String) throws -> String {
     try site.scratch.write(
       "\(name).json",
@@ -237,7 +237,7 @@ import Values
     return "\(name).json"
   }
 
-  @Test("A prefetch config goes along with a candidate: on devices, in the copy, back and to all")
+  @Test("A prefetch config follows a candidate: on devices, in the copy, when halted and when completed")
   func prefetchConfig() throws {
     try Site.with { site in
       #expect(try Self.publish(site, ["a.html": "one"]).exitCode == 0)
@@ -257,10 +257,10 @@ import Values
       #expect(try held("out") == ["1", "1"])
       #expect(try held("in", "--candidate") == ["2", "2"])
       for words in [["rollout", "show"], ["status"], ["show", "2"]] {
-        let told = try Outcome(site.start(words + ["--app", "shop"])).output
-        #expect(told.contains("prefetch config 2"), "\(told)")
+        let shown = try Outcome(site.start(words + ["--app", "shop"])).output
+        #expect(shown.contains("prefetch config 2"), "\(shown)")
       }
-      // The copy has both, and is checked for both.
+      // The copy has both configs, and both are verified.
       try site.mirror("--to", "www")
       #expect(try site.run("mirror", "verify", "www").exitCode == 0)
       let files = try site.mirrored("www")
@@ -269,14 +269,14 @@ import Values
       #expect(try site.web.ask("/xcache/shop/prefetchConfig/2.json").body == candidates)
       #expect(try site.web.ask("/xcache/shop/prefetchConfig/3.json").status == 404)
       #expect(files["xcache/shop/prefetchConfig.json"] == (try site.web.ask("/prefetchConfig?app=shop").body))
-      // A release of other files keeps it; another audience doesn't join.
+      // A release of other files keeps it; a release for another audience is refused.
       #expect(try Self.publish(site, ["a.html": "two"]).exitCode == 0)
-      // Going back to what all have doesn't take it back, and says so.
+      // Pushing the config that all devices have doesn't withdraw it, and says so.
       let still = try Self.run(site, "prefetch", "push", "old.json")
       #expect(
         still.output.contains("nothing changed") && still.errors.contains("rollout halt -m TEXT"),
         "\(still.errors)")
-      // A token for a bundle has no say.
+      // A token for one bundle may not change the rollout.
       let token = try Self.run(
         site, "token", "create", "limited", "--scope", "publish", "--bundle", "main", "--no-expiry", "--json")
       let text = try JSONValue.parse(Array(token.output.utf8))["token"]?.string ?? ""
@@ -293,13 +293,13 @@ import Values
       #expect(try held("out") == ["3", "1"])
       #expect(try Self.run(site, "rollout", "set", "100%").exitCode == 0)
       #expect(try held("out") == ["4", "2"])
-      // Back: nothing is asked for, since the channel's is still there.
+      // Halted: nothing is fetched, since devices still have the channel's config.
       #expect(try Self.run(site, "rollout", "halt", "-m", "no").exitCode == 0)
       #expect(try held("out") == ["5", "1"])
       #expect(try site.web.ask("/xcache/shop/prefetchConfig/2.json").status == 404)
       try site.mirror("--to", "www")
       #expect(try site.run("mirror", "verify", "www").exitCode == 0)
-      // And to all, in the next try.
+      // The second attempt is completed.
       let next = try Self.run(site, "prefetch", "push", "next.json", "--rollout", "100%")
       #expect(next.exitCode == 0, "\(next.errors)")
       #expect(try Self.run(site, "rollout", "complete").exitCode == 0)

@@ -3,7 +3,7 @@ import System
 import Testing
 import Values
 
-/// Publishing safely: no secret goes out, nothing is made by a typo, a token may do only what was said, and the kill switch ends.
+/// Protection against mistakes: published secrets, misspelt names, tokens with too many rights, a forgotten kill switch.
 @Suite("Safety") struct SafetyTests {
   private static let key =
     "a\nb\n-----BEGIN EC PRIVATE KEY-----\nMHcCAQEEIHYx3kQ0m9dJrS1bZpLwT8uVfGz7aEoN5cRiXsKy2Dq4oAoGCCqGSM49\n-----END EC PRIVATE KEY-----\n"
@@ -15,9 +15,9 @@ import Values
   }
 
   @Test(
-    "A damaged xcache.json keeps nobody from the kill switch, and an app of the environment isn't taken in silence"
+    "A damaged xcache.json doesn't prevent a kill, and an app taken from the environment is named"
   )
-  func settingsInTheWay() throws {
+  func damagedSettings() throws {
     try Site.with { site in
       try site.publish(["index.html": "<!doctype html><meta charset=utf-8>"])
       try site.scratch.write("xcache.json", "{ broken")
@@ -25,7 +25,7 @@ import Values
         "policy", "kill", "--app", "shop", "-m", "crash", "--for", "1h", "--server", site.url)
       #expect(kill.exitCode == 0 && kill.errors.contains("xcache.json"), "\(kill.errors)")
       #expect(try site.poll()["data"]?["policy"]?.string == "1")
-      // What publishes needs it: it may exclude files.
+      // Publishing needs the file, since it may exclude files.
       let folder = try site.scratch.folder("dist", ["index.html": "<!doctype html><meta charset=utf-8><p>2"])
       let published = try Self.publish(site, folder)
       #expect(published.exitCode == 2 && published.errors.contains("xcache.json"), "\(published.errors)")
@@ -38,8 +38,8 @@ import Values
     }
   }
 
-  @Test("An unpublish that doesn't reach a candidate says so; setting what is set already is no failure")
-  func besideRollout() throws {
+  @Test("An unpublish that doesn't affect a candidate says so; setting a value again isn't an error")
+  func duringRollout() throws {
     try Site.with { site in
       try site.publish(["index.html": "<!doctype html><meta charset=utf-8>"])
       try site.publish(
@@ -59,9 +59,9 @@ import Values
   }
 
   @Test(
-    "A step back to nothing is refused, and a version that is named is taken; patterns that match nothing are told"
+    "A rollback by one step is refused if no bundle would be left, unless the version is given; unmatched patterns are reported"
   )
-  func stepsToNothing() throws {
+  func emptyRollback() throws {
     try Site.with { site in
       try site.publish(["index.html": "<!doctype html><meta charset=utf-8>"])
       let rollback = ["rollback", "--app", "shop", "--bundle", "main"]
@@ -84,9 +84,9 @@ import Values
   }
 
   @Test(
-    "Names that match nothing are told: of bundles, channels and files, a folder that isn't a copy, a URL told twice"
+    "Names that match nothing are reported: bundles, channels, files, a folder that isn't a copy, a repeated webhook URL"
   )
-  func namesOfNothing() throws {
+  func unmatchedNames() throws {
     try Site.with { site in
       try site.publish(["index.html": "<!doctype html><meta charset=utf-8>"])
       func token(_ glob: String) throws -> String {
@@ -140,11 +140,11 @@ import Values
   }
 
   @Test(
-    "check and publish refuse secrets with their lines, never their values; one file can be allowed, and that is recorded"
+    "check and publish refuse secrets with their lines but not their values; a file can be allowed, which is recorded"
   )
   func secrets() throws {
     try Site.with { site in
-      // The origin's own token among them: as a file of its own name, and by its text.
+      // Including the origin's own token: as a file with its usual name, and as text.
       let folder = try site.scratch.folder(
         "dist",
         [
@@ -165,8 +165,8 @@ import Values
       let published = try Self.publish(site, folder, "--create", "--no-check", "all")
       #expect(
         published.exitCode == 3 && words.allSatisfy { published.errors.contains($0) }, "\(published.errors)")
-      for said in [check.output, json.output, published.errors + published.output] {
-        #expect(!said.contains(site.token) && !said.contains("MHcCAQEE"))
+      for text in [check.output, json.output, published.errors + published.output] {
+        #expect(!text.contains(site.token) && !text.contains("MHcCAQEE"))
       }
       #expect(try site.web.ask("/configure.json?app=shop").status == 404)
       #expect(try site.run("check", "dist", "--no-check", "secret").exitCode == 2)
@@ -178,13 +178,13 @@ import Values
       #expect(allowed.exitCode == 0, "\(allowed.errors)")
       let log = try site.run("audit", "log", "--json").output
       #expect(log.contains("test/fixture.txt:3:1: a private key") && !log.contains("MHcCAQEE"))
-      // What is live is no longer asked about.
+      // Live files aren't checked again.
       try site.scratch.write("next/a.js", "2")
       #expect(try Self.publish(site, next).exitCode == 0)
     }
   }
 
-  @Test("A misspelt channel or app is refused with the nearest name, also by promote; --create makes it")
+  @Test("A misspelt channel or app is refused with a suggestion, also by promote; --create creates it")
   func typos() throws {
     try Site.with { site in
       try site.publish(["a.js": "1"])
@@ -209,7 +209,9 @@ import Values
     }
   }
 
-  @Test("A token may do only what its options say, which are named all at once, and whoami tells it")
+  @Test(
+    "A token has only the rights of its options, missing ones are listed together, and whoami shows the rights"
+  )
   func tokens() throws {
     try Site.with { site in
       try site.publish(["a.js": "1"])
@@ -240,7 +242,7 @@ import Values
     }
   }
 
-  @Test("On a terminal, what a token may do is asked for") func asked() throws {
+  @Test("On a terminal, the rights of a token are asked for") func prompted() throws {
     try Site.with { site in
       let program = """
         import os, pty, sys
@@ -263,15 +265,16 @@ import Values
         sys.stdout.write(said.decode())
         sys.exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
         """
-      let asked = try Outcome(
+      let prompted = try Outcome(
         site.start([], launcher: ["python3", "-c", program, Binary.path]))
-      #expect(asked.exitCode == 0, "\(asked.output) \(asked.errors)")
+      #expect(prompted.exitCode == 0, "\(prompted.output) \(prompted.errors)")
       #expect(
-        asked.output.contains("xcache_") && asked.output.contains("in every channel of app shop, for ever"))
+        prompted.output.contains("xcache_")
+          && prompted.output.contains("in every channel of app shop, for ever"))
     }
   }
 
-  @Test("A misspelt bundle is refused with the near name, and an unpublished one is in nobody's way")
+  @Test("A misspelt bundle is refused with a suggestion, and an unpublished bundle doesn't count")
   func bundles() throws {
     try Site.with { site in
       try site.publish(["a.js": "1"])
@@ -289,18 +292,18 @@ import Values
         refused.errors.contains("--create") && !refused.errors.contains("version 3"), "\(refused.errors)")
       #expect(try site.poll()["data"]?["version"]?.string == "2")
       #expect(try publish("--create").exitCode == 0)
-      #expect(try publish().exitCode == 0, "now it is there")
-      // With two that are live, one has to be named.
+      #expect(try publish().exitCode == 0, "the bundle exists now")
+      // With two live bundles, one must be named.
       #expect(try site.run("rollback", "--dry-run", "--app", "shop").exitCode == 2)
       #expect(try site.run("unpublish", "--bundle", "mian", "--app", "shop").exitCode == 0)
       let back = try site.run("rollback", "--yes", "--app", "shop", "--json")
       #expect(back.exitCode == 0 && back.output.contains("\"target\":\"1\""), "\(back.output)\(back.errors)")
-      #expect(try site.entry("b.js") == nil, "the mistake is not back")
+      #expect(try site.entry("b.js") == nil, "the misspelt bundle was restored")
     }
   }
 
   @Test(
-    "A release that removes every page is refused unless told otherwise, a dry run and an unchanged state too"
+    "A release that removes every page is refused unless allowed, also as a dry run and if nothing changed"
   )
   func pages() throws {
     try Site.with { site in
@@ -330,7 +333,7 @@ import Values
       }
       #expect(try publish(["x.js": "1"], Site.base).exitCode == 3)
       #expect(try site.poll()["data"]?["version"]?.string == "2")
-      // A page that another bundle of the release takes over stays.
+      // A page that another bundle of the release takes over isn't removed.
       let moved = try site.scratch.folder("moved", ["a/index.html": page, "c.html": page])
       let rest = try site.scratch.folder("rest", ["x.js": "1"])
       let both = try site.run(
@@ -338,16 +341,17 @@ import Values
         "--base-url",
         Site.base, "--now")
       #expect(both.exitCode == 0, "\(both.errors)")
-      #expect(try publish(["a/index.html": page], Site.base + "/new").exitCode == 0, "it has no page to lose")
+      #expect(try publish(["a/index.html": page], Site.base + "/new").exitCode == 0, "the bundle had no page")
       let last = try publish(["y.js": "1"], Site.base + "/new", "--allow-no-pages")
       #expect(last.exitCode == 0 && !last.errors.contains("every page"), "\(last.errors)")
-      // Of an empty folder, nothing is released either.
+      // An empty folder isn't released either.
       let empty = try publish([:], Site.base)
       #expect(empty.exitCode == 1 && empty.errors.contains("xcache unpublish --bundle"), "\(empty.errors)")
     }
   }
 
-  @Test("A list of hosts without a live one is warned of, with the near name") func hosts() throws {
+  @Test("A list of allowed hosts without a live host causes a warning with a suggestion") func hosts() throws
+  {
     try Site.with { site in
       try site.publish(["a.js": "1"])
       func set(_ hosts: String) throws -> String {
@@ -364,7 +368,8 @@ import Values
     }
   }
 
-  @Test("A message or reason with a secret in it is refused, here and at the origin") func messages() throws {
+  @Test("A message or reason that contains a secret is refused, by the command and by the origin")
+  func messages() throws {
     try Site.with { site in
       try site.publish(["a.js": "1"])
       let token = "ghp_" + SHA256.of(Array("a token".utf8)).hex.prefix(36)
@@ -374,7 +379,7 @@ import Values
         ["purge", "\(Site.base)/a.js", "--reason", token, "--yes"],
         ["rollback", "--yes", "--break-glass", token],
       ] {
-        // A purge is about every app.
+        // A purge isn't limited to an app.
         let outcome = try Outcome(site.start(words + (words[0] == "purge" ? [] : ["--app", "shop"])))
         #expect(outcome.exitCode == 2 && outcome.errors.contains("a GitHub token"), "\(outcome.errors)")
         #expect(!outcome.errors.contains(token) && !outcome.output.contains(token))
@@ -394,7 +399,7 @@ import Values
     }
   }
 
-  @Test("A publish that drops --index says so before it goes") func index() throws {
+  @Test("A publish that drops --index warns before it starts") func index() throws {
     try Site.with { site in
       let page = "<!doctype html><meta charset=utf-8>"
       let folder = try site.scratch.folder("dist", ["index.html": page, "a/index.html": page, "b.js": "1"])
@@ -413,7 +418,7 @@ import Values
       #expect(try publish().errors.contains(says))
       #expect(try !publish().errors.contains("--index"))
       #expect(try !publish("--index").errors.contains("dropped"))
-      // A folder that is gone takes its address along.
+      // Without the folder, its address is removed as well.
       let smaller = try site.scratch.folder("smaller", ["index.html": page, "b.js": "1"])
       let gone = try site.run(
         "publish", smaller, "--index", "--app", "shop", "--bundle", "main", "--base-url", Site.base, "--now")
@@ -421,7 +426,7 @@ import Values
     }
   }
 
-  @Test("What publish says to do about secrets can be done, and documents may have none either")
+  @Test("The remedies that publish prints for secrets work, and documents with secrets are refused")
   func hintsAndDocuments() throws {
     try Site.with { site in
       let folder = try site.scratch.folder("dist", ["a.js": "1", "key.txt": Self.key])
@@ -446,7 +451,7 @@ import Values
   }
 
   @Test(
-    "A device's folder isn't an origin's data folder, and a freeze's hint names the channel that isn't the default here"
+    "pull refuses an origin's data folder, and the hint about a freeze names the channel"
   )
   func places() throws {
     try Site.with { site in
@@ -469,8 +474,8 @@ import Values
     }
   }
 
-  @Test("The preview of a rollback beside a rollout says what the rollback then does")
-  func previewBesideRollout() throws {
+  @Test("The dry run of a rollback during a rollout equals the rollback")
+  func dryRunDuringRollout() throws {
     try Site.with { site in
       func page(_ text: String) -> String { "<!doctype html><meta charset=utf-8><p>\(text)" }
       try site.publish(["index.html": page("one"), "old.js": "1", "a.js": "a"])
@@ -499,7 +504,7 @@ import Values
     }
   }
 
-  @Test("The kill switch ends after four hours unless told otherwise, and says what becomes of files")
+  @Test("The kill switch ends after four hours by default, and says what happens to files")
   func kill() throws {
     try Site.with { site in
       try site.publish(["a.js": "1"])
@@ -515,7 +520,7 @@ import Values
       #expect(try site.run("policy", "kill", "--app", "shop", "--until-resumed").exitCode == 0)
       #expect(try until() == nil)
       #expect(try site.run("policy", "kill", "--app", "shop", "--until-resumed", "--for", "1h").exitCode == 2)
-      // The default doesn't shorten it, and --for says that it does.
+      // The default doesn't shorten a kill, and --for says that it does.
       let again = try site.run("policy", "kill", "--app", "shop")
       #expect(
         try until() == nil && again.errors.contains("off until it is resumed, which stays"), "\(again.errors)"

@@ -2,14 +2,14 @@ import System
 import Testing
 import Values
 
-/// What can be counted of "cost follows the change, not the size"; times are measured by Benchmarks/scale.sh.
+/// The cost of an update depends on the change, not on the size of the bundle: what can be counted. Benchmarks/scale.sh measures times.
 @Suite("One changed file in a large bundle")
 struct ScaleTests {
   struct Costs {
     let filesRead: Int64
     let uploaded: Int64
     let sentBytes: Int64
-    /// Of the answers to polls of a device that is one version behind, and of one that is up to date.
+    /// Sizes of the answers to polls of a device one version behind, and of one that is up to date.
     let patchBytes: Int
     let nothingBytes: Int
   }
@@ -39,13 +39,13 @@ struct ScaleTests {
     }
   }
 
-  @Test("It is read, sent and answered alone, whatever the size")
+  @Test("Only the changed file is read, sent and in the answer, whatever the bundle's size")
   func oneFile() throws {
     let small = try Self.costs(of: 20)
     let large = try Self.costs(of: 2_000)
     #expect(small.filesRead == 1 && large.filesRead == 1)
     #expect(small.uploaded == 1 && large.uploaded == 1)
-    // How often it asks how far the preparation is depends on the machine alone: each time `{"id":"…"}`.
+    // The number of requests for the preparation's state depends on the machine: each has the body `{"id":"…"}`.
     #expect((large.sentBytes - small.sentBytes) % 41 == 0 && large.sentBytes < 2_000)
     #expect(large.patchBytes == small.patchBytes && large.patchBytes < 1_000)
     #expect(large.nothingBytes == small.nothingBytes)

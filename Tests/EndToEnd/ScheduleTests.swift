@@ -3,7 +3,7 @@ import System
 import Testing
 import Values
 
-/// Acts that are scheduled, with the real program.
+/// Scheduled acts.
 @Suite("Schedules") struct ScheduleTests {
   private static func run(_ site: Site, _ words: String...) throws -> Outcome {
     try Outcome(try site.start(words + ["--app", "shop"]))
@@ -18,7 +18,7 @@ import Values
       ))
   }
 
-  /// A time so many milliseconds from now, in another zone.
+  /// A time that many milliseconds from now, in another time zone.
   private static func time(in milliseconds: Int64) -> String {
     String(Timestamp.text(Clock.unixMilliseconds() + 8 * 3_600_000 + milliseconds).dropLast() + "+08:00")
   }
@@ -33,7 +33,7 @@ import Values
       })
   }
 
-  @Test("A publish is made at its time, and shown before and after") func publish() throws {
+  @Test("A scheduled publish is made at its time, and listed before and after") func publish() throws {
     try Site.with { (site: Site) throws in
       #expect(try Self.publish(site, "one", "--create").exitCode == 0)
       let scheduled = try Self.publish(site, "second", "--schedule", Self.time(in: 4000))
@@ -45,7 +45,7 @@ import Values
       #expect(try Self.run(site, "status").output.contains("SCHEDULED"))
       let list = try Self.run(site, "schedule", "list").output
       #expect(list.contains("waiting") && list.contains("publish of main"), "\(list)")
-      // What was scheduled isn't taken for live by the next publish.
+      // The next publish doesn't take the scheduled files for live ones.
       #expect(try Self.publish(site, "meanwhile").output.contains("version 2"))
       #expect(try Wait.until(15) { try Self.version(site) == "3" })
       #expect(try site.poll()["data"]?["resourcemap"]?["https://m.example.com/a.js"]?["size"]?.integer == 6)
@@ -63,7 +63,7 @@ import Values
     }
   }
 
-  @Test("A rollout's steps, a promotion and a rollback") func others() throws {
+  @Test("Scheduled rollout steps, promotion and rollback") func others() throws {
     try Site.with { (site: Site) throws in
       #expect(try Self.publish(site, "one", "--create").exitCode == 0)
       #expect(try Self.publish(site, "second", "--rollout", "5%").exitCode == 0)
@@ -86,7 +86,9 @@ import Values
     }
   }
 
-  @Test("Whenever the process ends around the time, each act is done once") func killed() throws {
+  @Test("Each scheduled act is done once, whenever the process is killed around its time") func killed()
+    throws
+  {
     let site = try Site()
     #expect(try Self.publish(site, "one", "--create").exitCode == 0)
     var expected: Int64 = 1
@@ -107,10 +109,10 @@ import Values
     }
     let rows = try site.run("audit", "verify")
     #expect(rows.exitCode == 0, "\(rows)")
-    try site.seeOff()
+    try site.stop()
   }
 
-  @Test("A restored origin doesn't carry out what waited in the backup, unless it is told to") func restored()
+  @Test("A restored origin doesn't carry out acts scheduled in the backup, unless asked to") func restored()
     throws
   {
     try Site.with { (site: Site) throws in
@@ -128,9 +130,10 @@ import Values
         restore.output.contains("cancelled: publish of main (shop online), by admin, due "), "\(restore)")
       #expect(restore.errors.contains("--keep-scheduled"), "\(restore)")
       let json = try Outcome(try site.start(words + [site.scratch.path + "/json", "--json"]))
-      let told = try JSONValue.parse(Array(json.output.utf8))["scheduled"]?.array?.first
-      #expect(told?["id"]?.integer == 1 && told?["state"]?.string == "cancelled", "\(json)")
-      #expect(told?["summary"]?.string == "publish of main" && told?["app"]?.string == "shop", "\(json)")
+      let pending = try JSONValue.parse(Array(json.output.utf8))["scheduled"]?.array?.first
+      #expect(pending?["id"]?.integer == 1 && pending?["state"]?.string == "cancelled", "\(json)")
+      #expect(
+        pending?["summary"]?.string == "publish of main" && pending?["app"]?.string == "shop", "\(json)")
       let kept = try Outcome(
         try site.start(words + [site.scratch.path + "/kept", "--keep-scheduled"]))
       #expect(kept.output.contains("waits: publish of main (shop online), by admin, due "), "\(kept)")
@@ -140,7 +143,7 @@ import Values
     }
   }
 
-  @Test("What is late is done right after the start, and gc keeps what it needs") func late() throws {
+  @Test("Overdue acts are done right after the start, and gc keeps what they need") func late() throws {
     try Site.with { (site: Site) throws in
       #expect(try Self.publish(site, "one", "--create").exitCode == 0)
       #expect(try Self.publish(site, "second", "--schedule", Self.time(in: 2500)).exitCode == 0)

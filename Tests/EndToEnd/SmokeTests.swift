@@ -3,13 +3,13 @@ import System
 import Testing
 import Values
 
-/// `xcache smoke`, `preview` and `publish --smoke` with a program in the place of the engine's that can be told to fail.
-@Suite("Pages before a release") struct SmokeTests {
+/// `xcache smoke`, `preview` and `publish --smoke`, with a stand-in for the engine that can fail on request.
+@Suite("Smoke tests of pages") struct SmokeTests {
   static let engine = DurableFile.parent(of: #filePath) + "/Engine/stand_in.py"
 
   static let page = "<!doctype html><title>Shop</title><body>hello<script src=a.js></script>"
 
-  /// A folder with a build, and what the stand-in notes.
+  /// A folder with a build, and the notes that the stand-in writes.
   struct Bench {
     let scratch: Scratch
     let environment: [String: String]
@@ -41,7 +41,7 @@ import Values
       String(decoding: try DurableFile.read("\(notes)/\(name)") ?? [], as: UTF8.self)
     }
 
-    /// What must be so after every run: no folder and no process is left.
+    /// Expects that no folder and no process is left.
     func expectNothingLeft(_ comment: Comment? = nil) throws {
       #expect(try Folder.textNames(scratch.path + "/tmp") == [], comment)
       for name in ["pid", "grandchild"] {
@@ -51,13 +51,13 @@ import Values
     }
   }
 
-  /// Whether a process is but waited for, by whoever took it over.
+  /// Whether a process has ended, though its parent may not have waited for it yet.
   static func isOver(_ id: pid_t) -> Bool {
     let status = String(decoding: (try? DurableFile.read("/proc/\(id)/stat")) ?? [], as: UTF8.self)
     return status.isEmpty || status.contains(") Z ")
   }
 
-  @Test("A build whose pages come up passes, and nothing is left of the test") func fine() throws {
+  @Test("A build whose pages load passes, and leaves nothing behind") func fine() throws {
     let bench = try Bench([
       "index.html": Self.page, "a.js": "1", "part.html": "<p>part", "help/index.html": Self.page,
       "help/a.js": "2",
@@ -77,7 +77,7 @@ import Values
     try bench.expectNothingLeft()
   }
 
-  /// A build, and what is said of it.
+  /// A build, and the expected message.
   static let failing: [(files: Files, says: [String])] = [
     (
       ["index.html": "<!doctype html><body>x<script>throw \"x is not a function\"</script>"],
@@ -101,7 +101,7 @@ import Values
     ),
   ]
 
-  @Test("A page that doesn't come up gives exit code 3 and says why", arguments: failing)
+  @Test("A page that doesn't load gives exit code 3 and the reason", arguments: failing)
   func fails(_ files: Files, _ says: [String]) throws {
     let bench = try Bench(files)
     let outcome = try bench.smoke()
@@ -113,7 +113,7 @@ import Values
     try bench.expectNothingLeft()
   }
 
-  /// How the program misbehaves, and what is said of that.
+  /// Faults of the engine, and the expected message.
   static let faults: [(mode: String, says: [String])] = [
     ("die-first", ["xcache-webkit exited before it was ready: exit code 1", "the display is on fire"]),
     ("refuse", ["xcache-webkit: Xvfb isn't installed: apt-get install xvfb"]),
@@ -130,7 +130,7 @@ import Values
   ]
 
   @Test(
-    "A program that dies, hangs or writes nonsense ends the command with 1 and its reason", arguments: faults)
+    "An engine that dies, hangs or writes nonsense gives exit code 1 and the reason", arguments: faults)
   func misbehaves(_ mode: String, _ says: [String]) throws {
     let bench = try Bench(["index.html": Self.page, "b.html": Self.page, "a.js": "1"], mode: mode)
     let outcome = try bench.smoke("--timeout", "1", "--parallel", "2", "--screenshots", "pictures", "--json")
@@ -141,8 +141,8 @@ import Values
     try bench.expectNothingLeft("\(mode)")
   }
 
-  /// How the program fails on pages, which pages that costs, and what is said of them.
-  static let losses: [(mode: String, pages: [String], failed: [String], says: [String])] = [
+  /// Faults of the engine on some pages, the pages that fail, and the expected message.
+  static let pageFaults: [(mode: String, pages: [String], failed: [String], says: [String])] = [
     ("die", [], ["b.html"], ["exited on it: signal 9", "segmentation fault in the renderer"]),
     ("keeps-pipe", [], ["index.html", "b.html"], ["exited on it: signal 9"]),
     (
@@ -152,8 +152,8 @@ import Values
   ]
 
   @Test(
-    "A page on which the program ends or hangs fails; the others are opened all the same", arguments: losses)
-  func losesPages(_ mode: String, _ pages: [String], _ failed: [String], _ says: [String]) throws {
+    "A page on which the engine dies or hangs fails; the other pages are opened", arguments: pageFaults)
+  func failsOnPages(_ mode: String, _ pages: [String], _ failed: [String], _ says: [String]) throws {
     let bench = try Bench(["index.html": Self.page, "b.html": Self.page, "a.js": "1"], mode: mode)
     let words = [Binary.path, "smoke", "dist"] + pages
     let child = try Child(
@@ -171,7 +171,7 @@ import Values
     try bench.expectNothingLeft("\(mode)")
   }
 
-  @Test("Of many pages those that failed are named, before the others; parts of pages are told") func many()
+  @Test("Of many pages, failed ones are listed first; missing resources of pages are reported") func many()
     throws
   {
     var files = Files(uniqueKeysWithValues: (10..<70).map { ("p\($0).html", Self.page) })
@@ -191,22 +191,22 @@ import Values
   }
 
   @Test(
-    "Answers may be late, huge or in any order, amid noise, from a program that won't end",
+    "Late, huge and unordered answers, with noise, from an engine that doesn't exit",
     arguments: [
       "reverse", "huge", "noise", "stubborn",
     ])
-  func patience(_ mode: String) throws {
+  func unusualAnswers(_ mode: String) throws {
     let bench = try Bench(
       ["index.html": Self.page + "<!--slow 0.3-->", "b.html": Self.page, "a.js": "1"], mode: mode)
     let outcome = try bench.smoke("--parallel", "2", "--json")
     #expect(outcome.exitCode == 0, "\(outcome.errors)")
     let pages = try JSONValue.parse(Array(outcome.output.utf8))["pages"]?.array ?? []
-    // In the order of the pages, whichever was answered first.
+    // In the order of the pages, not of the answers.
     #expect(pages.map { $0["url"]?.string } == ["\(Site.base)/index.html", "\(Site.base)/b.html"])
     try bench.expectNothingLeft("\(mode)")
   }
 
-  @Test("Ctrl-C ends the program too and removes the folders", arguments: [SIGINT, SIGTERM, SIGHUP])
+  @Test("Ctrl-C ends the engine and removes its folders", arguments: [SIGINT, SIGTERM, SIGHUP])
   func interrupted(_ signal: Int32) throws {
     let bench = try Bench(["index.html": Self.page, "a.js": "1"], mode: "hang")
     let child = try bench.start("smoke", "dist", "--base-url", Site.base)
@@ -218,7 +218,7 @@ import Values
     try bench.expectNothingLeft()
   }
 
-  @Test("The program gets no token and no descriptor, and its own end is noticed when xcache is killed")
+  @Test("The engine gets no token and no descriptor, and it ends when xcache is killed")
   func secrets() throws {
     let bench = try Bench(["index.html": Self.page, "a.js": "1"], mode: "hang")
     let secret = "xcache_0123456789ab_" + String(repeating: "0123456789abcdef", count: 4)
@@ -243,7 +243,7 @@ import Values
     #expect(Wait.until(10) { kill(id, 0) != 0 || Self.isOver(id) })
   }
 
-  @Test("Where the program isn't installed, the hint says what to do; where it is named wrongly, so too")
+  @Test("If the engine isn't installed, or its path is wrong, the message has a hint")
   func missing() throws {
     let bench = try Bench(["index.html": Self.page])
     for (variables, says) in [
@@ -252,7 +252,7 @@ import Values
     ] {
       var environment = bench.environment.merging(variables) { $1 }
       if variables["XCACHE_WEBKIT"] == nil { environment["XCACHE_WEBKIT"] = nil }
-      // Beside a copy, so that no program is found beside the one under test.
+      // A copy of the program, so that no engine is found next to it.
       let copy = "\(bench.scratch.path)/bin/xcache"
       try Kernel.makeFolder(bench.scratch.path + "/bin")
       try? Kernel.remove(copy)
@@ -271,7 +271,7 @@ import Values
   }
 
   @Test(
-    "Pages may be named, by path or URL; what isn't in the build can't, and a build without pages has none")
+    "Pages can be given by path or URL if they are in the build; a build without pages has none")
   func pages() throws {
     let bench = try Bench(["index.html": Self.page, "a.js": "1", "b.html": Self.page])
     let named = try bench.smoke("/b.html?x=1#/cart", "\(Site.base)/index.html#top", "--json")

@@ -4,8 +4,8 @@ import System
 import Testing
 import TLSPeer
 
-/// `serve --tls-cert`, seen by those whom nobody here wrote: curl and openssl.
-@Suite("https without a proxy")
+/// `serve --tls-cert`, tested with curl and openssl.
+@Suite("serve with TLS")
 struct TLSTests {
   private let certificates: Certificates
   private let files: Certificates.Pair
@@ -25,8 +25,7 @@ struct TLSTests {
         environment: ["PATH": "/usr/bin:/bin"], in: site.scratch.path))
   }
 
-  /// What openssl's own client says of a connection over which it sends a request, or where `keys` is true does what a person's
-  /// keys ask for.
+  /// The output of openssl's client for a connection that sends a request; if `keys` is true, its interactive commands are on.
   private func client(
     _ site: Site, _ words: String..., request: String = "GET /healthz HTTP/1.0\r\n\r\n",
     keys: Bool = false
@@ -44,7 +43,7 @@ struct TLSTests {
     return outcome.output + outcome.errors
   }
 
-  @Test("It says https where it says where it is, and new channels have https in their download URLs")
+  @Test("The server prints https addresses, and new channels have https download URLs")
   func addresses() throws {
     try Site.with(options) { site throws in
       #expect(site.server.standardError.contains(" listens on https://127.0.0.1:\(site.port),"))
@@ -62,7 +61,7 @@ struct TLSTests {
     }
   }
 
-  @Test("Protocols, ciphers, ALPN and renegotiation, by openssl s_client")
+  @Test("Protocols, ciphers, ALPN and renegotiation with openssl s_client")
   func protocols() throws {
     try Site.with(options) { site throws in
       for (words, expected) in [
@@ -86,7 +85,7 @@ struct TLSTests {
     }
   }
 
-  @Test("Sessions go on by their tickets, in both versions", arguments: ["-tls1_2", "-tls1_3"])
+  @Test("Sessions are resumed by tickets, in both versions", arguments: ["-tls1_2", "-tls1_3"])
   func resumption(_ version: String) throws {
     try Site.with(options) { site throws in
       let session = site.scratch.path + "/session"
@@ -95,7 +94,7 @@ struct TLSTests {
     }
   }
 
-  @Test("A large file, a part of it, and an upload of 100 MB")
+  @Test("A large file, a range of it, and an upload of 100 MB")
   func bytes() throws {
     let site = try Site()
     let size = 20_000_000
@@ -112,7 +111,7 @@ struct TLSTests {
       "--now")
     #expect(published.exitCode == 0, "\(published.errors) \(film)")
     let path = Site.path(of: try site.entry("film.bin"))
-    try site.seeOff()
+    try site.stop()
     site.options = options
     try site.start()
     #expect(try curl(site, path, "-o", "whole").exitCode == 0)
@@ -129,13 +128,13 @@ struct TLSTests {
     #expect(
       sent.output.hasSuffix("201") || sent.output.hasSuffix("200") || sent.output.hasSuffix("204"),
       "\(sent.output) \(sent.errors)")
-    try site.seeOff()
+    try site.stop()
   }
 
   @Test(
-    "The way of a release by https, with --cacert: log in, publish, look, pull, copy, go back; without it, the reason"
+    "Login, publish, status, pull, mirror and rollback by https with --cacert; without it, the reason of the failure"
   )
-  func wholeWay() throws {
+  func allCommands() throws {
     try Site.with(options) { site throws in
       let home = try Scratch()
       let url = "https://localhost:\(site.port)"
@@ -151,7 +150,7 @@ struct TLSTests {
         refused.errors.contains(
           "no secure connection to localhost: its certificate is not signed by a trusted issuer"),
         "\(refused.errors)")
-      // What OpenSSL says is behind that.
+      // Followed by OpenSSL's message.
       #expect(refused.errors.contains("--cacert ("), "\(refused.errors)")
       #expect(try run("login", url, "--token-file", token).exitCode == 0)
       try home.folder("dist", ["a.js": "1", "b.js": "22"])
@@ -161,7 +160,7 @@ struct TLSTests {
         ["channel", "list"], ["mirror", "--to", "www"], ["mirror", "verify", "www"], ["audit", "verify"],
         ["pull", "--to", "phone", "--tree", Site.base],
       ] {
-        // login keeps the file of certificates, too.
+        // login saves the path of the certificates, too.
         let outcome = try Outcome(
           try Child(
             [Binary.path] + words,
@@ -170,13 +169,13 @@ struct TLSTests {
       }
       #expect(
         try Scratch.files(below: home.path + "/phone/tree").texts.values.sorted() == ["1", "22"])
-      // By http, at the port of TLS.
+      // By http, at the TLS port.
       let plain = try run("status", "--server", "http://localhost:\(site.port)")
       #expect(plain.exitCode == 1 && plain.errors.contains("use https://"), "\(plain.errors)")
     }
   }
 
-  @Test("A certificate for another name is told so") func otherName() throws {
+  @Test("A certificate for another name is reported as such") func otherName() throws {
     let named = try certificates.make("named", hosts: ["shop.test"])
     try Site.with(["--tls-cert", named.certificate, "--tls-key", named.key]) { site throws in
       let outcome = try Outcome(
@@ -191,7 +190,7 @@ struct TLSTests {
     }
   }
 
-  @Test("Plain HTTP at this port is told to come by https")
+  @Test("Plain HTTP at a TLS port is answered with a message to use https")
   func plainHTTP() throws {
     try Site.with(options) { site throws in
       let answer = try site.web.ask("/healthz")
@@ -199,7 +198,9 @@ struct TLSTests {
     }
   }
 
-  @Test("SIGHUP shows a new certificate without a refused connection; a bad one changes nothing and is told")
+  @Test(
+    "SIGHUP loads a new certificate without a refused connection; an invalid one is logged and changes nothing"
+  )
   func reload() throws {
     try Site.with(options) { site throws in
       let next = try certificates.make("next", hosts: ["localhost"])
@@ -221,7 +222,7 @@ struct TLSTests {
         #expect(Wait.until(60) { done() >= before + count })
       }
       waitForMore(20)
-      // Half of the change: the certificate is there, its key isn't.
+      // Only half of the change: the certificate is new, its key isn't.
       #expect(rename(next.certificate, files.certificate) == 0)
       site.server.signal(SIGHUP)
       #expect(
@@ -245,7 +246,7 @@ struct TLSTests {
     }
   }
 
-  /// A connection with one request; nil where all went well.
+  /// A connection with one request; returns the failure, or nil.
   private static func ask(_ port: UInt16) -> String? {
     guard let socket = try? WebSocket(port) else { return "no connection" }
     let peer = TLSPeer(socket.descriptor)
@@ -257,11 +258,11 @@ struct TLSTests {
     return text.hasPrefix("HTTP/1.1 200 ") ? nil : text
   }
 
-  @Test("What can't be a server's certificate ends the start, with words")
+  @Test("An invalid certificate ends the start with a message")
   func refusals() throws {
     let other = try certificates.make("other")
     let scratch = try Scratch()
-    for (words, exitCode, said) in [
+    for (words, exitCode, message) in [
       (["--tls-cert", files.certificate], 2, "--tls-cert needs --tls-key FILE"),
       (["--tls-key", files.key], 2, "--tls-key needs --tls-cert FILE"),
       (["--tls-cert", files.certificate, "--tls-key", other.key], 2, "doesn't match the certificate in"),
@@ -273,7 +274,7 @@ struct TLSTests {
         environment: [:],
         in: scratch.path)
       #expect(try child.wait(seconds: 20) == exitCode, "\(words)")
-      #expect(child.standardError.contains(said), "\(child.standardError)")
+      #expect(child.standardError.contains(message), "\(child.standardError)")
     }
     #expect(chmod(files.key, 0o644) == 0)
     try Site.with(options) { site throws in

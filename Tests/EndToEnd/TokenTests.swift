@@ -3,14 +3,14 @@ import System
 import Testing
 import Values
 
-@Suite("Who may do what")
+@Suite("Rights of tokens")
 struct TokenTests {
   struct Case: Sendable, CustomTestStringConvertible {
-    /// What the token was made with; nil: it is no token at all.
+    /// The options that the token was made with; nil: an invalid token.
     let made: [String]?
     let words: [String]
     let exitCode: Int32
-    /// What the message names.
+    /// What the message contains.
     var says: String = ""
 
     var testDescription: String {
@@ -22,7 +22,7 @@ struct TokenTests {
   private static let unpublish = ["unpublish", "--bundle", "main"]
   private static let status = ["status"]
 
-  @Test("A token for an app that isn't there is made with a warning, which names what is near")
+  @Test("A token for an unknown app is made with a warning that suggests similar names")
   func unknownApp() throws {
     try Site.with { site in
       try site.publish(["a.js": "1"])
@@ -40,7 +40,7 @@ struct TokenTests {
     arguments: [">/dev/full", ">&-", "| true", "--json >/dev/full"])
   func lost(_ sink: String) throws {
     try Site.with { site in
-      // The other end of a pipe has to be gone before the token is written.
+      // The other end of a pipe must be closed before the token is written.
       let wait = sink == "| true" ? "sleep 1; " : ""
       let script =
         "set -o pipefail; { \(wait)'\(Binary.path)' token create ci --scope publish --all-apps --no-expiry \(sink == "| true" ? "" : sink); } \(wait.isEmpty ? "" : sink)"
@@ -58,7 +58,7 @@ struct TokenTests {
   }
 
   @Test(
-    "Each command takes the scope it needs",
+    "Each command requires its scope",
     arguments: [
       Case(
         made: nil, words: publish + ["--app", "shop"], exitCode: 1,
@@ -124,7 +124,7 @@ struct TokenTests {
     }
   }
 
-  @Test("A token for some bundles publishes these alone, and ends when it was said to")
+  @Test("A token for some bundles publishes only these, and expires on time")
   func limits() throws {
     try Site.with { site throws in
       for bundle in ["main", "activity-1"] {
@@ -170,7 +170,7 @@ struct TokenTests {
     }
   }
 
-  @Test("A revoked token is none any more, and its name is free again")
+  @Test("A revoked token is refused, and its name can be used again")
   func revoked() throws {
     try Site.with { site throws in
       try site.publish(["a.js": "1"])
@@ -193,7 +193,8 @@ struct TokenTests {
   }
 
   @Test(
-    "The API names its refusals as RFC 9457 says", arguments: [nil, "Basic abc", "Bearer wrong", "bearer"])
+    "The API's refusals have problem details (RFC 9457)",
+    arguments: [nil, "Basic abc", "Bearer wrong", "bearer"])
   func problems(_ authorization: String?) throws {
     try Shared.site { site throws in
       let fields = authorization.map { ["Authorization": $0] } ?? [:]
@@ -206,16 +207,16 @@ struct TokenTests {
     }
   }
 
-  @Test("An upload without a token is refused and leaves nothing")
+  @Test("An upload without a token is refused and leaves no file")
   func uploadWithoutToken() throws {
     try Site.with { site throws in
       let bytes = Array("secretly".utf8)
       let path = "/api/v1/blobs/\(SHA256.of(bytes).hex)"
       #expect(
         try site.web.ask(path, "PUT", ["Content-MD5": "AAAAAAAAAAAAAAAAAAAAAA=="], body: bytes).status == 401)
-      // One that asks before it sends is told so instead of `100 Continue`.
-      let asking = try site.web.ask(path, "PUT", ["Expect": "100-continue", "Content-Length": "8"])
-      #expect(asking.status == 401)
+      // With Expect: 100-continue, the refusal is sent instead of `100 Continue`.
+      let expecting = try site.web.ask(path, "PUT", ["Expect": "100-continue", "Content-Length": "8"])
+      #expect(expecting.status == 401)
       let reader = try site.run("token", "create", "reader", "--all-apps", "--no-expiry", "--scope", "read")
         .output
         .filter { !$0.isWhitespace }
@@ -233,7 +234,7 @@ struct TokenTests {
     }
   }
 
-  @Test("The first token is in a file that its owner alone may read, and is said once")
+  @Test("The first token is in a file that only its owner can read, and is printed once")
   func firstToken() throws {
     try Site.with { site throws in
       let mode = try Kernel.status(site.data + "/admin.token")?.mode ?? 0
@@ -246,7 +247,7 @@ struct TokenTests {
     }
   }
 
-  @Test("A lost admin token is replaced on the data folder itself, while no server runs")
+  @Test("A lost admin token can be replaced in the data folder while no server runs")
   func lostToken() throws {
     let site = try Site()
     let words = [
@@ -261,6 +262,6 @@ struct TokenTests {
     try site.start()
     let token = made.output.filter { !$0.isWhitespace }
     #expect(try site.run("token", "revoke", "admin", token: token).exitCode == 0)
-    try site.seeOff()
+    try site.stop()
   }
 }

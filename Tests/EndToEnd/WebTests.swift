@@ -17,7 +17,7 @@ struct WebTests {
     String(decoding: try DurableFile.read("\(scratch.path)/\(name)") ?? [], as: UTF8.self)
   }
 
-  @Test("init writes the worker with its settings, and its line into each page, once")
+  @Test("init writes the worker with its settings, and its script into each page, once")
   func initialises() throws {
     let scratch = try Scratch()
     try scratch.folder(
@@ -39,7 +39,7 @@ struct WebTests {
       """#
     #expect(worker.hasPrefix(head + "\n(()=>{"), "\(worker.prefix(300))")
     #expect(try Self.text(scratch, "dist/xcache.js").hasPrefix("self.xcacheSettings={};\n"))
-    // What is embedded is what the repository has.
+    // The embedded files equal those in the repository.
     let repository = DurableFile.parent(of: DurableFile.parent(of: DurableFile.parent(of: #filePath)))
     let built = try DurableFile.read("\(repository)/public/runtime/dist/xcache-sw.js")
     #expect(built.map { worker == head + "\n" + String(decoding: $0, as: UTF8.self) } == true)
@@ -57,7 +57,7 @@ struct WebTests {
     #expect(again.output == Self.wrote + polls)
   }
 
-  @Test("A worker of the build's own is refused until it is named, and takes this one in")
+  @Test("A build's own worker is refused unless it is named; then it imports the runtime's")
   func ownWorker() throws {
     let scratch = try Scratch()
     try scratch.folder(
@@ -81,7 +81,7 @@ struct WebTests {
   }
 
   @Test(
-    "init --inject speaks of what it can't do: no page, UTF-16, a policy that refuses the script; twice changes nothing"
+    "init --inject reports pages it can't change: none, UTF-16, a policy that forbids the script; a second run changes nothing"
   )
   func warnsOfPages() throws {
     let scratch = try Scratch()
@@ -112,7 +112,7 @@ struct WebTests {
   }
 
   @Test(
-    "init --inject writes the line where browsers run it, and where the page's own URLs lead",
+    "init --inject inserts the script where browsers run it, with a URL that fits the page's base",
     arguments: [
       (
         "<head><template><script src=a.js></script></template></head>",
@@ -154,7 +154,7 @@ struct WebTests {
     #expect(outcome.errors.contains("<base href>") == page.contains("cdn.test"), "\(outcome.errors)")
   }
 
-  @Test("init --inject fails for a page whose server fills in where its URLs lead, and names it")
+  @Test("init --inject fails for a page whose base URL is a template, and names it")
   func failsForTemplates() throws {
     let scratch = try Scratch()
     try scratch.folder(
@@ -166,8 +166,8 @@ struct WebTests {
     #expect(outcome.output.contains("\"skipped\":[\"index.html\"]"), "\(outcome.output)")
   }
 
-  @Test("init --inject says of a page that is a symbolic link that it isn't followed")
-  func speaksOfLinks() throws {
+  @Test("init --inject reports that it doesn't follow symbolic links")
+  func reportsSymbolicLinks() throws {
     let scratch = try Scratch()
     try scratch.folder("dist", ["app.js": "1"])
     try scratch.folder("other", ["page.html": Self.page])
@@ -179,7 +179,7 @@ struct WebTests {
   }
 
   @Test(
-    "The line goes into a worker behind its directives; a comment is no import, and bytes stay what they are",
+    "The import is inserted after directives; a comment isn't an import, and other bytes don't change",
     arguments: [
       ("'use strict'; go()", "'use strict';\n[]\n go()"),
       ("// a\n\"use strict\"\ngo()", "// a\n\"use strict\"\n[]\n\ngo()"),
@@ -190,7 +190,7 @@ struct WebTests {
         "/* a */ importScripts('https://m.test/xcache-sw.js')"
       ),
     ])
-  func takesIn(_ worker: String, _ expected: String) throws {
+  func insertsImport(_ worker: String, _ expected: String) throws {
     let scratch = try Scratch()
     try scratch.folder("dist", ["index.html": Self.page])
     let rest: [UInt8] = [0x0A, 0x2F, 0x2F, 0xE9, 0xFF]
@@ -218,7 +218,8 @@ struct WebTests {
     #expect(try Self.text(scratch, "dist/sw.js") == worker)
   }
 
-  @Test("publish warns of a build with the worker whose index.html isn't published under its folder's URL")
+  @Test(
+    "publish warns if a build with the worker has an index.html that isn't published under its folder's URL")
   func warnsOfIndex() throws {
     try Site.with { site in
       let folder = try site.scratch.folder(
@@ -238,7 +239,7 @@ struct WebTests {
     }
   }
 
-  @Test("remove writes a worker that removes the other one")
+  @Test("remove writes a worker that unregisters the runtime")
   func removes() throws {
     let scratch = try Scratch()
     try scratch.folder("dist", ["index.html": Self.page])
@@ -250,7 +251,7 @@ struct WebTests {
   }
 
   @Test(
-    "What is missing is named",
+    "Missing options and files are named",
     arguments: [
       ([], "expected web init or web remove"), (["stop"], "unknown command \"web stop\""),
       (["init"], "--dir DIR"),
@@ -270,7 +271,7 @@ struct WebTests {
     #expect(outcome.exitCode != 0 && outcome.errors.contains(says), "\(outcome.errors)")
   }
 
-  @Test("publish warns of a build without the worker that the release before had")
+  @Test("publish warns if a build lacks the worker that the previous release had")
   func warns() throws {
     try Site.with { site in
       var files: Files = ["index.html": Self.page, "xcache-sw.js": "1", "xcache-sw-packs.js": "1"]

@@ -4,7 +4,7 @@ import Testing
 import TLSPeer
 import Values
 
-/// Receivers that mean ill, and receivers that are behind.
+/// Hostile and slow receivers.
 @Suite("Webhooks under attack") struct WebhookAttackTests {
   private typealias Receiver = WebhookTests.Receiver
 
@@ -17,8 +17,8 @@ import Values
     try site.api("GET", "webhooks/\(id)").json
   }
 
-  /// Whatever is answered: the attempt ends in 10 s, takes no memory, and others get theirs.
-  @Test("No answer takes memory, a descriptor, or more than its time")
+  /// Whatever the answer, an attempt ends in 10 s, takes no memory, and doesn't delay other webhooks.
+  @Test("No answer takes memory, a descriptor, or more than the time limit")
   func answers() throws {
     let receiver = try Receiver()
     try Site.with { site in
@@ -54,7 +54,8 @@ import Values
     }
   }
 
-  @Test("A thousand messages for a receiver that hangs hold up neither acts, nor others, nor the end")
+  @Test(
+    "A thousand messages for a receiver that hangs delay neither acts, nor other webhooks, nor the shutdown")
   func manyWait() throws {
     let receiver = try Receiver()
     try Site.with { site in
@@ -74,7 +75,7 @@ import Values
       #expect(Clock.monotonicNanoseconds() - stop < 8_000_000_000)
       try site.start()
       #expect(try show(site, hanging)["waiting"]?.integer == 1001)
-      // It is removed while it is sent to.
+      // It is removed during a delivery.
       #expect(try Wait.until(30) { try receiver.log("/hang").count >= 2 })
       #expect(try site.run("webhook", "remove", hanging).exitCode == 0)
       try receiver.answer("/hang", "200")
@@ -85,7 +86,7 @@ import Values
     }
   }
 
-  @Test("A receiver with a private certificate is trusted by its own, and no other is")
+  @Test("A receiver with a private certificate is trusted by its own webhook only")
   func privateCertificates() throws {
     let certificates = try Certificates()
     let pair = try certificates.make("hooks", hosts: ["localhost"])
@@ -125,7 +126,7 @@ import Values
     }
   }
 
-  @Test("A webhook's URL, which may be as good as a password, is in no log and in no request")
+  @Test("A webhook's URL, which may contain a secret, is in no log and in no request")
   func logs() throws {
     let receiver = try Receiver()
     let folder = try Scratch()
@@ -140,7 +141,7 @@ import Values
       let gone = try site.run("webhook", "show", url)
       #expect(gone.exitCode == 1 && gone.errors.contains("xcache webhook list"), "\(gone.errors)")
       var log = ""
-      // It is written a moment later.
+      // It is written with a short delay.
       let isWritten = try Wait.until(20) {
         log = String(decoding: try DurableFile.read(folder.path + "/access.log") ?? [], as: UTF8.self)
         return log.contains("DELETE /api/v1/webhooks/")

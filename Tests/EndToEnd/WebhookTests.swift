@@ -3,16 +3,16 @@ import System
 import Testing
 import Values
 
-@Suite("Webhooks, with a receiver that checks signatures by itself")
+@Suite("Webhooks, with a receiver that checks signatures independently")
 struct WebhookTests {
-  /// `Tests/Webhooks/receiver.py`, on a port of its own.
+  /// `Tests/Webhooks/receiver.py`, on a free port.
   final class Receiver {
     let scratch: Scratch
     private(set) var process: Child?
     private(set) var port: UInt16 = 0
     private var secrets = ""
     private var modes: [String: String] = [:]
-    /// What it speaks https with; empty: http.
+    /// Certificate and key for https; empty for http.
     private let files: [String]
 
     init() throws {
@@ -45,7 +45,7 @@ struct WebhookTests {
       _ = try scratch.write("modes", modes.map { "\($0) \($1)\n" }.joined())
     }
 
-    /// What arrived at a path, in order.
+    /// The requests to a path, in order.
     func log(_ path: String) throws -> [JSONValue] {
       let text = String(decoding: try DurableFile.read(scratch.path + "/log") ?? [], as: UTF8.self)
       return try text.split(separator: "\n").map { try JSONValue.parse(Array($0.utf8)) }.filter {
@@ -53,7 +53,7 @@ struct WebhookTests {
       }
     }
 
-    /// Waits for so many messages at a path.
+    /// Waits for that many messages at a path.
     func wait(_ path: String, _ count: Int, seconds: Double = 20) throws -> [JSONValue] {
       _ = try Wait.until(seconds) { try log(path).count >= count }
       let all = try log(path)
@@ -61,7 +61,7 @@ struct WebhookTests {
       return all
     }
 
-    /// Adds a webhook for a path, and tells the receiver its secret; returns the webhook's id.
+    /// Adds a webhook for a path, gives the receiver its secret, and returns the webhook's id.
     func add(_ site: Site, _ path: String, _ more: [String] = []) throws -> String {
       let words = ["webhook", "add", "http://127.0.0.1:\(port)\(path)", "--allow-private", "--json"] + more
       let outcome = try Outcome(try site.start(words))
@@ -87,7 +87,7 @@ struct WebhookTests {
     log.map { $0["body"]?["data"]?["reason"]?.string ?? "-" }
   }
 
-  @Test("What is done arrives, signed, and each in its form")
+  @Test("Acts are delivered with signatures, in the webhook's format")
   func delivers() throws {
     let receiver = try Receiver()
     try Site.with { site in
@@ -102,18 +102,20 @@ struct WebhookTests {
         let outcome = try Outcome(try site.start(words))
         try #require(outcome.exitCode == 0, "\(outcome.errors)")
       }
-      let told = try receiver.wait("/json", 5, seconds: 60)
+      let messages = try receiver.wait("/json", 5, seconds: 60)
       #expect(
-        told.map { $0["body"]?["type"]?.string } == ["release", "release", "rollback", "kill", "resume"])
+        messages.map { $0["body"]?["type"]?.string } == ["release", "release", "rollback", "kill", "resume"])
       #expect(
-        told.allSatisfy { $0["verified"]?.bool == true && $0["contentType"]?.string == "application/json" })
-      #expect(Set(told.compactMap { $0["id"]?.string }).count == 5)
-      #expect(told[1]["body"]?["data"]?["version"]?.string == "2")
+        messages.allSatisfy {
+          $0["verified"]?.bool == true && $0["contentType"]?.string == "application/json"
+        })
+      #expect(Set(messages.compactMap { $0["id"]?.string }).count == 5)
+      #expect(messages[1]["body"]?["data"]?["version"]?.string == "2")
       let words = try receiver.wait("/slack", 2, seconds: 60)
       #expect(words.allSatisfy { $0["verified"]?.bool == true })
       #expect(
         words[0]["body"]?["text"]?.string?.contains("white &lt;pages&gt; &amp; more") == true, "\(words)")
-      // Nobody is told the secret again, nor is the path in the log.
+      // The secret is not shown again, and the path isn't logged.
       let list = try site.run("webhook", "list", "--json")
       #expect(list.output.contains(id) && !list.output.contains("whsec_"))
       #expect(try !site.run("audit", "export").output.contains("whsec_"))
@@ -132,7 +134,7 @@ struct WebhookTests {
     }
   }
 
-  @Test("A failure is tried again with the same id; its channel waits, others don't")
+  @Test("A failed delivery is retried with the same id; its channel waits, others don't")
   func order() throws {
     let receiver = try Receiver()
     try Site.with { site in
@@ -148,7 +150,7 @@ struct WebhookTests {
       _ = try receiver.wait("/hook", 1)
       try freeze(site, "two")
       try freeze(site, "other", channel: "test")
-      // The other channel's comes though both fail; the second of the first channel doesn't.
+      // The other channel's message arrives though the first channel's fails; the second message of the first channel waits.
       #expect(try Wait.until(60) { try reasons(receiver.log("/hook")).contains("other") })
       #expect(try !reasons(receiver.log("/hook")).contains("two"))
       try receiver.answer("/hook", "200")
@@ -162,7 +164,9 @@ struct WebhookTests {
     }
   }
 
-  @Test("A receiver that is down gets it once it is up, though the origin was killed in between")
+  @Test(
+    "A message for a receiver that is down is delivered once it is up, though the origin was killed meanwhile"
+  )
   func killed() throws {
     let receiver = try Receiver()
     try Site.with { site in
@@ -170,8 +174,8 @@ struct WebhookTests {
       let id = try receiver.add(site, "/hook")
       try receiver.answer("/hook", "hang")
       try freeze(site, "before the crash")
-      let seen = try receiver.wait("/hook", 1)[0]
-      // The attempt is still running: nothing of it is recorded.
+      let firstAttempt = try receiver.wait("/hook", 1)[0]
+      // The attempt is still running, and nothing is recorded yet.
       site.server.signal(SIGKILL)
       _ = try site.server.wait()
       try receiver.stop()
@@ -184,11 +188,11 @@ struct WebhookTests {
       let all = try receiver.wait("/hook", 3, seconds: 90)
       #expect(reasons(all) == ["before the crash", "before the crash", "while it is down"])
       #expect(all.allSatisfy { $0["verified"]?.bool == true })
-      #expect(all[1]["id"] == seen["id"] && all[2]["id"] != seen["id"])
+      #expect(all[1]["id"] == firstAttempt["id"] && all[2]["id"] != firstAttempt["id"])
     }
   }
 
-  @Test("One that hangs holds up neither others, nor acts, nor the end of the server")
+  @Test("A receiver that hangs delays neither others, nor acts, nor the shutdown")
   func hangs() throws {
     let receiver = try Receiver()
     try Site.with { site in
@@ -207,7 +211,7 @@ struct WebhookTests {
     }
   }
 
-  @Test("A redirect isn't followed, and 410 ends the use")
+  @Test("A redirect isn't followed, and 410 disables the webhook")
   func redirectsAndGone() throws {
     let receiver = try Receiver()
     try Site.with { site in
@@ -227,7 +231,7 @@ struct WebhookTests {
       #expect(try site.run("webhook", "deliveries", gone).output.split(separator: "\n").count == 2)
       #expect(try site.run("status").output.contains("is disabled since"))
       #expect(try site.web.ask("/metrics").text.contains("xcache_webhooks_disabled 1"))
-      // A test is tried once, after the message that waits.
+      // A test message is tried once, after the pending one.
       #expect(
         try show(site, redirect)["last"]?["error"]?.string?.contains("redirects aren't followed") == true)
       #expect(try receiver.log("/gone").count == 1)
@@ -235,7 +239,7 @@ struct WebhookTests {
   }
 
   @Test(
-    "What leads into a private network is refused",
+    "URLs in private networks are refused",
     arguments: [
       ("http://example.com/hook", "must be https"), ("https://127.0.0.1/", "private network"),
       ("https://10.1.2.3:8443/x", "private network"), ("https://0x7f.1/", "private network"),
@@ -258,7 +262,7 @@ struct WebhookTests {
     }
   }
 
-  @Test("Names are checked by the address that is connected to", .enabled(if: Privileges.canMount))
+  @Test("Host names are checked by the address that is connected to", .enabled(if: Privileges.canMount))
   func names() throws {
     let receiver = try Receiver()
     let hosts = try receiver.scratch.write(
@@ -283,7 +287,7 @@ struct WebhookTests {
         #expect(test.errors.contains("--allow-private") != isAllowed, "\(test.errors)")
       }
       #expect(try receiver.log("/hook").isEmpty)
-      // With a word of allowance, the same name gets it.
+      // With --allow-private, the same name is accepted.
       let words = [
         "webhook", "add", "http://hooks.example.com:\(receiver.port)/hook", "--allow-private", "--json",
       ]
@@ -293,7 +297,7 @@ struct WebhookTests {
     }
   }
 
-  @Test("Only an unrestricted admin may add or see them, and mistakes are told")
+  @Test("Only an unrestricted admin may add or see webhooks, and mistakes are reported")
   func mistakes() throws {
     try Site.with { site in
       try site.publish(["a.js": "1"])
@@ -314,7 +318,7 @@ struct WebhookTests {
         "POST", "webhooks", ["url": "https://ci.example.com/", "events": ["deploy"]])
       #expect(answer.status == 400 && answer.json["detail"]?.string?.contains("mirror-late") == true)
       #expect(try site.run("webhook", "show", "nothing").exitCode == 1)
-      // Whoever brings a secret isn't told it.
+      // A secret given by the client isn't printed.
       let secret = "whsec_" + "MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
       let file = try site.scratch.write("secret", secret + "\n")
       let own = try site.run(
@@ -324,10 +328,10 @@ struct WebhookTests {
       let bad = try site.scratch.write("bad", "whsec_short")
       let refused = try site.run("webhook", "add", "https://ci.example.com/", "--secret-file", bad)
       #expect(refused.exitCode == 1 && refused.errors.contains("24 to 64"), "\(refused.errors)")
-      // A client that makes no secret of its own gets one, once.
-      let asked = try site.api("POST", "webhooks", ["url": "https://ci.example.com/api"])
-      #expect(asked.status == 201 && asked.json["secret"]?.string?.hasPrefix("whsec_") == true)
-      let id = asked.json["webhook"]?["id"]?.string ?? ""
+      // A client that gives no secret gets a new one, once.
+      let created = try site.api("POST", "webhooks", ["url": "https://ci.example.com/api"])
+      #expect(created.status == 201 && created.json["secret"]?.string?.hasPrefix("whsec_") == true)
+      let id = created.json["webhook"]?["id"]?.string ?? ""
       #expect(try site.api("GET", "webhooks/\(id)").json["secret"] == nil)
     }
   }

@@ -2,7 +2,7 @@ import System
 import Testing
 import Values
 
-@Suite("Zips: published from, made of a channel, taken as a preset")
+@Suite("Zips: published, made of a channel, used as a preset")
 struct ZipTests {
   static let first: Files = [
     "index.html": "<p>one", "app.js": String(repeating: "one()\n", count: 5000), "img/a b.svg": "<svg/>",
@@ -10,7 +10,7 @@ struct ZipTests {
   static let second: Files = ["index.html": "<p>two", "app.js": first["app.js"] ?? "", "new.js": "new()"]
   static let publicURL = ["--public-url", "https://cdn.example.com/hxm"]
 
-  /// A zip, once it is there: one of an update waits for its deltas, and says so.
+  /// A zip once it exists: that of an update waits for its deltas, and the answer says so.
   private func fetch(_ site: Site, _ name: String) throws -> [UInt8] {
     var answer = try site.web.ask("/xcache/shop/bundle/\(name)")
     _ = try Wait.until(60) {
@@ -23,7 +23,7 @@ struct ZipTests {
     return answer.body
   }
 
-  @Test("Two processes over two data folders make the same bytes, and so does one that starts again")
+  @Test("Two servers with two data folders make the same bytes, and so does a restarted one")
   func sameBytes() throws {
     let zips = try (0..<2).map { _ in
       try Site.with(Self.publicURL) { site throws in
@@ -40,12 +40,12 @@ struct ZipTests {
     #expect(!zips[0].isEmpty)
   }
 
-  @Test("A device starts from a preset without fetching a file, and goes on with an update's zip")
+  @Test("A device starts from a preset without downloading, and updates from an update's zip")
   func preset() throws {
     try Site.with(Self.publicURL) { site throws in
       try site.publish(Self.first)
       let whole = try site.scratch.write("1.zip", fetch(site, "1.zip"))
-      // Nothing answers at the public URL: a file that isn't in the zip could not be had.
+      // No server listens at the public URL, so a file missing in the zip would fail.
       let started = try site.pull("device", "--preset", whole, "--tree", Site.base)
       #expect(started["preset"]?["taken"]?.bool == true)
       #expect(started["preset"]?["files"]?.integer == 3)
@@ -64,7 +64,7 @@ struct ZipTests {
     }
   }
 
-  @Test("A zip is published for the folder of its files, and a damaged one is refused")
+  @Test("A zip is published like the folder of its files, and a damaged one is refused")
   func published() throws {
     try Site.with { site throws in
       try site.publish(Self.first)
@@ -86,7 +86,7 @@ struct ZipTests {
     }
   }
 
-  @Test("info.json lists what the manifest has")
+  @Test("info.json corresponds to the manifest")
   func info() throws {
     try Site.with { site throws in
       try site.publish(["b.js": "b", "a.js": "a"])

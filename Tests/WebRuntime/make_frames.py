@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Makes zstd frames by libzstd, some of them damaged, and says what libzstd makes of each.
+"""Generates zstd frames with libzstd, some of them damaged, and libzstd's result for each.
 
     make_frames.py FOLDER [COUNT]      FOLDER/frames.json and FOLDER/frames.bin, from a fixed seed
 
@@ -30,7 +30,7 @@ def content():
 
 
 def edited(data):
-    """What a release makes of a file."""
+    """A copy of a file with random edits."""
     data = bytearray(data)
     for _ in range(lots.randrange(1, 12)):
         at = lots.randrange(len(data) + 1)
@@ -76,7 +76,7 @@ with open(folder / "frames.bin", "wb") as file:
             middle = lots.randrange(len(data) + 1)
             frame = writer.compress(data[:middle]) + writer.flush(zstandard.COMPRESSOBJ_FLUSH_BLOCK) \
                 + writer.compress(data[middle:]) + writer.flush()
-        # A quarter are damaged; without checksums, which the decoder leaves to whoever knows the SHA-256.
+        # A quarter are damaged; without checksums, which the decoder ignores because callers check the SHA-256.
         if number % 4 == 3:
             frame = bytearray(frame)
             for _ in range(lots.choice((1, 1, 3))):

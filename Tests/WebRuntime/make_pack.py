@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Makes a large pack over a large manifest, as a release that touches much of a channel does.
+"""Generates a large pack over a large manifest, as of a release that changes much of a channel.
 
     make_pack.py FOLDER      FOLDER/pack.json (the answer, both manifests' digests, the base's entries and files) and FOLDER/pack.xpk;
-                             work.json and work.xpk, a pack that is small and means much work
+                             work.json and work.xpk, a small pack that takes much work
 
 Needs the package zstandard (Debian: python3-zstandard).
 """
@@ -21,7 +21,7 @@ def text(count):
     return b" ".join(lots.choice(words) for _ in range(count))
 
 
-# 12,000 URLs, of which a third is new, and a script of 8 MB that all but stays.
+# 12,000 URLs, a third of them changed, and a script of 8 MB with a small change.
 old = {f"{SITE}/assets/{i // 100}/part-{i:05}.js": f"export default {i}".encode() for i in range(12_000)}
 large = text(1_300_000)
 at = len(large) // 2
@@ -38,7 +38,7 @@ files = {entry["sha256"]: base64.b64encode(world.data[entry["download"]]).decode
 (folder / "pack.json").write_text(json.dumps({
     "answer": {"base": "1", "version": "2", "digest": world.digest(2)}, "digest": world.digest(1), "entries": world.maps[1], "files": files}))
 
-# A pack of few bytes and much work: 90 files of 6 MB that compress to nothing, each over its own.
+# A small pack that takes much work: 90 files of 6 MB that compress to almost nothing, each over its old version.
 zeros = bytes(6_000_000)
 before = {f"{SITE}/zeros/{i:02}.bin": zeros + f"{i:02} one".encode() for i in range(90)}
 after = {url: data[:-3] + b"two" for url, data in before.items()}

@@ -1,13 +1,14 @@
-// How the worker fetches bytes: what came of a file stays, whatever a server answers when it is asked for the rest.
+// Downloads of the worker: the part of a file that was received is kept, whatever the server answers to requests for
+// the rest.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { fetchBytes } from "../../public/runtime/src/worker/network.js";
 
-// An older node has none.
+// Older versions of node have no navigator.
 globalThis.navigator ??= {};
 const whole = new Uint8Array(40).map((_, index) => index);
 
-/** What breaks off after 30 of 40 bytes. */
+/** A stream that breaks off after 30 of 40 bytes. */
 function torn(from) {
   let isSent = false;
   return new ReadableStream({
@@ -19,7 +20,7 @@ function torn(from) {
   });
 }
 
-/** Answers by these turns; gives the ranges that were asked for. */
+/** Downloads with these responses, one for each request; returns the requested ranges. */
 async function fetched(turns) {
   const asked = [];
   globalThis.fetch = async (_, { headers }) => {
@@ -43,15 +44,15 @@ async function fetched(turns) {
 }
 
 for (const status of [503, 500, 429, 408]) {
-  test(`a ${status} takes nothing away`, async () => {
+  test(`a ${status} keeps the received part`, async () => {
     assert.deepEqual(await fetched(["torn", status, status, "rest"]), ["all", "bytes=30-", "bytes=30-", "bytes=30-"]);
   });
 }
-test("one request that nobody answers takes nothing away, a second one may be about ranges", async () => {
+test("one unanswered request keeps the received part, a second one gives up on ranges", async () => {
   assert.deepEqual(await fetched(["torn", "nobody", "rest"]), ["all", "bytes=30-", "bytes=30-"]);
   assert.deepEqual(await fetched(["torn", "nobody", "nobody", "whole"]), ["all", "bytes=30-", "bytes=30-", "all"]);
 });
-test("a server without this part, or without ranges, sends all of it", async () => {
+test("after a 416, or from a server without ranges, the whole file is read", async () => {
   assert.deepEqual(await fetched(["torn", 416, "whole"]), ["all", "bytes=30-", "all"]);
   assert.deepEqual(await fetched(["torn", "whole"]), ["all", "bytes=30-"]);
 });

@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// Random cases of docs/vectors/rollout.py, a line each, against what the worker decides with: rollouts.mjs FILE
+// Checks the worker's decisions against random cases of docs/vectors/rollout.py, one a line: rollouts.mjs FILE
 import assert from "node:assert/strict";
 import { createReadStream } from "node:fs";
 import readline from "node:readline";

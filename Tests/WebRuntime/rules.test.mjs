@@ -1,4 +1,4 @@
-// What the worker decides without a browser: when it polls, which pages it leaves alone, what it sends beforehand, ranges.
+// The worker's rules that need no browser: polls, bypassed pages, prefetching, ranges.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { named, withoutOthers } from "../../public/runtime/src/protocol/members.js";
@@ -25,7 +25,7 @@ test("polls keep the interval, which the operator may stretch; force skips it", 
     polls.answered("origin", asked);
     assert.equal(polls.saved.interval, counts);
   }
-  // A clock that was set back doesn't silence it.
+  // A clock that was set back doesn't stop polls.
   assert.equal(polls.begin(5), "origin");
 });
 
@@ -38,7 +38,7 @@ test("five failures lead to the copy; the origin is asked again after 30 s to 10
   }
   assert.equal(polls.saved.source, "mirror");
   assert.equal(polls.begin(now + 29_999, true), "mirror");
-  // A failure of the copy says nothing of the origin.
+  // A failure of the copy doesn't affect the origin's wait.
   polls.failed("mirror", now, 0.5);
   const waits = [];
   for (let count = 0; count < 7; count++) {
@@ -52,7 +52,7 @@ test("five failures lead to the copy; the origin is asked again after 30 s to 10
   assert.equal(polls.saved.originDue - now, 480_000);
   polls.failed("origin", now, 1);
   assert.equal(polls.saved.originDue - now, 720_000);
-  // What is kept goes on in the next worker, if it is about the same server.
+  // The saved state is used by the next worker if the server is the same.
   assert.equal(new PollPolicy(settings, structuredClone(polls.saved)).saved.source, "mirror");
   assert.equal(new PollPolicy({ ...settings, server: "https://p.example.com" }, polls.saved).saved.source, "origin");
   assert.equal(new PollPolicy({ ...settings, hasFallback: false }, polls.saved).saved.source, "origin");
@@ -60,7 +60,7 @@ test("five failures lead to the copy; the origin is asked again after 30 s to 10
   assert.deepEqual([polls.saved.source, polls.saved.failures], ["origin", 0]);
 });
 
-test("without a copy the origin is asked for ever", () => {
+test("without a copy only the origin is polled", () => {
   const polls = new PollPolicy({ ...settings, hasFallback: false });
   for (let count = 1; count <= 9; count++) {
     assert.equal(polls.begin(count * 31_000), "origin");
@@ -68,7 +68,7 @@ test("without a copy the origin is asked for ever", () => {
   }
 });
 
-test("a copy only moves upwards, the origin to whatever it has", () => {
+test("a copy's version is taken only if it is newer, the origin's if it differs", () => {
   const held = { version: "9", digest: "a" };
   for (const [version, digest, from, wanted] of [
     ["10", "b", "mirror", true], ["9", "b", "mirror", false], ["8", "b", "mirror", false], ["10", "b", "origin", true],
@@ -101,7 +101,7 @@ test("patterns", () => {
   }
 });
 
-test("a policy: what lapses when", () => {
+test("the kill switch and bypass patterns end at their times", () => {
   const soon = Date.parse("2026-01-01T00:00:00Z");
   const data = {
     version: "3", intercept: false, until: "2026-01-01T00:00:00Z", bypass: ["https://a/*", "https://b/*", "https://c/*", "nonsense"],
@@ -149,7 +149,7 @@ test("prefetch requests: queries and bodies", () => {
   assert.deepEqual(prefetchRequests(config, "https://m.example.com/other.html"), []);
 });
 
-test("what was set aside goes after a day, or at once where room is needed, also where the clock was set back", async (t) => {
+test("set-aside files are dropped after a day, or at once for space, also if the clock was set back", async (t) => {
   const hour = 3600e3;
   const now = 1000 * hour;
   t.mock.method(Date, "now", () => now);
@@ -176,7 +176,7 @@ test("ranges", () => {
   ]) assert.deepEqual(rangeOf(text, 10), wanted, String(text));
 });
 
-test("a poll in whose middle the device was ended counts as failed; one that ended doesn't", () => {
+test("a poll interrupted by the end of the process counts as failed, a finished one doesn't", () => {
   let saved;
   let now = 1e12;
   const asked = [];
@@ -194,7 +194,7 @@ test("a poll in whose middle the device was ended counts as failed; one that end
   assert.equal(well.saved.failures, 0);
 });
 
-test("a page is taken apart once, however many patterns a policy has", () => {
+test("a page's URL is parsed once, however many patterns a policy has", () => {
   const bypass = Array.from({ length: 40_000 }, (_, i) => `https://m.test/${i}/*`);
   const policy = readPolicy({ code: 200, data: { version: "1", intercept: true, bypass } });
   const { URL: own } = globalThis;
@@ -214,7 +214,7 @@ test("a page is taken apart once, however many patterns a policy has", () => {
   assert.equal(made, 2);
 });
 
-test("of a document only the members that are read are built, whatever the others hold", async () => {
+test("unneeded members of a document are skipped, whatever they contain", async () => {
   const named = new Set(["version", "bypass"]);
   const pruned = async (text) => JSON.parse(await withoutOthers(new TextEncoder().encode(text), named, async () => {}));
   const others = ['"\\\\\\"}],{"', "[[[]],{}]", '{"version":"9"}', "-1.5e3", "null", '"\u00e9\\u0041"', '{"a":"]","b":["}"]}'];
@@ -224,17 +224,17 @@ test("of a document only the members that are read are built, whatever the other
       const { code, data, ...rest } = JSON.parse(text);
       assert.deepEqual(await pruned(text), { code, data: { version: data.version, bypass: data.bypass } });
       assert.deepEqual(Object.keys(rest), ["x", "w"]);
-      // One that was cut is no document.
+      // Truncated documents are invalid.
       for (const count of [1, 5, text.length >> 1, text.length - 2]) await assert.rejects(pruned(text.slice(0, count)));
     }
   }
-  // The last one counts, as in JSON.parse; a name may be written by escapes.
+  // The last duplicate counts, as in JSON.parse; names may contain escapes.
   assert.deepEqual(await pruned('{"data":{"version":"1","\\u0076ersion":"2"}}'), { data: { version: "2" } });
   assert.deepEqual(await pruned('{"code":200,"data":7}'), { code: 200, data: 7 });
   for (const wrong of ['{"a":1,}', "{,}", '{"a" 1}', '{"a":1}x', '{"a":"', "[", '{"code":1 2}', '{"a":1', "{}{}"]) await assert.rejects(pruned(wrong), wrong);
 });
 
-test("of an answer that breaks off, or is wrong behind it, the documents that it named before count", async () => {
+test("versions named before an answer breaks off or becomes invalid are used", async () => {
   const read = (text) => named(typeof text === "string" ? new TextEncoder().encode(text) : text, async () => {});
   const answer = '{"code":200,"data":{"policy":"7","x":"\\"}","prefetch":"3","update":false,"version":"1"}}';
   for (let count = 0; count <= answer.length; count++) {
@@ -250,7 +250,7 @@ test("of an answer that breaks off, or is wrong behind it, the documents that it
   }
 });
 
-test("the server's time is known from two dates that went on as the device's clock did, and from nothing else", () => {
+test("the server's time is known only from two dates that advanced like the device's clock", () => {
   const hour = 3600e3;
   const own = 1_800_000_000_000;
   const ahead = (readings) => {
@@ -263,11 +263,11 @@ test("the server's time is known from two dates that went on as the device's clo
   assert.equal(ahead([first, ["origin", -5 * hour + 31e3, 31e3]]), 5 * hour);
   assert.equal(ahead([first, ["origin", -5 * hour + 40e3, 31e3]]), 5 * hour - 9e3);
   assert.equal(ahead([["origin", 3 * hour, 0], ["origin", 4 * hour, hour]]), -3 * hour);
-  // Kept by a cache; too close, too far apart; of two servers; less than two hours.
+  // Cached; too close or too far apart; from two servers; less than two hours.
   for (const second of [["origin", -5 * hour, 31e3], ["origin", -5 * hour + 42e3, 31e3], ["origin", -5 * hour + 19e3, 19e3],
     ["origin", -2.9 * hour, 2.1 * hour], ["mirror", -5 * hour + 31e3, 31e3]]) assert.equal(ahead([first, second]), 0, String(second));
   assert.equal(ahead([["origin", -1.9 * hour, 0], ["origin", -1.9 * hour + 31e3, 31e3]]), 0);
-  // It stays until it is known better, or the clock is set back.
+  // It stays known until there is a newer reading or the clock is set back.
   const known = [first, ["origin", -5 * hour + 31e3, 31e3]];
   assert.equal(ahead([...known, ["origin", -5 * hour, 62e3]]), 5 * hour);
   assert.equal(ahead([...known, ["origin", 0, 0]]), 0);
@@ -276,7 +276,7 @@ test("the server's time is known from two dates that went on as the device's clo
   assert.deepEqual([own + 31e3, own + 30e3, own].map((at) => at - serverTime(clock, at)), [5 * hour, 0, 0]);
 });
 
-test("a file that a page asks for while others go over the limit stays", async () => {
+test("a file that is used while others are trimmed stays", async () => {
   const map = new Map(["a", "b", "c", "d"].map((download) => [download, { download, size: 100 }]));
   const used = new Map([["a", 1], ["b", 2], ["c", 3], ["d", 4]]);
   const dropped = [];

@@ -1,16 +1,16 @@
 #!/bin/bash
-# The web runtime outside of a browser: its types, its decoder against libzstd (1,000 frames), docs/vectors, its rules; and that the
-# files in public/runtime/dist were built of the sources that are here. Then the worker as a device: the conformance cases that apply.
+# Tests the web runtime outside of browsers: types, the decoder against libzstd (1,000 frames), docs/vectors, rules;
+# that the files in public/runtime/dist are up to date; and the worker against the conformance cases that apply.
 set -euo pipefail
 cd "$(dirname "$0")"
-# Debian's packages are of Debian's Python; another one may come first.
+# Debian's packages are for Debian's Python; another one may come first in PATH.
 python3 -c 'import zstandard' 2>/dev/null || PATH=/usr/bin:$PATH
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 ../../public/runtime/build.sh "$folder/dist"
 diff -r ../../public/runtime/dist "$folder/dist" ||
   { echo "public/runtime/dist is of other sources: run public/runtime/build.sh and commit what it makes" >&2; exit 1; }
-# What the worker's start-up and a page's first load pay: at most 14 KB and 4 KB by gzip.
+# Limits for the worker's start-up and a page's first load: 14 KB and 4 KB with gzip.
 for bar in xcache-sw.js:14336 xcache.js:4096; do
   size=$(gzip -9 <"$folder/dist/${bar%:*}" | wc -c)
   [ "$size" -le "${bar#*:}" ] || { echo "${bar%:*} is $size bytes by gzip; the bar is ${bar#*:}" >&2; exit 1; }

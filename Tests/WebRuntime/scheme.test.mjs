@@ -1,4 +1,5 @@
-// The scripts of the custom scheme outside of an engine: which bytes they hand to the app, for which request, and what they leave alone.
+// The scripts of the custom scheme outside of an engine: the bodies they pass to the app, and the requests they leave
+// alone.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
@@ -7,7 +8,7 @@ import vm from "node:vm";
 const source = name => readFileSync(new URL(`../../public/runtime/${name}`, import.meta.url), "utf8");
 const PAGE = "xcache-https://m.test/dir/page.html?a=1";
 
-// The bytes of Blobs that a synchronous request reads.
+// Contents of Blobs by URL, for synchronous requests.
 const blobs = new Map();
 const known = new WeakMap();
 const blob = (bytes, options) => {
@@ -67,7 +68,7 @@ class FakeForm {
   remove() {}
 }
 
-// A page in which the scripts ran, and what they did.
+// Runs the scripts in a page; returns records of what they did.
 function page({ location = PAGE, handlers = ["xcacheBodies"], parent, scripts = ["interceptor.js"], hosts = "m.test api.m.test *.cdn.test", frame } = {}) {
   const messages = [];
   const asked = [];
@@ -93,7 +94,7 @@ function page({ location = PAGE, handlers = ["xcacheBodies"], parent, scripts = 
     }
   }
   const XHR = class XMLHttpRequest extends FakeXHR {};
-  // The class's own methods, as the scripts replace them.
+  // Own methods of the class, since the scripts replace them.
   for (const name of ["open", "send", "setRequestHeader", "abort"]) XHR.prototype[name] = FakeXHR.prototype[name];
   const window = {
     Headers, Response, Blob, File, FormData: OwnFormData, URLSearchParams, TextEncoder, DOMException, btoa, crypto, setTimeout, Event,
@@ -113,7 +114,7 @@ function page({ location = PAGE, handlers = ["xcacheBodies"], parent, scripts = 
         Object.assign(this, init);
       }
     },
-    // The page's own class for each page, since the scripts replace its methods.
+    // New classes for each page, since the scripts replace their methods.
     Request: class Request extends globalThis.Request {}, XMLHttpRequest: XHR, HTMLFormElement: formPrototype, Navigator,
     navigator: new Navigator(),
     location: new URL(location),
@@ -142,7 +143,7 @@ function page({ location = PAGE, handlers = ["xcacheBodies"], parent, scripts = 
   const context = vm.createContext(window);
   if (!parent) window.parent = vm.runInContext("globalThis", context);
   for (const name of scripts) vm.runInContext(source(name).replace(`"XCACHE_HOSTS"`, JSON.stringify(hosts)), context);
-  // Bodies by id, put together of their parts.
+  // Bodies by id, joined from their parts.
   const bodies = () => {
     const all = new Map();
     for (const message of messages) {
@@ -184,7 +185,7 @@ const every = [
   ["File", () => Object.assign(new File([bytes], "a.bin", { type: "application/x-a" })), "application/x-a", Buffer.from(bytes)],
   ["empty", () => "", "text/plain;charset=UTF-8", Buffer.alloc(0)],
 ];
-// What a multipart body holds, read by a parser that isn't ours.
+// The fields of a multipart body, read by node's parser.
 const fieldsOf = async ({ type, bytes }) => {
   const data = await new Response(bytes, { headers: { "Content-Type": type } }).formData();
   return Promise.all([...data].map(async ([name, value]) =>
@@ -250,14 +251,14 @@ test("FormData: fetch, XMLHttpRequest and a Request, each with its boundary", as
     assert.match(body.type, /^multipart\/form-data; boundary=/);
     assert.deepEqual(unescaped(await fieldsOf(body)), fields);
   }
-  // Three boundaries; what the request says is what is in the body.
+  // Three different boundaries; the request's content type matches the body.
   assert.equal(new Set(all.map(body => body.type)).size, 3);
   assert.equal(new Headers(asked[0][2].headers).get("Content-Type"), all[0].type);
   assert.equal(request.asked.headers["content-type"], all[1].type);
   assert.equal(new Headers(asked.at(-1)[2].headers).get("Content-Type"), all[2].type);
 });
 
-test("a Request keeps its fields, its headers win, and it is used up", async () => {
+test("a Request keeps its fields and can be sent again; headers of the call win", async () => {
   const { window, asked, bodies } = page();
   const request = new window.Request("xcache-https://m.test/api", {
     method: "PATCH", body: blob(bytes, { type: "image/png" }), headers: { "Content-Type": "x/y" }, credentials: "include", redirect: "error",
@@ -270,7 +271,7 @@ test("a Request keeps its fields, its headers win, and it is used up", async () 
   assert.deepEqual([...bodies().values()].map(body => body.bytes), [Buffer.from(bytes), Buffer.from(bytes)]);
 });
 
-test("streams, and a Request that was made of one", async () => {
+test("bodies of streams, and of a Request with a stream", async () => {
   const { window, bodies } = page();
   const stream = () => new Response(bytes).body;
   await window.fetch("/api", { method: "POST", body: stream(), duplex: "half" });
@@ -278,7 +279,7 @@ test("streams, and a Request that was made of one", async () => {
   assert.deepEqual([...bodies().values()].map(body => body.bytes), [Buffer.from(bytes), Buffer.from(bytes)]);
 });
 
-test("long bodies go in parts", async () => {
+test("long bodies are sent in parts", async () => {
   const { window, messages, bodies } = page();
   const long = new Uint8Array((3 << 18) * 2 + 5).map((_, index) => index * 7);
   await window.fetch("/api", { method: "POST", body: long });
@@ -287,7 +288,7 @@ test("long bodies go in parts", async () => {
   assert.deepEqual([...bodies().values()][0].bytes, Buffer.from(long));
 });
 
-test("what is none of the scheme's is left alone", async () => {
+test("requests outside the scheme are left alone", async () => {
   const { window, asked, bodies, submitted, dispatch } = page();
   const init = { method: "POST", body: "b" };
   await window.fetch("https://other.test/api", init);
@@ -311,7 +312,7 @@ test("what is none of the scheme's is left alone", async () => {
   assert.equal(bodies().size, 0);
 });
 
-test("the app's other hosts: by the scheme, the id in the address, nothing of it in the answer's", async () => {
+test("requests to the app's other hosts use the scheme, with the id in the URL but not in the response's", async () => {
   const { window, asked, bodies } = page();
   const response = await window.fetch("https://api.m.test/v1?x=1#h", { method: "POST", body: "b" });
   const [first] = bodies().values();
@@ -344,7 +345,7 @@ test("a synchronous XMLHttpRequest sends a Blob at once", () => {
   assert.equal(blobs.size, 0);
 });
 
-test("aborted while its Blob is read: nothing is sent, and the page is told", async () => {
+test("a request aborted while its Blob is read sends nothing and fires abort", async () => {
   const { window, bodies } = page();
   const request = new window.XMLHttpRequest();
   const events = [];
@@ -355,13 +356,13 @@ test("aborted while its Blob is read: nothing is sent, and the page is told", as
   request.abort();
   await new Promise(resolve => setTimeout(resolve, 20));
   assert.deepEqual([bodies().size, request.log.includes("send"), events], [0, false, ["abort", "loadend"]]);
-  // And it can be used again.
+  // It can be used again.
   request.open("POST", "/api");
   request.send("b");
   assert.equal(bodies().size, 1);
 });
 
-test("progress of an upload is told", () => {
+test("upload progress events are fired", () => {
   const { window } = page();
   const request = new window.XMLHttpRequest();
   const events = [];
@@ -371,7 +372,7 @@ test("progress of an upload is told", () => {
   assert.deepEqual(events, [["loadstart", 0, 3], ["progress", 3, 3], ["load", 3, 3], ["loadend", 3, 3]]);
 });
 
-test("a beacon has 64 KB, and may have none", () => {
+test("a beacon's body is limited to 64 KB, and is optional", () => {
   const { window, bodies } = page();
   assert.equal(window.navigator.sendBeacon("/log", new Uint8Array(65_537)), false);
   assert.equal(bodies().size, 0);
@@ -399,7 +400,7 @@ for (const [type, enctype, pairs, expected] of kinds) {
   });
 }
 
-test("form: multipart with files, by the button that sends it", async () => {
+test("form: multipart with files, with the submit button's attributes", async () => {
   const { window, bodies, submitted, dispatch } = page();
   const sent = new window.HTMLFormElement({ method: "get", action: "/wrong" }, entries());
   const button = new FakeForm({ formmethod: "post", formaction: "/up", formenctype: "multipart/form-data", name: "go", value: "1" });
@@ -411,7 +412,7 @@ test("form: multipart with files, by the button that sends it", async () => {
   assert.equal(submitted[0].action, `xcache-https://m.test/up?xcache-body=${body.id}`);
 });
 
-test("form: a page that prevents it, however late it began to listen", () => {
+test("form: a page can prevent submission, even with a late listener", () => {
   const { window, bodies, dispatch } = page();
   const event = { target: new window.HTMLFormElement({ method: "post", action: "/a" }), defaultPrevented: false };
   event.preventDefault = () => (event.defaultPrevented = true);
@@ -420,13 +421,13 @@ test("form: a page that prevents it, however late it began to listen", () => {
   assert.equal(bodies().size, 0);
 });
 
-test("a document that a form led to has its own address", () => {
+test("a document opened by a form gets its URL without the body's id", () => {
   const { asked } = page({ location: `xcache-https://m.test/a?b=1&xcache-body=${"0f".repeat(16)}#h` });
   assert.deepEqual(asked, [["replaceState", "xcache-https://m.test/a?b=1#h"]]);
   assert.deepEqual(page({ location: "xcache-https://m.test/a?xcache-body=no" }).asked, []);
 });
 
-test("frames: one of the scheme's, one without an address of its own, one of another site", async () => {
+test("frames: srcdoc, of another site, and without handlers", async () => {
   const top = page();
   const srcdoc = page({ location: "about:srcdoc", parent: top.window, frame: PAGE });
   await srcdoc.window.fetch("/api", { method: "POST", body: blob(bytes) });
@@ -439,7 +440,7 @@ test("frames: one of the scheme's, one without an address of its own, one of ano
   }
 });
 
-test("document.cookie asks the app, by requests that another origin can't make", () => {
+test("document.cookie asks the app, with a header that other origins can't send", () => {
   const { window } = page({ scripts: ["cookies.js"], handlers: [] });
   FakeXHR.answer = "a=1; b=2";
   const made = new window.Document();
@@ -451,7 +452,7 @@ test("document.cookie asks the app, by requests that another origin can't make",
     [["GET", url, false, "read"], ["POST", url, false, "c%3D%C3%A4%3B%20path%3D%2F"]]);
 });
 
-test("document.cookie stays the engine's on other schemes", () => {
+test("document.cookie is unchanged on other schemes", () => {
   const { window } = page({ scripts: ["cookies.js"], location: "https://m.test/" });
   assert.equal(Object.getOwnPropertyDescriptor(window.Document.prototype, "cookie"), undefined);
 });

@@ -1,31 +1,33 @@
-// While a pack is decoded, others get their turn: no fetch waits over 50 ms. A large pack over 12,000 entries, made by make_pack.py.
+// Decoding a pack doesn't block the thread: no fetch waits over 50 ms. Uses a large pack over 12,000 entries, from
+// make_pack.py.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { applyPack } from "../../public/runtime/src/protocol/packs.js";
 import { SLICE, Turns } from "../../public/runtime/src/protocol/turns.js";
 
-/** Milliseconds for which somebody may wait who wants a turn. */
+/** The longest allowed wait of other tasks, in milliseconds. */
 const MOST = 50;
 const folder = process.env.XCACHE_FRAMES;
 
-/** Milliseconds that the thread of scripts has worked: what others on a machine take counts for nothing, and digests are others' work. */
+/** CPU time of the script's thread in milliseconds: excludes other processes, and digests, which run on other threads. */
 function worked() {
   return Number(readFileSync(`/proc/self/task/${process.pid}/schedstat`, "utf8").split(" ")[0]) / 1e6;
 }
 
-test("no fetch waits over 50 ms beside a pack that is decoded", { skip: !folder && "XCACHE_FRAMES names no folder" }, async (t) => {
+test("no fetch waits over 50 ms while a pack is decoded", { skip: !folder && "XCACHE_FRAMES names no folder" }, async (t) => {
   const { answer, digest, entries, files } = JSON.parse(readFileSync(`${folder}/pack.json`, "utf8"));
   const pack = new Uint8Array(readFileSync(`${folder}/pack.xpk`));
   const held = { map: new Map(Object.entries(entries)), digest };
   const bases = new Map(Object.entries(files).map(([sum, text]) => [sum, new Uint8Array(Buffer.from(text, "base64"))]));
   let least = Infinity;
-  // The first rounds compile, and a collector may come in between: what the work itself takes is the least of them.
+  // The first rounds include compilation, and the garbage collector may interfere: the minimum is the time of the work
+  // itself.
   for (let round = 0; round < 5 && least > MOST; round++) {
     let longest = 0;
     let kept = 0;
     let last = worked();
-    // Others get their turn at the first pause behind a slice.
+    // Other tasks run at the first pause after a slice.
     const pause = async () => {
       const now = worked();
       longest = Math.max(longest, now - last);
@@ -43,7 +45,7 @@ test("no fetch waits over 50 ms beside a pack that is decoded", { skip: !folder 
   assert.ok(least <= MOST, `${least} ms of work between two turns`);
 });
 
-test("a small pack that means much work is refused in its middle", { skip: !folder && "XCACHE_FRAMES names no folder" }, async (t) => {
+test("a small pack that takes much work is refused partway", { skip: !folder && "XCACHE_FRAMES names no folder" }, async (t) => {
   const { answer, digest, entries, ends } = JSON.parse(readFileSync(`${folder}/work.json`, "utf8"));
   const pack = new Uint8Array(readFileSync(`${folder}/work.xpk`));
   assert.ok(pack.length < 100_000, `${pack.length}`);
@@ -59,10 +61,10 @@ test("a small pack that means much work is refused in its middle", { skip: !fold
   t.diagnostic(`${pack.length} bytes, ${kept} of 90 files`);
 });
 
-test("a pause behind a slice of work lets others in, and one within it doesn't", async (t) => {
+test("a pause yields after a slice of work, and not before", async (t) => {
   let now = 1000;
   t.mock.method(performance, "now", () => now);
-  // A clock that is set back in the middle counts for nothing.
+  // A clock that is set back meanwhile has no effect.
   let clock = 1e12;
   t.mock.method(Date, "now", () => (clock -= 1e6));
   const turns = new Turns();
@@ -71,7 +73,7 @@ test("a pause behind a slice of work lets others in, and one within it doesn't",
   now += SLICE - 1;
   await turns.pause();
   assert.ok(!isIn);
-  // A message of its own comes back once the loop has turned.
+  // The pause resumes after one turn of the event loop.
   for (let count = 0; count < 3 && !isIn; count++) {
     now += SLICE;
     await turns.pause();

@@ -1,4 +1,4 @@
-// docs/vectors against what the worker decodes with.
+// The worker's decoders against docs/vectors.
 import assert from "node:assert/strict";
 import { createHash, randomBytes } from "node:crypto";
 import { readFileSync } from "node:fs";
@@ -34,7 +34,7 @@ function edited(data, edits = []) {
   return new Uint8Array(bytes);
 }
 
-/** What `act` gives, or "error" where it finds a fault; anything else that is thrown is ours. */
+/** The result of `act`, or "error" for a Fault or ZstdError; other errors are rethrown. */
 async function attempt(act) {
   try {
     return await act();
@@ -46,8 +46,8 @@ async function attempt(act) {
 
 test("canonical.json", async () => {
   for (const sample of load("canonical.json")) {
-    // The worker reads by JSON.parse, which keeps neither how a number was written nor a key that comes twice: a manifest with
-    // either has another digest than the answer says.
+    // The worker uses JSON.parse, which loses the notation of numbers and duplicate keys: a manifest with either fails
+    // the digest check.
     if (!("out" in sample) || /\d[.eE]|\d{17}|-0/.test(sample.in)) continue;
     assert.equal(canonical(JSON.parse(sample.in)), sample.out, sample.in);
   }
@@ -153,7 +153,7 @@ test("packs.json", async () => {
   }
 });
 
-test("each byte of each pack, flipped: noticed, or harmless", async () => {
+test("a flipped byte in a pack is detected or harmless", async () => {
   for (const sample of packs.filter(({ error, edits }) => !error && !edits)) {
     const pack = file(sample.pack);
     const right = canonical(resourcemaps[sample.answer.version]);

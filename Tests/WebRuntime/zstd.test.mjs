@@ -1,4 +1,4 @@
-// The zstd decoder against libzstd: frames of make_frames.py, whose folder XCACHE_FRAMES names.
+// The zstd decoder against libzstd, with frames of make_frames.py in the folder XCACHE_FRAMES.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
@@ -25,7 +25,7 @@ test("every frame is decoded as by libzstd, or refused", { skip: !folder }, asyn
       await pause();
     } catch (error) {
       assert.ok(error instanceof ZstdError, `frame ${number}: ${error.stack}`);
-      // What libzstd takes and the RFC doesn't allow may be refused, in damaged frames alone.
+      // Damaged frames that libzstd accepts against the RFC may be refused.
       assert.ok(!wanted || sample.damaged, `frame ${number} is refused: ${error.message}`);
       refused += 1;
       continue;
@@ -38,12 +38,12 @@ test("every frame is decoded as by libzstd, or refused", { skip: !folder }, asyn
   context.diagnostic(`${taken} decoded, ${refused} refused; ${Math.round(bytes / spent / 1000)} MB/s; longest slice ${longest.toFixed(1)} ms`);
 });
 
-test("a header that lies costs no memory, and limits hold", async () => {
-  // A frame of one segment that says 2^40 bytes; then one within the limit, of which nothing comes.
+test("false sizes in headers allocate no memory, and limits are enforced", async () => {
+  // A single-segment frame that declares 2^40 bytes; then one within the limit without content.
   const header = [0x28, 0xb5, 0x2f, 0xfd, 0xe0];
   await assert.rejects(decodeFrame(Uint8Array.from([...header, 0, 0, 0, 0, 0, 1, 0, 0]), options), ZstdError);
   await assert.rejects(decodeFrame(Uint8Array.from([...header, 0, 0, 0, 4, 0, 0, 0, 0]), options), ZstdError);
-  // 128 KiB of zeros by a block of 4 bytes, where less is allowed.
+  // 128 KiB of zeros from a 4-byte block, with and without a lower limit.
   const zeros = [0x28, 0xb5, 0x2f, 0xfd, 0x00, 0x58, 0x03, 0x00, 0x10, 0x00];
   assert.equal((await decodeFrame(Uint8Array.from(zeros), options)).length, 128 << 10);
   await assert.rejects(decodeFrame(Uint8Array.from(zeros), { ...options, limit: 1000 }), ZstdError);

@@ -1,4 +1,4 @@
-"""What an answer of the worker says, and which requests are none of its business."""
+"""The worker's answers: headers, ranges and conditions; requests that it leaves to the network; prefetching."""
 import io, json, wave
 
 from bench import App, case, until
@@ -6,7 +6,7 @@ from servers import Web
 
 
 def sound():
-    """Some seconds of a tone."""
+    """A WAV file with 20 seconds of a tone."""
     file = io.BytesIO()
     with wave.open(file, "wb") as out:
         out.setnchannels(1)
@@ -17,7 +17,7 @@ def sound():
 
 
 def with_data(bench, **settings):
-    """A page whose release has a file of 2,000 bytes that are all different in their places."""
+    """A page whose release has a file of 2,000 bytes without repeated parts."""
     app = App(bench, **settings)
     data = b"".join(f"{i:04d}".encode() for i in range(500))
     app.release(1, add={"data.txt": data})
@@ -67,7 +67,7 @@ def _(bench):
 def _(bench):
     app, tab, data = with_data(bench)
     assert tab.fetch("data.txt", "{headers: {Range: 'bytes=1990-'}}")["text"] == data[1990:]
-    # A page's fetch with another form of it asks for leave first where it is another origin's; here it needs none.
+    # A cross-origin request with this form of range would need a preflight; this one is same-origin.
     assert tab.fetch("data.txt", "{headers: {Range: 'bytes=-7'}}")["text"] == data[-7:]
     answer = tab.fetch("data.txt", "{headers: {Range: 'bytes=2000-'}}")
     assert (answer["status"], answer["headers"]["content-range"]) == (416, "bytes */2000"), answer
@@ -158,7 +158,7 @@ def _(bench):
 
 
 def two_hosts(bench, **settings):
-    """An app with files of another host, which is this machine by another name."""
+    """An app with files of another host: localhost instead of 127.0.0.1."""
     app = App(bench, **settings)
     other = bench.web()
     other.headers = [("Access-Control-Allow-Origin", app.web.url), ("Access-Control-Allow-Credentials", "true")]
@@ -227,7 +227,7 @@ def _(bench):
 
 
 def with_prefetch(bench, interfaces, **settings):
-    """A page whose opening sends calls; what the api heard."""
+    """A page with prefetch calls, and a list of the requests that the API received."""
     app = App(bench, **settings)
     app.release(1)
     config = [{"url": app.base + "index.html", "interfaces": [

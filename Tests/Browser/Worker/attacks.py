@@ -1,4 +1,4 @@
-"""Attacks: apps below each other, pages cut off from others' scripts, ends in the middle, answers without end."""
+"""Attacks: nested apps, hanging third-party scripts, interrupted work, endless answers."""
 import json, random, time
 
 from bench import App, case, until
@@ -10,7 +10,7 @@ COUNTS = """for (const name of ['removed', 'updated']) { window[name] = 0; xcach
 
 
 def one_below_the_other(bench):
-    """Two apps, one in a folder of the other's: each with its page."""
+    """Two apps, one in a folder of the other, each with its page."""
     root = App(bench)
     shop = App(bench, "/shop/", web=root.web)
     tabs = []
@@ -45,7 +45,7 @@ def _(bench):
 
 
 def in_order(app):
-    """An app whose pages load the script neither deferred nor async."""
+    """Makes the app's pages load the script without defer or async."""
     files = app.files
     app.files = lambda version, **more: {name: file.replace(b'xcache.js" defer', b'xcache.js"') for name, file in files(version, **more).items()}
     return app
@@ -67,7 +67,7 @@ def _(bench):
     for _ in range(4):
         tab.open(app.base)
         tab.until("window.version === 1")
-    # The host alone, which the worker sees nothing of.
+    # Only the app's host is up; the worker doesn't see requests to the other one.
     app.web.start()
     from_the_site(app, (b"version 1", b"from the site"))
     tab.open(app.base)
@@ -81,12 +81,12 @@ def _(bench):
     def hangs(request):
         until(lambda: not third.routes, "the end of the case", seconds=60)
     third.routes["/lib.js"] = hangs
-    # Its 15 seconds are fewer here.
+    # Shortens the page's timeout of 15 seconds.
     tab.session.send("Page.addScriptToEvaluateOnNewDocument", source="""(() => { const wait = setTimeout;
       window.setTimeout = (act, time, ...more) => wait(act, time >= 10000 ? time / 10 : time, ...more); })()""")
     tab.session.send("Page.navigate", url=app.base)
     tab.until("document.title === 'version 1' && document.readyState === 'loading'")
-    # It says so itself, before it would count.
+    # The page reports it before its failure would count.
     tab.until(KEPT % ("pages", "[...kept.values()].at(-1).isOver === true"))
     third.routes = {}
     forward(bench, app, 25)
@@ -101,7 +101,7 @@ def _(bench):
         third = bench.web()
         third.files["lib.js"] = b""
         foreign = third.url.replace("127.0.0.1", "localhost") + "/lib.js"
-        # In front of a script of the page's own, which it keeps from running.
+        # Placed before one of the page's own scripts, which it blocks.
         extra = f'<script defer src="{"/late.js" if own else foreign}"></script><script defer src="logo.svg"></script>'
         tab = app.visited(1, extra=extra)
         hanging = app.web if own else third
@@ -110,7 +110,7 @@ def _(bench):
             until(lambda: not hanging.routes, "the end of the case", seconds=90)
         hanging.routes["/late.js" if own else "/lib.js"] = hangs
         if own:
-            # It is listed from here on, and its download hangs.
+            # From here on it is listed, and its download hangs.
             app.release(2, add={"late.js": b"own"}, extra=extra)
             app.hold(tab)
             lose(tab, "late.js")
@@ -141,7 +141,7 @@ def _(bench):
     third.routes["/font.css"] = hangs
     tab.session.send("Page.navigate", url=app.base)
     tab.until("document.title === 'version 1' && document.readyState === 'loading'")
-    # The deferred script waits for it, too: nothing was begun that could fail.
+    # The deferred script waits for it, too, so that no failure is counted.
     forward(bench, app, 25)
     third.routes = {}
     tab.open(app.base)
@@ -170,7 +170,7 @@ def _(bench):
             request.wfile.write(b" ")
             request.wfile.flush()
             time.sleep(0.3)
-    # A minute is shorter here.
+    # Speeds up the clock, for a timeout of one minute.
     bench.worker(app).eval("(() => { const now = performance.now.bind(performance), t = now(); performance.now = () => t + 100 * (now() - t); })()")
     bench.proxy.rules = [("configure.json", drips)]
     assert tab.update()["kind"] == "failed"
@@ -200,7 +200,7 @@ def _(bench):
 
 
 def first_visit(bench):
-    """A page that the network answered, and a worker that holds all."""
+    """A page loaded from the network, and a worker with all files."""
     app = App(bench)
     app.release(1)
     tab = app.tab()
@@ -211,7 +211,7 @@ def first_visit(bench):
 
 
 def stays_away(app, tab):
-    """Opens the page three times: no worker is asked for, and nobody polls."""
+    """Opens the page three times: no worker is requested, and nothing polls."""
     app.web.forget()
     app.bench.proxy.forget()
     for _ in range(3):
@@ -309,7 +309,7 @@ def _(bench):
           const done = (request) => new Promise((end, fail) => {{ request.onsuccess = () => end(request.result); request.onerror = fail; }});
           await done(indexedDB.deleteDatabase(name));
           (await done(indexedDB.open(name, {version}))).close(); return true; }})()""")
-        # A message of the page may have started it meanwhile, with everything in memory.
+        # A message from the page may have restarted it with the old state in memory.
         bench.stop_worker(tab)
         tab.open(app.base)
         app.hold(tab)
@@ -338,7 +338,7 @@ def _(bench):
         request.wfile.flush()
         until(lambda: not bench.proxy.rules, "the end of the rule")
     bench.proxy.rules = [(".xpk", halves)]
-    # Milliseconds are fewer here.
+    # Shortens the page's timeouts.
     tab.eval("window.wait = setTimeout; window.setTimeout = (call, time, ...more) => wait(call, time / 100, ...more); true")
     for count in (1, 2):
         tab.eval("window.over = false; void xcache.update({force: true}).then(() => { window.over = true; })")

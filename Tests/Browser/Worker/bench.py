@@ -1,4 +1,4 @@
-"""Cases of the service worker, each over a web site of its own, in one browser and behind one origin."""
+"""Runs the cases of the service worker: each has its own web site; they share a browser and an origin."""
 import hashlib, json, os, pathlib, subprocess, sys, tempfile, time, traceback
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -10,13 +10,13 @@ if os.environ.get("ENGINE") == "webkit":
 else:
     from cdp import Browser
 
-# Another build's worker, to see a case fail there.
+# XCACHE_WORKER names another build of the worker, to see a case fail with it.
 DIST = pathlib.Path(os.environ.get("XCACHE_WORKER") or pathlib.Path(__file__).resolve().parents[3] / "public/runtime/dist")
 CASES = []
 
 
 def case(name):
-    """Adds a function to the cases; it is given the bench."""
+    """Registers a function as a case; it is called with the bench."""
     def add(function):
         CASES.append((name, function))
         return function
@@ -24,7 +24,7 @@ def case(name):
 
 
 def filler(seed, lines=400):
-    """Text that compresses like a script."""
+    """Text that compresses like a script's."""
     out = []
     for i in range(lines):
         word = hashlib.sha256(f"{seed} {i}".encode()).hexdigest()
@@ -33,12 +33,12 @@ def filler(seed, lines=400):
 
 
 def named(stem, text, ending):
-    """A file with a hash in its name, as bundlers write it."""
+    """A file name with a content hash, as bundlers generate it."""
     return f"assets/{stem}-{hashlib.sha256(text.encode()).hexdigest()[:8]}.{ending}"
 
 
 def build(version, path="/", extra=""):
-    """The files of a release: pages, and hashed files that all but repeat those of the release before."""
+    """The files of a release: pages, and hashed files that differ little from the previous release's."""
     lazy = f'export const text = "lazy {version}";\n{filler("lazy", 60)}'
     style = f"body {{ --version: {version}; color: rgb(0, 0, {version}) }}"
     lazy_name, style_name = named("lazy", lazy, "js"), named("style", style, "css")
@@ -66,11 +66,11 @@ class Tab:
         return self.session.eval(script, timeout)
 
     def open(self, url):
-        """Opens an address, and waits until the page is loaded."""
+        """Opens a URL, and waits until the page is loaded."""
         self.session.goto(url)
 
     def tries(self, url):
-        """Opens an address; whether that led to a page."""
+        """Opens a URL; returns whether a page was loaded."""
         try:
             self.open(url)
             return True
@@ -84,7 +84,7 @@ class Tab:
         return self.eval("document.title")
 
     def until(self, script, what=None, seconds=120):
-        """What a script gives, once that is something; a page that is just being replaced gives nothing."""
+        """Waits until a script returns a truthy value; errors of a page that is being replaced are ignored."""
         def probe():
             try:
                 return self.eval(script)
@@ -93,14 +93,14 @@ class Tab:
         return until(probe, what or script, seconds)
 
     def update(self, **wish):
-        """Has the worker poll now; the report."""
+        """Makes the worker poll now; returns the report."""
         return self.until(f"xcache.ready.then(() => xcache.update({json.dumps({'force': True, **wish})}))")
 
     def state(self):
         return self.until("xcache.ready.then(() => xcache.state())")
 
     def fetch(self, url, options="{}"):
-        """Status, headers and text of an answer, or the error."""
+        """Status, headers and text of a response, or the error."""
         return self.eval(f"""fetch({json.dumps(url)}, {options}).then(async (r) => ({{status: r.status, text: await r.text(),
           headers: Object.fromEntries(r.headers)}}), (error) => ({{error: String(error)}}))""")
 
@@ -108,7 +108,7 @@ class Tab:
         return self.eval("navigator.serviceWorker.controller !== null")
 
     def mark(self):
-        """The page is this one as long as its mark is there."""
+        """Marks the document, to detect later whether it was replaced."""
         self.eval("window.mark = true")
 
     def is_marked(self):
@@ -119,7 +119,7 @@ class Tab:
 
 
 class App:
-    """A web site whose pages register the worker, and that is published as an app of the origin."""
+    """A web site whose pages register the worker, published as an app of the origin."""
 
     def __init__(self, bench, path="/", app=None, web=None, **settings):
         self.bench, self.path = bench, path
@@ -139,7 +139,7 @@ class App:
                 "xcache.js": page + (DIST / "xcache.js").read_bytes()}
 
     def deploy(self, files):
-        """Replaces what the site has below the app's path."""
+        """Replaces the site's files below the app's path."""
         prefix = self.path[1:]
         kept = {} if not prefix else {name: file for name, file in self.web.files.items() if not name.startswith(prefix)}
         self.web.files = {**kept, **{prefix + name: file for name, file in {**files, **self.runtime_files()}.items()}}
@@ -148,7 +148,7 @@ class App:
         return build(version, self.path, **more)
 
     def release(self, version, *words, add=None, headers=None, **more):
-        """Deploys and publishes a version of the build; gives the manifest's."""
+        """Deploys and publishes a version of the build; returns the manifest's version."""
         files = {**self.files(version, **more), **(add or {})}
         self.deploy(files)
         published = {**files, "xcache.js": self.runtime_files()["xcache.js"]}
@@ -156,12 +156,12 @@ class App:
         return self.version
 
     def pack_ready(self, base):
-        """Waits until the origin offers a pack from the version that `base` says."""
+        """Waits until the origin offers a pack from the version of `base`."""
         query = f"&version={base['version']}&digest={base['digest']}&patch=1&pack=1"
         until(lambda: "pack" in self.bench.origin.answer(self.app, query), "the pack")
 
     def polls(self):
-        """What the origin was asked by this app's worker; those of other cases may still be alive."""
+        """Polls of this app's worker; workers of other cases may still be running."""
         return self.bench.proxy.seen(f"configure.json?app={self.app}&")
 
     def tab(self):
@@ -170,7 +170,7 @@ class App:
         return tab
 
     def visited(self, version=1, **more):
-        """A tab that has the release of a version whole, and whose page the worker answered."""
+        """Publishes a version, and returns a tab whose worker has all its files and answered the page."""
         self.release(version, **more)
         tab = self.tab()
         tab.open(self.base)
@@ -180,7 +180,7 @@ class App:
         return tab
 
     def hold(self, tab, version=None):
-        """Waits until the worker holds a version and all its files."""
+        """Waits until the worker has a version and all its files."""
         version = version or self.version
 
         seen = []
@@ -205,7 +205,7 @@ class Bench:
         self.tabs, self.webs, self.ports, self.count = [], [], set(), 0
 
     def web(self):
-        # The system gives a port again some day: there the browser still has the worker of an earlier case.
+        # A port may be reused by the system, and the browser still has the earlier case's worker there.
         web = Web()
         while web.port in self.ports:
             web.stop()
@@ -215,7 +215,7 @@ class Bench:
         return web
 
     def reset(self):
-        """After each case: whatever it stopped goes on, and its pages are closed."""
+        """Runs after each case: restarts what it stopped, and closes its pages."""
         self.proxy.rules = []
         if self.proxy.httpd is None:
             self.proxy.start()
@@ -231,7 +231,7 @@ class Bench:
         self.tabs, self.webs = [], []
 
     def worker(self, app):
-        """A session in the running worker of an app."""
+        """A session with the running worker of an app."""
         url = f"{app.base}xcache-sw.js"
         found = until(lambda: [t for t in self.browser.targets("service_worker") if t["url"] == url], "the worker's target")
         session = self.browser.attach(found[0]["targetId"])
@@ -239,16 +239,16 @@ class Bench:
         return session
 
     def only_one_worker(self, app, name="xcache-sw.js"):
-        """Waits until an older worker made way for a newer one."""
+        """Waits until only one worker of the app is running."""
         url = f"{app.base}{name}"
         until(lambda: len([t for t in self.browser.targets("service_worker") if t["url"] == url]) <= 1, "the older worker's end")
 
     def worker_gone(self, app):
-        """Waits until the app's worker doesn't run."""
+        """Waits until the app's worker isn't running."""
         until(lambda: not [t for t in self.browser.targets("service_worker") if t["url"] == app.base + "xcache-sw.js"], "the worker's end")
 
     def stop_worker(self, tab):
-        """Ends the processes of all workers, as browsers do with idle ones."""
+        """Stops all workers, as browsers do with idle ones."""
         tab.session.send("ServiceWorker.enable")
         tab.session.send("ServiceWorker.stopAllWorkers")
         tab.session.send("ServiceWorker.disable")
@@ -262,13 +262,13 @@ class Bench:
 
 
 def main(xcache, words):
-    """Runs the cases that fit; with -jN in N processes, each with a browser and an origin of its own."""
+    """Runs the matching cases; with -jN in N processes, each with its own browser and origin."""
     for word in words:
         if word[:2] == "-j" and word[2:].isdigit():
             rest, count = [one for one in words if one != word], int(word[2:])
             parts = [subprocess.Popen([sys.executable, sys.argv[0], xcache, *rest], env={**os.environ, "XCACHE_PART": f"{part}/{count}"})
                      for part in range(count)]
-            # One that was killed has a negative code.
+            # A killed process has a negative exit code.
             return int(any([part.wait() for part in parts]))
     part, parts = [int(number) for number in os.environ.get("XCACHE_PART", "0/1").split("/")]
     wanted, unwanted = [word for word in words if word[0] != "-"], [word[1:] for word in words if word[0] == "-"]

@@ -1,4 +1,4 @@
-"""The origin is lost, and its copy takes its place; and lines on which bytes cost money."""
+"""The origin is down, and its static copy is used; and metered networks."""
 import random
 
 from bench import App, case, until
@@ -14,7 +14,7 @@ def _(bench):
         tab = app.visited()
         second(bench, app)
         mirrored(bench, app)
-        # Documents by the origin's own address are gone with it; downloads have another.
+        # The origin's documents fail; downloads have other URLs.
         bench.proxy.rules = [("configure.json", fails())]
         for count in range(1, 6):
             report = tab.update()
@@ -22,7 +22,7 @@ def _(bench):
         report = tab.update()
         assert report["source"] == "mirror" and report["to"] == "2", report
         assert copy.seen("version.json") and copy.seen("update/1-2.json"), copy.seen("/")
-        # An older copy moves nobody back; and once the wait is over, the origin is asked first.
+        # An older copy isn't followed, and after the wait the origin is polled first.
         forward(bench, app, 60)
         bench.proxy.rules = []
         report = tab.update()
@@ -80,7 +80,7 @@ def _(bench):
             second(bench, app)
             mirrored(bench, app)
             garbage = lambda request, proxy: request.answer(b"garbage", headers=[("Access-Control-Allow-Origin", "*")])
-            # Every manifest has another digest than its answer says; with packs these are of no use, either.
+            # No manifest has the digest that its answer names; with packs, these are broken as well.
             bench.proxy.rules = [(".xpk", garbage), ("pack=1", lambda request, proxy: False if pack else says(digest="0" * 64, pack=None)(request, proxy)),
                                  (f"configure.json?app={app.app}&", lambda request, proxy: False if "pack=1" in request.path and pack else
                                   says(digest="0" * 64)(request, proxy))]
@@ -96,7 +96,7 @@ def _(bench):
         copy.stop()
 
 
-# -- Lines that cost
+# -- Metered networks
 
 
 @case("metered: a small pack is taken just so")
@@ -113,7 +113,7 @@ def _(bench):
     lots = random.Random(3)
     app = App(bench)
     tab = app.visited()
-    # Together above the limit of 256 KiB, each below it: such a file a page waits for.
+    # Each below the limit of 256 KiB, together above it: pages wait for files below it.
     large = lots.randbytes(200_000)
     app.release(2, add={"large.bin": large, "other.bin": lots.randbytes(200_000)})
     bench.proxy.forget()

@@ -1,4 +1,4 @@
-"""What a worker costs: scripts compiled once, no byte twice, and a line that is the page's first."""
+"""Costs of the worker: scripts are compiled once, nothing is downloaded twice, and pages' requests have priority."""
 import json, os, random, threading, time
 
 from bench import App, case, filler, until
@@ -7,7 +7,7 @@ from steps import CACHE, opens, policy, second, takes, forward, lose
 
 
 def compiled(bench, tab, url, part):
-    """Opens a page in a new process; how many bytes V8 had kept of the script whose address has `part` in it, and has used."""
+    """Opens a page in a new process; returns the size of V8's code cache used for the script with `part` in its URL."""
     if os.environ.get("ENGINE") == "webkit":
         raise Skipped("another engine")
     root = bench.browser.root
@@ -17,7 +17,7 @@ def compiled(bench, tab, url, part):
     root.send("Tracing.start", categories="v8,devtools.timeline,disabled-by-default-v8.compile", transferMode="ReportEvents")
     tab.open(url)
     tab.until("window.version > 0")
-    # What V8 keeps, it writes after the page's load.
+    # V8 writes its code cache after the page's load.
     time.sleep(2)
     root.send("Tracing.end")
     root.wait_event("Tracing.tracingComplete", since=mark)
@@ -30,12 +30,12 @@ CLASSIC = '<script src="/classic.js"></script>'
 
 
 def classic(version):
-    """A script whose calls V8 says what it had kept of; of modules it doesn't."""
+    """A classic script: V8's traces include code cache sizes for these, but not for modules."""
     functions = "".join(f"function f{i}(a, b) {{ let s = a; for (let k = 0; k < b; k++) s = (s * {i + 3} + k) % {i + 7}; return s; }}\n" for i in range(800))
     return f"{functions}window.classic = [{', '.join(f'f{i}' for i in range(800))}].reduce((s, f) => s + f({version}, 3), 0);".encode()
 
 
-# Whether a script is stored with its URL, as V8 wants it; of two versions, the newer one.
+# Whether a script is stored with its URL, as V8 needs it; with two versions, the newer one.
 STORED = f"""(async () => {{ const c = await {CACHE}; const keys = (await c.keys()).filter((k) => k.url.includes('%s'));
   return keys.length > 0 && !!(await c.match(keys.at(-1))).url; }})()"""
 
@@ -49,14 +49,14 @@ def _(bench):
         if version == 2:
             second(bench, app, add={name: classic(2)}, extra=CLASSIC)
             takes(app, tab, "pack")
-            # No page has it any more.
+            # Removes the version that no page uses any more.
             lose(tab, f"/1/1/")
             tab.open(app.base)
-        # The page stores it as it gets it, by its own URL.
+        # The page stores the response that it gets, by its own URL.
         tab.until(STORED % name, seconds=30)
         until(lambda: compiled(bench, tab, app.base, name) > 0, "what was compiled", 30)
     opens(app, tab, 2)
-    # It has the entry's headers, and is looked at like all files.
+    # It has the entry's headers, and is verified like all files.
     assert tab.fetch(name)["headers"].get("x-content-type-options") == "nosniff"
 
 
@@ -69,7 +69,7 @@ def _(bench):
     second(bench, app, add=add, extra='<script src="/classic-5e6f7a8b.js"></script>')
     takes(app, tab, "pack")
     tab.until(STORED % "classic-5e6f7a8b.js", seconds=30)
-    # Nobody ran the like of the other one.
+    # No earlier version of the other one was run.
     assert not tab.eval(STORED % "other-5e6f7a8b.js")
     compiled(bench, tab, app.base, "classic-5e6f7a8b.js")
     assert compiled(bench, tab, app.base, "classic-5e6f7a8b.js") > 0
@@ -82,7 +82,7 @@ def _(bench):
     tab = app.visited()
     name = next(name for name in app.files(1) if "app-" in name)
     tab.until(STORED % name.split("/")[1], seconds=30)
-    # Of others' bytes, and of others' with the right headers.
+    # Wrong bytes, and wrong bytes with the right headers.
     for other in ("await fetch('logo.svg')", "new Response('window.version = 666', await c.match(k))"):
         tab.eval(f"""(async () => {{ const c = await {CACHE};
           for (const k of await c.keys()) if (k.url.includes('{name.split("/")[1]}')) await c.put(k, {other}); }})()""")
@@ -110,7 +110,7 @@ def _(bench):
             bench.stop_worker(tab)
             tab.open(app.base)
             app.web.forget()
-            # What isn't held comes from the site, once, and is kept.
+            # A missing file comes from the site once, and is stored.
             assert tab.eval("fetch('other.bin').then((r) => r.arrayBuffer()).then((b) => b.byteLength)") == 50_000
             assert app.web.seen("other.bin") and not bench.proxy.seen("other.bin")
             app.web.stop()
@@ -168,7 +168,7 @@ def _(bench):
 @case("scripts and styles that a page's document names are checked before the page asks for them")
 def _(bench):
     app = App(bench)
-    # Nothing in a template is ever asked for.
+    # Resources in a template aren't loaded.
     tab = app.visited(extra='<template><script src="named.js"></script><link href="./named.css"><img src="logo.svg"></template>',
                       add={"named.js": b"1", "named.css": b"a {}", "other.js": b"2"})
     bench.stop_worker(tab)
@@ -191,7 +191,7 @@ def _(bench):
     app.release(2, add={f"large{i}.bin": random.Random(i).randbytes(300_000) for i in range(12)})
     bench.proxy.rules = [("pack=1", asks("&pack=1", ""))]
     tab.eval("setInterval(() => fetch('/api?' + Math.random()).catch(() => {}), 100); void xcache.update({force: true}); true")
-    # Five seconds for each file, and for each piece of one, would be minutes.
+    # With a delay of five seconds for each file or chunk it would take minutes.
     until(lambda: tab.state()["version"] == app.version, "the release", 40)
 
 
@@ -207,7 +207,7 @@ def _(bench):
         assert tab.update()["kind"] == "failed"
         forward(bench, app, 40)
     assert len(bench.proxy.seen(".xpk")) == 1 and not bench.proxy.seen("large.bin"), bench.proxy.seen(".xpk")
-    # Polls go on, and so the kill switch arrives.
+    # Polls continue, so the kill switch arrives.
     policy(bench, app, "kill", "--for", "1h")
     until(lambda: tab.update() and tab.state()["policy"] > 0, "the policy")
     tab.session.send("Storage.overrideQuotaForOrigin", origin=app.web.url)
@@ -267,7 +267,7 @@ def _(bench):
       window.setInterval = (act, time, ...rest) => every(act, time >= 60000 ? 300 : time, ...rest); })()""")
     tab.open(app.base)
     tab.until("xcache.ready.then(() => true)")
-    # Not the one that follows each opening.
+    # Waits for the poll that follows each opening.
     time.sleep(4)
     bench.proxy.forget()
     forward(bench, app, 60)

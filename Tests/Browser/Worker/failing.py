@@ -1,4 +1,4 @@
-"""Whatever fails, the page gets the network: stores that are damaged, wiped or full, polls that hang, switches that are thrown."""
+"""With any failure, pages get the network: damaged, wiped or full storage, hanging polls, broken browser APIs."""
 import random
 
 from bench import App, case, until
@@ -6,7 +6,7 @@ from steps import CACHE, forward, opens, looks_for_worker, until_waiting, until_
 
 
 def uncached(app):
-    """Nothing of the site is in the browser's own cache."""
+    """Keeps the site's files out of the browser's HTTP cache."""
     app.web.headers = [("Cache-Control", "no-store")]
 
 
@@ -38,7 +38,7 @@ def _(bench):
     lose(tab, "logo.svg")
     bench.stop_worker(tab)
     bench.proxy.stop()
-    # The site has moved on.
+    # The site has a newer version.
     app.web.files["logo.svg"] = b"<svg>of the site</svg>"
     tab.open(app.base)
     assert tab.fetch("logo.svg")["text"] == "<svg>of the site</svg>"
@@ -165,7 +165,7 @@ def _(bench):
 
 
 def broken(bench, script):
-    """A page whose worker finds a part of the browser broken."""
+    """A page whose worker has a broken browser API, installed by a script."""
     app = App(bench, patience=200)
     tab = app.visited()
     bench.stop_worker(tab)

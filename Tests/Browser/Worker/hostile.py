@@ -1,4 +1,4 @@
-"""Bad luck and bad will: pages that don't come up, stores that are stuck or full, answers that lie, apps beside each other."""
+"""Failures and attacks: pages that don't load, stuck or full storage, false answers, apps side by side."""
 import hashlib, json, random, time
 
 from answers import with_prefetch
@@ -11,7 +11,7 @@ THROWS = '<script type="module">throw new Error("of this version")</script>'
 
 
 def told(bench, app, tab):
-    """The counts of the next batch that the origin is told."""
+    """The counts in the next report to the origin."""
     forward(bench, app, 130)
     tab.update()
     return until(lambda: next((body["counts"] for body in (json.loads(entry.body) for entry in list(bench.proxy.log)
@@ -27,7 +27,7 @@ def _(bench):
     tab.open(app.base)
     assert tab.title() == "version 1"
     tab.until(KEPT % ("health", "kept?.size === 1 && [...kept.values()][0] === 2"))
-    # A worker that is started anew knows of it, and what the origin is to be told isn't lost.
+    # A restarted worker remembers it, and the counts to report aren't lost.
     assert tab.eval(KEPT % ("tally", "kept?.counts['script-failed'] === 2"))
     bench.stop_worker(tab)
     tab.open(app.base)
@@ -110,7 +110,7 @@ def _(bench):
     other.eval("xcache.on('removed', () => { window.removed = true; })")
     tab.eval("xcache.remove()")
     tab.until(f"{REGISTRATION}.then((r) => r === undefined)")
-    # What was sent before came before.
+    # Messages arrive in order, so `removed` would have arrived by now.
     assert other.state()["version"] == two.version
     other.open(two.base)
     assert other.eval("xcache.ready.then((r) => r !== undefined)") and other.eval("window.removed") is None
@@ -175,7 +175,7 @@ def _(bench):
     bench.proxy.rules = [(f"configure.json?app={app.app}&", hangs)]
     tab.eval("void xcache.update()")
     until(lambda: held, "the poll")
-    # The clock of the next worker is the real one.
+    # The next worker's clock isn't changed.
     assert tab.until(KEPT % ("poll", "kept.lastPoll > Date.now() + 50_000"))
 
 
@@ -224,7 +224,7 @@ def _(bench):
     bench.proxy.rules = [("configure.json", lie)]
     report = takes(app, tab, "patch")
     assert report["deltas"] == 0, report
-    # A manifest of which not one entry could be.
+    # Manifests with one invalid entry.
     app.release(3)
     for entry in ({"size": 2 ** 60}, {"size": -1}, {"version": "0"}, {"download": "data:,x"}, {"download": 7}, {"sha256": "x"},
                   {"headers": {"Content-Security-Policy": "a\r\nb: c"}}):
@@ -243,7 +243,7 @@ def _(bench):
     bench.proxy.forget()
     until(lambda: tab.update()["to"] == "2", "the version")
     tab.open(app.base)
-    # The site's answer, which no page of ours may read.
+    # The site answers, and the page may not read it (CORS).
     assert "error" in tab.fetch(foreign + "theirs.js") and app.web.seen("theirs.js")
 
 
@@ -281,13 +281,13 @@ def _(bench):
         assert download != there
         bench.proxy.rules = offers(**{app.base + "logo.svg": {**entry, "download": download}})
         assert tab.update()["kind"] == "failed" and tab.state()["version"] == "1", download
-    # The same without it is taken: it was the URL.
+    # Without the invalid URL the manifest is accepted.
     bench.proxy.rules = offers()
     assert tab.update()["to"] == "2"
 
 
 def tasks_of(bench, act):
-    """The milliseconds of the processor, which a busy machine doesn't change, that each task of the workers takes meanwhile."""
+    """The CPU milliseconds of each task of the workers during `act`; CPU time isn't affected by other load."""
     root = bench.browser.root
     mark = len(root.events)
     root.send("Tracing.start", transferMode="ReportEvents", traceConfig={"includedCategories": ["toplevel"]})
@@ -305,7 +305,7 @@ def _(bench):
     tab = app.visited()
     app.release(2, add={f"assets/photo-{number:05}-{number * 2654435761 % 2**32:08x}.txt": b"%d" % number for number in range(10_000)})
     reports = []
-    # Where bytes cost money its files wait, and no pack of all of them is asked for.
+    # On a metered network the files aren't downloaded at once, and no pack is requested.
     tasks = tasks_of(bench, lambda: reports.append(tab.eval("xcache.update({force: true, metered: true})")))
     assert reports[0]["kind"] in ("patch", "whole") and reports[0]["to"] == "2", reports
     assert tab.state()["listed"] > 10_000 and sum(tasks) > 50, sum(tasks)

@@ -1,4 +1,4 @@
-"""What lives on: open pages while releases pass them by."""
+"""Pages that stay open during releases."""
 from bench import App, case
 from servers import Skipped, says
 from steps import CACHE, second, takes, forward, lazy_of

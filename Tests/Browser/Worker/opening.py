@@ -1,4 +1,4 @@
-"""Pages open: the first visit, the next ones, offline."""
+"""Opening pages: the first visit, later visits, offline."""
 import os, time
 from bench import App, case
 from servers import TYPES, Skipped
@@ -15,7 +15,7 @@ def _(bench):
     report = app.hold(tab)
     assert tab.state()["listed"] == len(app.files(1)) + 2, report
     tab.until("navigator.serviceWorker.controller !== null")
-    # What its site has no more when the next release is there.
+    # A file that the site no longer has after the next release.
     app.release(2)
     app.hold(tab)
     assert tab.state()["page"] == "1" and tab.eval("lazy()") == "lazy 1"
@@ -51,7 +51,7 @@ def _(bench):
     app.hold(tab)
     first = order.index("poll")
     assert {"index.html", "xcache.js", "logo.svg"} <= set(order[:first]), order
-    # WebKit asks the site for what its cache hasn't, which nothing of this case may be in, in the place of the origin.
+    # WebKit may request files from the site that aren't in its cache.
     if os.environ.get("ENGINE") != "webkit":
         assert not [name for name in order[first:] if name != "poll" and not name.startswith("xcache-sw")], order
 
@@ -136,7 +136,7 @@ def _(bench):
     app = App(bench)
     tab = app.visited()
     bench.stop_worker(tab)
-    # Chromium may ask the site for the page while a worker starts; what the worker says goes before that.
+    # Chromium may request the page from the site while a worker starts; the worker's answer has precedence.
     app.web.files = {name: b"of the network" for name in app.web.files}
     tab.open(app.base)
     tab.until("window.version === 1")
@@ -159,7 +159,7 @@ def _(bench):
         tab.open(app.base)
         tab.until("window.version")
         return [r.headers.get("Service-Worker-Navigation-Preload") for r in app.web.log if r.path == "/"]
-    # The request that the browser made by itself, and no other.
+    # Only the browser's own navigation preload.
     assert asked() == ["true"] and tab.controlled()
     assert tab.eval("lazy()") == "lazy 1"
     app.release(2)

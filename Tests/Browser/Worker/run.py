@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""The web runtime in Chromium, or with ENGINE=webkit in WebKitGTK: a real origin, real pages, servers that are really stopped.
+"""Tests the web runtime in Chromium, or with ENGINE=webkit in WebKitGTK, with a real origin and real pages.
 
     Tests/Browser/Worker/run.py [XCACHE [WORD…]]     XCACHE: the program (default: .build/debug/xcache); WORD: cases by name, number or
                                                      file; -WORD: all but these; -jN: N at once
 
-Ends with 0 when every case holds. Needs Chromium (Debian: apt-get install chromium), which CHROMIUM may name; or what webkit.py says.
+Exits with 0 if all cases pass. Needs Chromium (Debian: apt-get install chromium), which CHROMIUM may name; or what webkit.py says.
 """
 import os, sys
 

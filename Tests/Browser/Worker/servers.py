@@ -1,4 +1,4 @@
-"""What a test of the service worker needs besides a browser: a real origin behind a proxy that can fail it, and web sites."""
+"""Servers for tests of the service worker: a real origin behind a proxy that can fail, and web sites."""
 import contextlib, http.client, http.server, json, os, re, socket, subprocess, threading, time, types
 
 
@@ -6,12 +6,12 @@ class Skipped(Exception):
     """A case that this browser can't run."""
 
 
-# What `until` does between two looks.
+# Called by `until` between two probes.
 pause = time.sleep
 
 
 def until(probe, what, seconds=120):
-    """What `probe` gives, once that is something."""
+    """Waits until `probe` returns a truthy value, and returns it."""
     end = time.monotonic() + seconds
     while time.monotonic() < end:
         value = probe()
@@ -22,7 +22,7 @@ def until(probe, what, seconds=120):
 
 
 class Listener:
-    """An HTTP server that can be really stopped, and started again on the same port."""
+    """An HTTP server that can be stopped and restarted on the same port."""
 
     def __init__(self):
         self.log, self.port, self.httpd = [], 0, None
@@ -35,7 +35,8 @@ class Listener:
 
         class Handler(http.server.BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
-            # Head and body in one segment, at once: in two, Nagle's algorithm holds the second back for the peer's delayed ACK, 40 ms.
+            # Sends header and body in one segment: Nagle's algorithm would delay a second one by 40 ms, until the
+            # peer's delayed ACK.
             wbufsize, disable_nagle_algorithm = -1, True
 
             def setup(self):
@@ -49,7 +50,7 @@ class Listener:
 
             def any(self):
                 self.body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
-                # A handler lives as long as its connection.
+                # A copy, since a handler lives as long as its connection.
                 outer.log.append(types.SimpleNamespace(command=self.command, path=self.path, headers=self.headers, body=self.body))
                 with contextlib.suppress(OSError):
                     outer.handle(self)
@@ -81,7 +82,7 @@ class Listener:
         threading.Thread(target=self.httpd.serve_forever, args=(0.02,), daemon=True).start()
 
     def over(self, socket):
-        """What connections are accepted from: for TLS, say."""
+        """Wraps the listening socket, for example for TLS."""
         return socket
 
     def stop(self):
@@ -96,7 +97,7 @@ class Listener:
                 connection.shutdown(socket.SHUT_RDWR)
 
     def seen(self, part, method=None):
-        """The paths of the requests that have `part` in them."""
+        """The paths of logged requests that contain `part`."""
         return [entry.path for entry in list(self.log) if part in entry.path and method in (None, entry.command)]
 
     def forget(self):
@@ -108,7 +109,7 @@ TYPES = {".html": "text/html;charset=utf-8", ".js": "text/javascript", ".css": "
 
 
 class Web(Listener):
-    """A web site: a folder in memory, which a deployment replaces, and routes."""
+    """A web site: files in memory, which deployments replace, and routes."""
 
     def __init__(self):
         self.files, self.routes, self.headers = {}, {}, []
@@ -126,7 +127,7 @@ class Web(Listener):
 
 
 class Proxy(Listener):
-    """Stands before the origin. `rules`: (part of a path, what to do with the request, its answer's body given)."""
+    """A proxy in front of the origin. `rules`: (part of a path, function of the request and the proxy; False: continue)."""
 
     def __init__(self):
         self.rules, self.origin_port = [], 0
@@ -165,11 +166,11 @@ class Proxy(Listener):
 
 
 def plain(request):
-    """Asks the origin for an answer without a coding."""
+    """Requests an uncompressed answer from the origin."""
     request.headers.replace_header("Accept-Encoding", "identity")
 
 
-# What a rule can do.
+# Actions of rules.
 
 def fails(status=503):
     def act(request, proxy):
@@ -178,7 +179,7 @@ def fails(status=503):
 
 
 def flips(at=-1):
-    """Damages a byte."""
+    """Flips a bit of one byte of the answer."""
     def act(request, proxy):
         plain(request)
         status, headers, body = proxy.fetch(request)
@@ -189,7 +190,7 @@ def flips(at=-1):
 
 
 def says(**members):
-    """Puts members in the `data` of an answer."""
+    """Sets members in the `data` of an answer."""
     def act(request, proxy):
         plain(request)
         status, headers, body = proxy.fetch(request)
@@ -200,14 +201,14 @@ def says(**members):
 
 
 def asks(old, new):
-    """Changes the question."""
+    """Replaces a part of the request's path."""
     def act(request, proxy):
         proxy.forward(request, request.path.replace(old, new))
     return act
 
 
 class Origin:
-    """The program, started over an empty folder, whose downloads come through the proxy."""
+    """The program with an empty data folder; its downloads go through the proxy."""
 
     def __init__(self, xcache, folder):
         self.xcache, self.folder, self.builds = xcache, folder, 0
@@ -235,7 +236,7 @@ class Origin:
         assert self.server.wait(30) == 0, "the origin ended with an error"
 
     def run(self, *words, check=True, cwd=None):
-        """What a command printed."""
+        """Runs a command, and returns its output."""
         result = subprocess.run(
             [self.xcache, *words, "--server", f"http://127.0.0.1:{self.proxy.origin_port}"], text=True, capture_output=True, cwd=cwd,
             env={**os.environ, "XCACHE_TOKEN": self.token, "XDG_CACHE_HOME": f"{self.folder}/cache"})
@@ -244,7 +245,7 @@ class Origin:
         return result.stdout
 
     def publish(self, app, base, files, *words, bundle="main", headers=None):
-        """Publishes files by their names; gives the version."""
+        """Publishes files by name; returns the version."""
         self.builds += 1
         folder = f"{self.folder}/build-{self.builds}"
         for name, bytes_ in files.items():

@@ -1,4 +1,4 @@
-"""A site's own worker that imports ours: it decides for itself when it takes over and goes. And what a worker leaves behind."""
+"""A site's own worker that imports the runtime's, and controls its own life cycle; and removal of stored data."""
 from bench import App, DIST, case, until
 from servers import says
 from steps import REGISTRATION, looks_for_worker, until_active, until_gone, until_waiting
@@ -10,7 +10,7 @@ self.addEventListener('fetch', (e) => { if (e.request.method === 'PUT') e.respon
 
 
 def importing(bench, own=IMPORT + OWN):
-    """A page that is under its site's own worker, which imports ours."""
+    """A page controlled by its site's own worker, which imports the runtime's."""
     app = App(bench)
     app.page_settings = {"worker": "sw.js"}
     app.release(1, add={"sw.js": own})

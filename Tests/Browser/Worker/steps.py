@@ -1,9 +1,9 @@
-"""What many cases do: releases that reach a page or don't, workers in the place of others, clocks, switches."""
+"""Steps shared by cases: releases, updates, replaced workers, clocks, policies."""
 from bench import DIST
 from servers import Web
 
 CACHE = "caches.open((await caches.keys())[0])"
-# What an expression of `kept` gives, which the worker keeps under a name: KEPT % (name, expression).
+# Evaluates an expression of `kept`, the value stored by the worker under a name: KEPT % (name, expression).
 KEPT = """indexedDB.databases().then(([{ name }]) => new Promise((done) => {
   indexedDB.open(name).onsuccess = ({ target: { result } }) => {
     result.transaction('kept').objectStore('kept').get('%s').onsuccess = ({ target: { result: kept } }) => {
@@ -15,7 +15,7 @@ REGISTRATION = "navigator.serviceWorker.getRegistration()"
 
 
 def base_of(bench, app):
-    """What the origin said of the version that devices have now."""
+    """Version and digest of the current release, as the base of the next one."""
     answer = bench.origin.answer(app.app)
     return {"version": answer["version"], "digest": answer["digest"]}
 
@@ -28,7 +28,7 @@ def second(bench, app, version=2, **more):
 
 
 def takes(app, tab, kind):
-    """Updates once; the report, which has to be of that kind."""
+    """Updates once; returns the report, which has to be of this kind."""
     report = tab.update()
     assert report["kind"] == kind and report["to"] == app.version, report
     state = tab.state()
@@ -37,7 +37,7 @@ def takes(app, tab, kind):
 
 
 def opens(app, tab, version):
-    """The page opens from the worker at a version, without the site."""
+    """Checks that the page opens at a version from the worker, with the site stopped."""
     app.web.stop()
     tab.open(app.base)
     tab.until(f"window.version === {version}")
@@ -45,7 +45,7 @@ def opens(app, tab, version):
 
 
 def mirrored(bench, app):
-    """A static copy of the origin, as a web site."""
+    """Writes a static copy of the origin, which `Copy` serves."""
     if not hasattr(bench, "copy"):
         bench.copy = f"{bench.folder}/copy"
     bench.origin.run("mirror", "--to", bench.copy, "--app", app.app)
@@ -70,14 +70,14 @@ def policy(bench, app, *words):
 
 
 def new_worker(app, text=b"", settings=None):
-    """Puts another worker on the site."""
+    """Deploys another worker to the site."""
     app.worker = text + (DIST / "xcache-sw.js").read_bytes()
     app.settings.update(settings or {})
     app.deploy(app.files(1))
 
 
 def looks_for_worker(tab):
-    """What browsers do by themselves after navigations."""
+    """Checks for a new worker, as browsers do after navigations."""
     tab.eval(f"{REGISTRATION}.then((r) => r.update()).catch(() => {{}})")
 
 
@@ -95,7 +95,7 @@ def until_active(tab):
 
 
 def forward(bench, app, seconds):
-    """Puts the clock of the running worker forward."""
+    """Advances the clock of the running worker."""
     bench.worker(app).eval(f"(() => {{ const now = Date.now; Date.now = () => now() + {seconds * 1000}; }})()")
 
 
@@ -105,11 +105,11 @@ def lazy_of(app, version):
 
 
 def from_the_site(app, *pairs):
-    """Changes what the site itself sends, by pairs of texts."""
+    """Replaces texts in the site's own files."""
     for old, new in pairs:
         app.web.files = {name: file.replace(old, new) for name, file in app.web.files.items()}
 
 
 def lose(tab, name):
-    """Takes a file out of the cache."""
+    """Deletes a file from the cache."""
     tab.eval(f"(async () => {{ const c = await {CACHE}; for (const k of await c.keys()) if (k.url.includes('{name}')) await c.delete(k); }})()")

@@ -1,8 +1,8 @@
-"""A worker that is ended in the middle of what it does, at each of its steps; and stores that aren't what the worker kept."""
+"""Workers that are stopped at each step of an update; and damaged stores."""
 from bench import App, case, until
 from steps import CACHE, second
 
-# From here on the worker's nth act on a store, and each one behind it, never ends: what is done when a browser ends a worker there.
+# From its nth operation on, the worker's storage operations never complete, as if the browser stopped the worker there.
 STOPS = """(() => {
   let left = %d;
   const ends = () => { if (--left < 0) self.isAtEnd = true; return left < 0; };

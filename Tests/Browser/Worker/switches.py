@@ -1,4 +1,4 @@
-"""Switches that an operator throws: kill and bypass."""
+"""The operator's switches: kill and bypass."""
 import random
 
 from bench import App, case, until
@@ -16,7 +16,7 @@ def _(bench):
     tab.open(app.base)
     assert tab.title() == "from the site" and tab.controlled()
     held = tab.state()["policy"]
-    # Manifests are followed meanwhile.
+    # Updates continue meanwhile.
     app.release(2)
     app.hold(tab)
     policy(bench, app, "resume")
@@ -65,12 +65,12 @@ def _(bench):
         tab.open(app.base)
         assert tab.title() == "from the site"
         assert tab.state()["version"] == "1"
-        # The update that was on its way is made all the same.
+        # The running update still completes.
         bench.proxy.rules = []
         tab.until(f"xcache.state().then((state) => state.version === '{app.version}' && state.held === state.listed)", seconds=60)
 
 
-# A disk that is full for whatever is written, from a file on, until one is deleted: a quota that is overridden stops no small write.
+# Fails all writes from a certain file on until a file is deleted, since an overridden quota doesn't stop small writes.
 FULL = """(() => { let isFull = %s; const { put } = IDBObjectStore.prototype, { delete: drop, put: keep } = Cache.prototype;
   const full = () => { throw new DOMException('full', 'QuotaExceededError'); };
   IDBObjectStore.prototype.put = function (...words) { return isFull ? full() : put.call(this, ...words); };
@@ -91,7 +91,7 @@ def _(bench):
     bench.worker_gone(app)
     bench.proxy.forget()
     assert tab.update()["kind"] == "failed" and not bench.proxy.seen("large"), bench.proxy.seen("large")
-    # Once it may be tried there is room.
+    # After the wait there is space.
     forward(bench, app, 1000)
     app.hold(tab)
 
@@ -129,7 +129,7 @@ def _(bench):
     assert tab.title() == "help of the site" and tab.fetch("logo.svg")["text"].startswith("<SVG")
     tab.open(app.base)
     assert tab.title() == "version 1" and tab.fetch("logo.svg")["text"].startswith("<svg")
-    # Of pages that a worker didn't see open, the address is asked.
+    # For pages opened before the worker started, the page's URL decides.
     tab.open(app.base + "help.html")
     bench.stop_worker(tab)
     assert tab.fetch("logo.svg")["text"].startswith("<SVG")

@@ -1,4 +1,4 @@
-"""Whom a page may rely on: answers that are somebody else's, switches that caches undo, and pages that nobody keeps up any more."""
+"""Trust: prefetched answers of other users, policies from stale caches, and pages without a maintained worker."""
 import json, time
 
 from answers import with_prefetch
@@ -9,7 +9,7 @@ from steps import CACHE, KEPT, forward, from_the_site, lazy_of, lose, opens, pol
 
 
 def signs_in(web):
-    """A site that tells who is signed in, by a cookie that scripts can't see."""
+    """A site that answers who is signed in, by an HttpOnly cookie."""
     def api(request):
         cookie = request.headers.get("Cookie") or ""
         request.answer(cookie.split("id=")[-1].encode(), headers=[("Vary", "Accept-Language")])
@@ -20,7 +20,7 @@ def signs_in(web):
 
 
 def slow_call(bench):
-    """A page whose prefetch call is answered for A."""
+    """A page whose prefetch call was answered for the user A."""
     app, tab, _ = with_prefetch(bench, [{"api": "/api", "method": "GET"}])
     signs_in(app.web)
     tab.fetch("/login", "{method: 'POST', body: 'A'}")
@@ -38,7 +38,7 @@ def _(bench):
     assert tab.fetch("/login", "{method: 'POST', body: 'B'}")["status"] == 200
     assert tab.fetch("/api")["text"] == "B"
     app, tab = slow_call(bench)
-    # Without one, it is.
+    # Without a new sign-in, it is.
     assert tab.fetch("/api")["text"] == "A" and tab.state()["counts"]["prefetched"] == 1
     app, tab = slow_call(bench)
     tab.eval("document.cookie = 'other=1'")
@@ -172,7 +172,7 @@ def _(bench):
     forward(bench, app, 2 * 3600)
     tab.update()
     assert tab.controlled() and tab.state()["version"] == "1"
-    # A deployment that is on its way.
+    # As during a deployment.
     app.web.files = files
     forward(bench, app, 2 * 3600)
     assert tab.update()["kind"] == "nothing"

@@ -1,4 +1,4 @@
-"""A release reaches browsers: by packs, patches and whole manifests, of the origin."""
+"""Updates from the origin by packs, patches and whole manifests."""
 from bench import App, case, until
 from servers import asks, fails, flips, says
 from steps import base_of, second, takes, opens, forward
@@ -130,13 +130,13 @@ def _(bench):
     assert report["kind"] == "failed" and tab.state()["version"] == "1", report
     until(lambda: [r for r in bench.proxy.log if r.path.startswith("/report") and b"integrity" in r.body], "the report")
     opens(app, tab, 1)
-    # And when it is well again, so is the update.
+    # Once the file is correct again, the update succeeds.
     bench.proxy.rules = []
     app.hold(tab)
 
 
 def torn(bench, app, at):
-    """Breaks the first answer for a pack off once the worker has so many bytes of it; the rest may be asked for."""
+    """Cuts off the first answer with a pack after `at` bytes; later requests, for the rest, are answered."""
     worker, seen = bench.worker(app), []
     worker.eval("""(() => { const proto = ReadableStreamDefaultReader.prototype, { read } = proto;
       proto.read = async function () { const r = await read.call(this); self.taken += r.value?.length ?? 0; return r; }; })()""")
@@ -155,7 +155,7 @@ def torn(bench, app, at):
         request.end_headers()
         request.wfile.write(body[:at])
         request.wfile.flush()
-        # What a stream that breaks hasn't given is lost.
+        # Waits until the worker has read them: a broken stream drops buffered data.
         until(lambda: worker.eval("self.taken") >= at, "the first bytes")
         request.close_connection = True
     return (".xpk", act), seen
@@ -206,7 +206,7 @@ def _(bench):
 
 
 def apart(bench, app):
-    """A visited page whose worker polls once an hour: on a busy machine half a minute goes by between two steps of a case."""
+    """A visited page whose worker polls once an hour, since steps of a case may take half a minute on a busy machine."""
     bench.proxy.rules = [("configure.json", says(interval=3600))]
     return app.visited()
 
@@ -218,7 +218,7 @@ def _(bench):
     bench.proxy.forget()
     report = tab.eval("xcache.update()")
     assert report["kind"] == "early" and not app.polls(), report
-    # After a stop of the worker, too.
+    # Also after the worker was stopped.
     bench.stop_worker(tab)
     assert tab.eval("xcache.update()")["kind"] == "early"
 
@@ -232,7 +232,7 @@ def _(bench):
         tab.eval(event)
     tab.update()
     assert len(app.polls()) == 1
-    # The clock is put forward for the worker.
+    # Only the worker's clock is advanced.
     forward(bench, app, 3601)
     tab.eval("dispatchEvent(new Event('online'))")
     until(lambda: len(app.polls()) == 2, "the poll")

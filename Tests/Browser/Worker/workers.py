@@ -1,4 +1,4 @@
-"""Workers while others take their place."""
+"""Replacing and removing workers."""
 import json
 
 from bench import App, DIST, case, until
@@ -16,7 +16,7 @@ def _(bench):
     looks_for_worker(tab)
     tab.until("window.waiting")
     assert tab.eval("navigator.serviceWorker.getRegistration().then((r) => r.waiting !== null)") and tab.is_marked()
-    # With its last page the older one goes.
+    # The older one ends with its last page.
     tab.open("about:blank")
     bench.only_one_worker(app)
     tab.open(app.base)
@@ -93,7 +93,7 @@ def _(bench):
     tab.open(app.base)
     tab.until("window.version === 1")
     assert tab.eval("xcache.ready.then((r) => r === undefined)")
-    # And the next one that is right is taken.
+    # The next valid one is installed.
     new_worker(app)
     tab.open(app.base)
     app.hold(tab)
@@ -165,7 +165,7 @@ def _(bench):
     tab.mark()
     tab.eval("void xcache.reload('now')")
     tab.until("window.mark === undefined && window.version === 1")
-    # An image that never comes keeps the load event away, and so whoever waits for the registration.
+    # An image that never loads delays the load event, and with it the registration.
     held = []
 
     def hangs(request):
@@ -252,7 +252,7 @@ def _(bench):
 def _(bench):
     app = App(bench)
     tab = app.visited()
-    # Nothing polls until the clock is put forward.
+    # Nothing polls until the clock is advanced.
     tab.fetch("nowhere.js")
     bench.proxy.forget()
     forward(bench, app, 130)
@@ -264,7 +264,7 @@ def _(bench):
     told = until(batch, "the batch")
     assert told["version"] == "1" and set(told) == {"counts", "version"}, told
     assert told["counts"]["local"] >= 5 and told["counts"]["passed"] >= 1, told
-    # One in two minutes; and where the origin asks for none, none.
+    # One report in two minutes; and none if the origin turns them off.
     forward(bench, app, 130)
     bench.proxy.rules = [("configure.json", says(reports=0))]
     bench.proxy.forget()

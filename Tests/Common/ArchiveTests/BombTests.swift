@@ -2,23 +2,24 @@ import Testing
 
 @testable import Archive
 
-/// Archives that would unpack to far more than they are.
+/// Archives whose unpacked size, or the cost of reading them, is out of proportion to their own size.
 @Suite struct BombTests {
   private static func zeros(_ megabytes: Int) -> RawZip.Entry {
     RawZip.Entry("zeros", [UInt8](repeating: 0, count: megabytes << 20), deflate: true)
   }
 
-  @Test func denseArchivesAreRefusedBeforeAnyByteIsUnpacked() {
+  @Test func archivesOfAHighRatioAreRefusedBeforeUnpacking() {
     let bomb = RawZip([Self.zeros(20)]).bytes
     #expect(refusal(bomb) == "ratioTooHigh")
     #expect(refusal(bomb, limits: ArchiveLimits(entries: 9, bytes: 1 << 30, maxRatio: 1100)) == nil)
   }
 
-  @Test func smallDenseArchivesAreRead() { #expect(refusal(RawZip([Self.zeros(10)]).bytes) == nil) }
+  @Test func smallArchivesOfAHighRatioAreRead() { #expect(refusal(RawZip([Self.zeros(10)]).bytes) == nil) }
 
-  /// Names whose comparison, or whose folders, would cost far more than their bytes: each took from seconds to minutes.
+  /// Names that are expensive to compare, or whose folders are expensive to create: without a limit, each case took
+  /// seconds to minutes.
   @Test(arguments: [("a/", 32_000), ("a/", 1_998), ("\u{301}\u{316}", 16_000)])
-  func namesThatCostMuchAreRefusedAtOnce(part: String, count: Int) {
+  func expensiveNamesAreRefusedAtOnce(part: String, count: Int) {
     let name = "a" + String(repeating: part, count: count)
     let zip = RawZip((0..<50).map { RawZip.Entry("\($0)" + name, "x") }).bytes
     let time = ContinuousClock().measure {
@@ -27,15 +28,15 @@ import Testing
     #expect(time < .seconds(2))
   }
 
-  @Test func totalCounts() {
+  @Test func limitsApplyToTheWholeArchive() {
     let zip = RawZip((0..<5).map { RawZip.Entry("\($0)", Sample.noise(1000)) }).bytes
     #expect(refusal(zip, limits: ArchiveLimits(entries: 9, bytes: 4999, maxRatio: 200)) == "tooLarge")
     #expect(refusal(zip, limits: ArchiveLimits(entries: 9, bytes: 5000, maxRatio: 200)) == nil)
     #expect(refusal(zip, limits: ArchiveLimits(entries: 4, bytes: 5000, maxRatio: 200)) == "tooMany")
   }
 
-  /// Sizes whose sum passes 2^64 count as too large, not as small.
-  @Test func sumsDontWrap() {
+  /// Sizes whose sum exceeds 2^64 are too large: the sum doesn't wrap around.
+  @Test func sumOfSizesDoesNotWrap() {
     let huge = UInt64(1) << 63
     var extra: [UInt8] = []
     ZIP64Extra.append([huge, huge], to: &extra)
@@ -50,7 +51,7 @@ import Testing
   }
 
   /// The overlapping kernels of D. Fifield's "A better zip bomb" (2019): each file quotes the next one's header.
-  @Test func quotedOverlap() {
+  @Test func overlappingEntriesAreRefused() {
     let kernel = RawZip.Entry("z", [UInt8](repeating: 97, count: 2000), deflate: true)
     let tail = kernel.bytes
     // A stored deflate block whose content is the kernel's local header, then the kernel's own stream.

@@ -2,18 +2,18 @@ import Testing
 
 @testable import Archive
 
-/// Good archives, damaged at every place: what is read is never anything but what was packed.
+/// Valid archives, damaged at every place: they are refused, or read as what was packed.
 @Suite struct DamageTests {
-  struct Good: Sendable, CustomTestStringConvertible {
+  struct Valid: Sendable, CustomTestStringConvertible {
     let testDescription: String
     let bytes: [UInt8]
     let contents: [String: [UInt8]]
-    /// Where a byte says nothing that matters: dates, versions, modes, comments.
-    let idle: Set<Int>
+    /// Offsets of bytes that the reader ignores: dates, versions, modes, comments.
+    let ignored: Set<Int>
   }
 
-  static let goods: [Good] = {
-    var goods: [Good] = []
+  static let archives: [Valid] = {
+    var archives: [Valid] = []
     let files = [
       "a.txt": Sample.text(300), "b/noise.bin": Sample.noise(120), "c.js": Sample.text(50), "empty": [],
     ]
@@ -21,14 +21,14 @@ import Testing
       ArchiveInput($0.key, $0.key == "c.js" ? .stored : .deflate, bytes: $0.value)
     }
     guard let written = try? written(inputs) else { fatalError("a small archive is written") }
-    goods.append(good("written here", written, files))
+    archives.append(archive("written here", written, files))
     let described = RawZip.Entry("d.txt", Sample.text(200), deflate: true).with {
       $0.flags = [.utf8, .hasDescriptor]
       $0.local = (0, 0, 0)
       DataDescriptor(crc: $0.crc, compressedSize: UInt64($0.compressedSize), size: 200).append(
         to: &$0.descriptor, isLong: false)
     }
-    goods.append(good("with a descriptor", RawZip([described]).bytes, ["d.txt": Sample.text(200)]))
+    archives.append(archive("with a descriptor", RawZip([described]).bytes, ["d.txt": Sample.text(200)]))
     let long = RawZip.Entry("l.txt", "long").with {
       ZIP64Extra.append([4, 4], to: &$0.extra)
       ($0.size, $0.compressedSize) = (.max, .max)
@@ -42,62 +42,62 @@ import Testing
     zip.changeEnd = {
       ($0.count, $0.countOnDisk, $0.directorySize, $0.directoryOffset) = (.max, .max, .max, .max)
     }
-    goods.append(good("ZIP64", zip.bytes, ["l.txt": Array("long".utf8)]))
-    return goods
+    archives.append(archive("ZIP64", zip.bytes, ["l.txt": Array("long".utf8)]))
+    return archives
   }()
 
-  private static func good(_ name: String, _ bytes: [UInt8], _ contents: [String: [UInt8]]) -> Good {
-    var idle: Set<Int> = []
-    // The bits behind the end of a deflate stream, in its last byte, and those that fill up the header of a block
-    // that deflate stores, in its first.
+  private static func archive(_ name: String, _ bytes: [UInt8], _ contents: [String: [UInt8]]) -> Valid {
+    var ignored: Set<Int> = []
+    // The padding bits in the last byte of a deflate stream, and those in the header of a stored block, which is its
+    // first byte.
     for entry in (try? Archive(ArchiveBytes(bytes)))?.entries ?? [] where entry.method == .deflate {
-      idle.insert(Int(entry.dataOffset + entry.compressedSize) - 1)
-      if entry.compressedSize > entry.size { idle.insert(Int(entry.dataOffset)) }
+      ignored.insert(Int(entry.dataOffset + entry.compressedSize) - 1)
+      if entry.compressedSize > entry.size { ignored.insert(Int(entry.dataOffset)) }
     }
     for at in bytes.indices.dropLast(4) {
       switch bytes[at..<at + 4].withUnsafeBytes({ $0.loadUnaligned(as: UInt32.self) }) {
-      // Version needed, flags without a meaning here, time and date.
-      case LocalFileHeader.signature: idle.formUnion([4, 5, 6, 7, 10, 11, 12, 13].map { at + $0 })
+      // Version needed, flags that aren't used, time and date.
+      case LocalFileHeader.signature: ignored.formUnion([4, 5, 6, 7, 10, 11, 12, 13].map { at + $0 })
       case DirectoryHeader.signature:
-        idle.formUnion([4, 5, 6, 7, 8, 9, 12, 13, 14, 15, 36, 37, 38, 39, 40, 41].map { at + $0 })
+        ignored.formUnion([4, 5, 6, 7, 8, 9, 12, 13, 14, 15, 36, 37, 38, 39, 40, 41].map { at + $0 })
       // Versions made by and needed.
-      case ZIP64DirectoryEnd.signature: idle.formUnion((12..<16).map { at + $0 })
+      case ZIP64DirectoryEnd.signature: ignored.formUnion((12..<16).map { at + $0 })
       default: break
       }
     }
-    return Good(testDescription: name, bytes: bytes, contents: contents, idle: idle)
+    return Valid(testDescription: name, bytes: bytes, contents: contents, ignored: ignored)
   }
 
-  @Test(arguments: goods) func goodOnesAreRead(_ good: Good) throws {
-    #expect(try contents(good.bytes) == good.contents)
+  @Test(arguments: archives) func validArchivesAreRead(_ valid: Valid) throws {
+    #expect(try contents(valid.bytes) == valid.contents)
   }
 
-  @Test(arguments: goods) func everyTruncationIsRefused(_ good: Good) {
-    for count in 0..<good.bytes.count {
-      #expect(refusal(Array(good.bytes.prefix(count))) != nil, "cut to \(count) bytes")
+  @Test(arguments: archives) func everyTruncationIsRefused(_ valid: Valid) {
+    for count in 0..<valid.bytes.count {
+      #expect(refusal(Array(valid.bytes.prefix(count))) != nil, "cut to \(count) bytes")
     }
-    for count in 1..<good.bytes.count {
-      #expect(refusal(Array(good.bytes.dropFirst(count))) != nil, "without the first \(count) bytes")
+    for count in 1..<valid.bytes.count {
+      #expect(refusal(Array(valid.bytes.dropFirst(count))) != nil, "without the first \(count) bytes")
     }
   }
 
-  @Test(arguments: goods) func everyFlippedByteIsRefusedOrIdle(_ good: Good) throws {
-    for at in good.bytes.indices {
+  @Test(arguments: archives) func everyFlippedByteIsRefusedOrIgnored(_ valid: Valid) throws {
+    for at in valid.bytes.indices {
       for mask in [0xFF, 1, 8, 128] as [UInt8] {
-        var bytes = good.bytes
+        var bytes = valid.bytes
         bytes[at] ^= mask
         guard let read = try? contents(bytes) else { continue }
-        #expect(read == good.contents, "byte \(at) ^ \(mask)")
-        #expect(good.idle.contains(at), "byte \(at) ^ \(mask) is not noticed")
+        #expect(read == valid.contents, "byte \(at) ^ \(mask)")
+        #expect(valid.ignored.contains(at), "byte \(at) ^ \(mask) is not noticed")
       }
     }
   }
 
-  /// Bytes that are cut out, doubled, swapped or overwritten, several at a time.
-  @Test(arguments: goods) func randomDamageNeverGivesOtherBytes(_ good: Good) {
+  /// Bytes removed, repeated, swapped or overwritten, several at a time.
+  @Test(arguments: archives) func randomDamageNeverGivesOtherBytes(_ valid: Valid) {
     var generator = SplitMix(state: 7)
     for _ in 0..<2000 {
-      var bytes = good.bytes
+      var bytes = valid.bytes
       for _ in 0...Int.random(in: 0...3, using: &generator) {
         let low = Int.random(in: 0..<bytes.count, using: &generator)
         let high = min(bytes.count, low + Int.random(in: 1...24, using: &generator))
@@ -110,7 +110,7 @@ import Testing
         if bytes.isEmpty { bytes = [0] }
       }
       guard let read = try? contents(bytes) else { continue }
-      for (name, content) in read { #expect(good.contents[name] == content, "\(name)") }
+      for (name, content) in read { #expect(valid.contents[name] == content, "\(name)") }
     }
   }
 }

@@ -14,7 +14,7 @@ import Testing
   static let writers: [[String]] = [
     ["sh", "-c", "zip -q -r \"$0\" ."],
     ["sh", "-c", "zip -q -0 -r \"$0\" ."],
-    // To a pipe: every entry with a descriptor.
+    // To a pipe: every entry has a data descriptor.
     ["sh", "-c", "zip -q -r - . > \"$0\""],
     ["sh", "-c", "zip -q -fz -r - . > \"$0\""],
     ["sh", "-c", "bsdtar --format zip -cf \"$0\" *"],
@@ -32,7 +32,7 @@ import Testing
     ],
   ]
 
-  @Test(arguments: writers) func areRead(_ writer: [String]) throws {
+  @Test(arguments: writers) func archivesOfOtherProgramsAreRead(_ writer: [String]) throws {
     guard Tool.exists(writer[0]), !writer.joined().contains("bsdtar") || Tool.exists("bsdtar"),
       !writer.joined().contains("zip -q") || Tool.exists("zip")
     else { return }
@@ -59,7 +59,7 @@ import Testing
     }
   }
 
-  @Test func linksAndPasswordsAreRefused() throws {
+  @Test func linksAndEncryptedEntriesAreRefused() throws {
     guard Tool.exists("zip") else { return }
     let folder = try TemporaryFolder()
     try Sample.text(100).save(to: folder.path + "/a")

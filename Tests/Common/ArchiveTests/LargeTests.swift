@@ -4,10 +4,10 @@ import Testing
 
 @testable import Archive
 
-/// Entries of more than 4 GB: minutes, so only with XCACHE_LARGE_TESTS=1 (`make test-large`).
+/// Entries of more than 4 GB. They take minutes, so they only run with XCACHE_LARGE_TESTS=1 (`make test-large`).
 @Suite(.enabled(if: Environment.variables["XCACHE_LARGE_TESTS"] == "1"), .serialized)
 struct LargeTests {
-  /// A hole of 5 GB with a few bytes at its ends.
+  /// A sparse file of 5 GB that begins with a few bytes.
   private static func sparse(_ folder: TemporaryFolder) throws -> (path: String, size: Int64) {
     let path = folder.path + "/sparse"
     let size: Int64 = 5 << 30
@@ -17,7 +17,9 @@ struct LargeTests {
     return (path, size)
   }
 
-  @Test(arguments: [Archive.Method.deflate, .stored]) func fiveGigabytes(_ method: Archive.Method) throws {
+  @Test(arguments: [Archive.Method.deflate, .stored]) func entriesOfFiveGigabytes(_ method: Archive.Method)
+    throws
+  {
     let folder = try TemporaryFolder()
     let (path, size) = try Self.sparse(folder)
     let zip = folder.path + "/large.zip"
@@ -38,7 +40,7 @@ struct LargeTests {
     #expect(count == size)
     let last = try #require(archive["last"])
     #expect(try archive.bytes(of: last, limit: 200) == Sample.text(200))
-    // The bomb check of the usual limits.
+    // The default limits refuse its ratio.
     if method == .deflate {
       #expect { try Archive(ArchiveFile(zip)) } throws: { ($0 as? ArchiveError)?.kind == "ratioTooHigh" }
     }

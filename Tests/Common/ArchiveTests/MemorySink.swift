@@ -15,7 +15,7 @@ func written(_ inputs: [ArchiveInput], threads: Int = 1) throws -> [UInt8] {
   return sink.bytes
 }
 
-/// What an archive holds: names, a folder's with its slash, and bytes.
+/// The contents of an archive by name; a folder's name ends with a slash.
 func contents(_ bytes: [UInt8], limits: ArchiveLimits = .standard) throws -> [String: [UInt8]] {
   let archive = try Archive(ArchiveBytes(bytes), limits: limits)
   var contents: [String: [UInt8]] = [:]
@@ -25,7 +25,7 @@ func contents(_ bytes: [UInt8], limits: ArchiveLimits = .standard) throws -> [St
   return contents
 }
 
-/// The word for what an archive is refused for; nil where it is read.
+/// Why an archive is refused, as `ArchiveError.kind`; nil if it is read.
 func refusal(_ bytes: [UInt8], limits: ArchiveLimits = .standard) -> String? {
   do {
     _ = try contents(bytes, limits: limits)
@@ -38,7 +38,7 @@ func refusal(_ bytes: [UInt8], limits: ArchiveLimits = .standard) -> String? {
 }
 
 extension ArchiveError {
-  /// The case, without what goes with it.
+  /// The name of the case, without its associated values.
   var kind: String {
     switch self {
     case .notAnArchive: "notAnArchive"
@@ -76,7 +76,7 @@ struct SplitMix: RandomNumberGenerator {
 }
 
 enum Sample {
-  /// Text that deflate makes smaller.
+  /// Text, which deflate compresses.
   static func text(_ count: Int) -> [UInt8] {
     var bytes: [UInt8] = []
     var line = 0
@@ -87,7 +87,7 @@ enum Sample {
     return Array(bytes.prefix(count))
   }
 
-  /// Bytes that nothing makes smaller.
+  /// Random bytes, which can't be compressed.
   static func noise(_ count: Int, seed: UInt64 = 1) -> [UInt8] {
     var generator = SplitMix(state: seed)
     return (0..<count).map { _ in UInt8(truncatingIfNeeded: generator.next()) }

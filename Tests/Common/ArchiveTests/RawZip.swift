@@ -1,6 +1,6 @@
 @testable import Archive
 
-/// An archive made field by field, so that any of them can lie.
+/// An archive made field by field, so that any of its fields can be wrong.
 struct RawZip {
   struct Entry {
     var name: [UInt8]
@@ -8,20 +8,20 @@ struct RawZip {
     var flags: RecordFlags = .utf8
     var method: UInt16 = 0
     var data: [UInt8]
-    /// Of the data as it is.
+    /// Of the uncompressed data.
     var crc: UInt32
     var size: UInt32
     var compressedSize: UInt32
-    /// What the local header says instead.
+    /// The values of the local header, where they differ from the directory's.
     var local: (crc: UInt32, size: UInt32, compressedSize: UInt32)?
     var attributes: UInt32 = UInt32(FileMode.plainFile) << 16
     var extra: [UInt8] = []
     var localExtra: [UInt8] = []
-    /// Behind the data.
+    /// The data descriptor, which follows the data.
     var descriptor: [UInt8] = []
-    /// Where the directory says that it begins; nil: where it does.
+    /// The offset in the directory; nil: the true one.
     var offset: UInt32?
-    /// No bytes of its own: the directory alone names it.
+    /// Only listed in the directory, without bytes of its own.
     var isPhantom = false
     var disk: UInt16 = 0
 

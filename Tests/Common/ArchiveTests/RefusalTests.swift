@@ -2,7 +2,7 @@ import Testing
 
 @testable import Archive
 
-/// Archives that lie, each in one way: what they are refused for.
+/// Archives with one wrong field each, and the error that each is refused with.
 @Suite struct RefusalTests {
   typealias Entry = RawZip.Entry
 
@@ -53,7 +53,7 @@ import Testing
     Case("too long a folder", "name tooLong", [Entry(String(repeating: "b", count: 256) + "/x", "x")]),
     Case("too long", "name tooLong", [Entry(String(repeating: deep(120) + "b/", count: 17) + "x", "x")]),
     Case("twice", "sameName", [Entry("a", "x"), Entry("a", "y")]),
-    Case("twice but for normalisation", "sameName", [Entry("\u{E9}", "x"), Entry("e\u{301}", "y")]),
+    Case("twice, normalised differently", "sameName", [Entry("\u{E9}", "x"), Entry("e\u{301}", "y")]),
     Case("file and folder", "sameName", [Entry("a", "x"), Entry("a/", "")]),
     Case("file and file below it", "sameName", [Entry("a", "x"), Entry("a/b/c", "y")]),
     Case(
@@ -80,10 +80,10 @@ import Testing
   static let sizes: [Case] = [
     Case("folder with bytes", "wrongSize", [Entry("a/", "x")]),
     Case("stored, sizes differ", "wrongSize", [Entry("a", "xyz").with { $0.size = 2 }]),
-    Case("says less", "wrongSize", [Entry("a", Sample.text(900), deflate: true).with { $0.size = 899 }]),
-    Case("says more", "wrongSize", [Entry("a", Sample.text(900), deflate: true).with { $0.size = 901 }]),
+    Case("size too small", "wrongSize", [Entry("a", Sample.text(900), deflate: true).with { $0.size = 899 }]),
+    Case("size too large", "wrongSize", [Entry("a", Sample.text(900), deflate: true).with { $0.size = 901 }]),
     Case(
-      "says more than deflate can", "wrongSize",
+      "size larger than deflate can give", "wrongSize",
       [Entry("a", Sample.text(900), deflate: true).with { $0.size = 4_000_000 }]),
     Case(
       "packed bytes cut", "damaged data",
@@ -141,7 +141,7 @@ import Testing
         },
       ])
     },
-    Case("two entries, one place", "sameName") {
+    Case("two entries at one offset", "sameName") {
       RawZip([
         Entry("a", "x"),
         Entry("a", "x").with {
@@ -150,7 +150,7 @@ import Testing
         },
       ])
     },
-    Case("descriptor that lies", "damaged descriptor") {
+    Case("wrong descriptor", "damaged descriptor") {
       RawZip([
         Entry("a", "xyz").with {
           $0.flags = [.utf8, .hasDescriptor]
@@ -205,7 +205,7 @@ import Testing
         $0.beforeEnd = locator
       }
     },
-    Case("ZIP64 end that disagrees", "damaged zip64") {
+    Case("ZIP64 end with other values", "damaged zip64") {
       zip { zip in
         let place = UInt64(RawZip(zip.entries).bytes.count - DirectoryEnd.size)
         var records: [UInt8] = []
@@ -218,16 +218,16 @@ import Testing
   ]
 
   @Test(arguments: names + kinds + sizes + places)
-  func lies(_ test: Case) {
+  func wrongFieldsAreRefused(_ test: Case) {
     #expect(refusal(test.make()) == test.refusal)
   }
 
   @Test(arguments: [[], Array("PK".utf8), Array("hello, this is a text and no archive at all".utf8)])
-  func otherBytes(_ bytes: [UInt8]) { #expect(refusal(bytes) == "notAnArchive") }
+  func bytesThatAreNoArchiveAreRefused(_ bytes: [UInt8]) { #expect(refusal(bytes) == "notAnArchive") }
 
-  @Test func emptyArchive() throws { #expect(try contents(RawZip([]).bytes).isEmpty) }
+  @Test func emptyArchivesAreRead() throws { #expect(try contents(RawZip([]).bytes).isEmpty) }
 
-  @Test func descriptorsInEachForm() throws {
+  @Test func dataDescriptorsOfEveryFormAreRead() throws {
     let crc = CRC32.of(Array("xyz".utf8))
     let descriptor = DataDescriptor(crc: crc, compressedSize: 3, size: 3)
     for isLong in [false, true] {
@@ -247,7 +247,7 @@ import Testing
     }
   }
 
-  @Test func nameInAnotherEncoding() throws {
+  @Test func unicodePathFieldReplacesTheName() throws {
     let raw: [UInt8] = [0x66, 0x81, 0x72]
     var field: [UInt8] = [1]
     field.append(number: CRC32.of(raw))
@@ -263,7 +263,7 @@ import Testing
     #expect(try contents(RawZip([entry]).bytes) == ["für": Array("x".utf8)])
   }
 
-  @Test func everyErrorHasWords() {
+  @Test func everyErrorHasAMessage() {
     for test in Self.names + Self.kinds + Self.sizes + Self.places {
       do {
         _ = try contents(test.make())

@@ -1,7 +1,7 @@
 import Foundation
 import System
 
-/// Other programs, for what they make of our archives and we of theirs.
+/// Other programs, to read our archives and to write archives for us to read.
 enum Tool {
   static func exists(_ name: String) -> Bool {
     (Environment.variables["PATH"] ?? "").split(separator: ":").contains {
@@ -9,9 +9,9 @@ enum Tool {
     }
   }
 
-  /// The exit status of a program.
+  /// Runs a program and returns its exit status.
   static func run(_ words: [String], in folder: String = "/") throws -> Int32 {
-    // Not Foundation's Process, in which AddressSanitizer finds a read behind the end of a directory entry.
+    // Not Foundation's Process, in which AddressSanitizer finds a read beyond the end of a directory entry.
     var actions = posix_spawn_file_actions_t()
     posix_spawn_file_actions_init(&actions)
     defer { posix_spawn_file_actions_destroy(&actions) }
@@ -24,7 +24,7 @@ enum Tool {
     guard error == 0 else { throw POSIXError(POSIXErrorCode(rawValue: error) ?? .EINVAL) }
     var status: Int32 = 0
     while waitpid(id, &status, 0) < 0 && errno == EINTR {}
-    // As shells tell it: the exit code, or 128 and the signal's number.
+    // As in shells: the exit code, or 128 plus the signal's number.
     return status & 0x7F == 0 ? (status >> 8) & 0xFF : 128 + status & 0x7F
   }
 }

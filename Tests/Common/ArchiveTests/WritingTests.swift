@@ -20,7 +20,7 @@ import Testing
     try input.opened().bytes(at: 0, count: Int(input.size))
   }
 
-  /// The format, byte by byte: stored, so that no version of zlib has a say.
+  /// The format, byte by byte. The entry is stored, so that the bytes don't depend on zlib's version.
   @Test func golden() throws {
     let bytes = try written([ArchiveInput("a.txt", .stored, bytes: Array("hello\n".utf8))])
     let local =
@@ -34,17 +34,17 @@ import Testing
     #expect(Hex.encode(bytes.span.bytes) == local + data + directory + end)
   }
 
-  @Test func whatIsWrittenIsRead() throws {
+  @Test func roundTrips() throws {
     let read = try contents(try written(Self.files))
     #expect(read.count == Self.files.count)
     for file in Self.files { #expect(try read[file.name] == Self.bytes(file), "\(file.name)") }
   }
 
-  @Test(arguments: [2, 3, 8]) func threadsChangeNothing(_ threads: Int) throws {
+  @Test(arguments: [2, 3, 8]) func bytesDoNotDependOnTheNumberOfThreads(_ threads: Int) throws {
     #expect(try written(Self.files, threads: threads) == written(Self.files, threads: 1))
   }
 
-  @Test func manyEntriesOfSeveralBatches() throws {
+  @Test func entriesOfSeveralBatchesKeepTheirOrder() throws {
     let noise = Sample.noise(1 << 20)
     let files = (0..<130).map { index in
       ArchiveInput("\(1000 + index)", .stored, size: Int64(noise.count)) { ArchiveBytes(noise) }
@@ -55,7 +55,7 @@ import Testing
   }
 
   /// More than 65,535 entries need the ZIP64 end.
-  @Test func manyEntries() throws {
+  @Test func moreThan65535Entries() throws {
     let files = (0..<66_000).map { ArchiveInput("\($0)", .stored, bytes: [UInt8($0 & 255)]) }
     let bytes = try written(files, threads: 2)
     let archive = try Archive(ArchiveBytes(bytes))
@@ -66,11 +66,11 @@ import Testing
   }
 
   @Test(arguments: [("../x", "name dots"), ("/x", "name absolute"), ("", "name empty")])
-  func badNamesAreNotWritten(_ name: String, _ kind: String) {
+  func unsafeNamesAreNotWritten(_ name: String, _ kind: String) {
     #expect { try written([ArchiveInput(name, bytes: [])]) } throws: { ($0 as? ArchiveError)?.kind == kind }
   }
 
-  @Test func sameNameIsNotWritten() {
+  @Test func duplicateNamesAreNotWritten() {
     #expect { try written([ArchiveInput("a", bytes: []), ArchiveInput("a", bytes: [])]) } throws: {
       ($0 as? ArchiveError)?.kind == "sameName"
     }
@@ -78,13 +78,13 @@ import Testing
 
   struct Gone: Error {}
 
-  @Test(arguments: [1, 2]) func inputThatFailsEndsTheWriting(_ threads: Int) {
+  @Test(arguments: [1, 2]) func failingInputEndsWriting(_ threads: Int) {
     var files = (0..<50).map { ArchiveInput("\($0)", bytes: Sample.text(5000)) }
     files.insert(ArchiveInput("gone", size: 9) { throw Gone() }, at: 25)
     #expect { try written(files, threads: threads) } throws: { ($0 as? ArchiveError)?.kind == "input" }
   }
 
-  @Test(arguments: [Int64(9), 11, 9_000_000]) func inputOfAnotherSizeEndsTheWriting(_ size: Int64) {
+  @Test(arguments: [Int64(9), 11, 9_000_000]) func inputOfAnotherSizeEndsWriting(_ size: Int64) {
     let file = ArchiveInput("a", size: size) { ArchiveBytes(Sample.text(10)) }
     #expect { try written([file], threads: 2) } throws: { ($0 as? ArchiveError)?.kind == "wrongSize" }
   }
@@ -96,7 +96,7 @@ import Testing
     ["python3", "-c", "import sys,zipfile; z=zipfile.ZipFile(sys.argv[1]); assert z.testzip() is None"],
   ]
 
-  @Test(arguments: readers) func othersReadIt(_ reader: [String]) throws {
+  @Test(arguments: readers) func otherProgramsReadWhatIsWritten(_ reader: [String]) throws {
     guard Tool.exists(reader[0]) else { return }
     let folder = try TemporaryFolder()
     try written(Self.files, threads: 2).save(to: folder.path + "/a.zip")

@@ -7,14 +7,14 @@ import Testing
     [[UInt8](repeating: 7, count: 300_000), (0..<200_000).map { UInt8(truncatingIfNeeded: $0 &* $0 >> 3) }],
   ]
 
-  @Test(arguments: inputs) func gzipComesBack(pieces: [[UInt8]]) throws {
+  @Test(arguments: inputs) func gzipRoundTrips(pieces: [[UInt8]]) throws {
     let whole = Array(pieces.joined())
     let coded = Gzip.encode(pieces)
     #expect(try Gzip.decode(coded, limit: whole.count) == whole)
     #expect(coded == Gzip.encode([whole]))
   }
 
-  @Test(arguments: inputs) func zstdComesBack(pieces: [[UInt8]]) throws {
+  @Test(arguments: inputs) func zstdRoundTrips(pieces: [[UInt8]]) throws {
     let whole = Array(pieces.joined())
     #expect(try Zstd.decode(Zstd.encode(pieces), limit: whole.count) == whole)
     #expect(try Zstd.decode(Zstd.encode(pieces, level: 19), limit: whole.count) == whole)
@@ -22,7 +22,7 @@ import Testing
 
   enum Coding: CaseIterable { case gzip, zstd }
 
-  @Test(arguments: Coding.allCases) func damageIsNoticed(coding: Coding) {
+  @Test(arguments: Coding.allCases) func damagedInputIsRefused(coding: Coding) {
     let whole = [UInt8](repeating: 7, count: 10_000)
     let coded = coding == .gzip ? Gzip.encode([whole]) : Zstd.encode([whole])
     func decode(_ bytes: [UInt8], limit: Int) throws(CodingError) -> [UInt8] {

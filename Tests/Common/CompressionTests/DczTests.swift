@@ -11,15 +11,15 @@ import Testing
     }
   }()
   static let sha256 = SHA256.of(base)
-  /// The base with a little of it changed, moved, removed and added.
+  /// The base with small changes: parts moved, removed and added.
   static let targets: [[UInt8]] = [
-    // A copy: zstd takes a source in its dictionary's own memory for one that overwrote it.
+    // A copy: zstd takes a source in the memory of its dictionary for one that has overwritten it.
     [], [7], base.map { $0 }, Array(base.dropFirst(20_000)), Array("head".utf8) + base + Array("tail".utf8),
     Array(base[30_000...] + base[..<30_000]),
   ]
 
-  // By number, so that a failure doesn't print 60,000 bytes.
-  @Test(arguments: targets.indices) func comesBack(index: Int) throws {
+  // By index, so that a failure doesn't print 60,000 bytes.
+  @Test(arguments: targets.indices) func deltasRoundTrip(index: Int) throws {
     let target = Self.targets[index]
     for coded in [
       Dcz.encode(target, base: Self.base, baseSHA256: Self.sha256, level: Dcz.fastLevel),
@@ -33,14 +33,14 @@ import Testing
     }
   }
 
-  @Test func beginsAsTheRFCSays() throws {
+  @Test func headerHasMagicAndDigestOfTheBase() throws {
     let coded = try #require(Dcz.encodeWell(Self.targets[2], base: Self.base, baseSHA256: Self.sha256))
     #expect(coded.prefix(8) == [0x5e, 0x2a, 0x4d, 0x18, 0x20, 0, 0, 0])
     #expect(Array(coded[8..<40]) == Self.sha256.bytes)
     #expect(Array(coded[40..<44]) == [0x28, 0xb5, 0x2f, 0xfd])
   }
 
-  @Test func damageIsNoticed() throws {
+  @Test func damagedInputIsRefused() throws {
     let target = Self.targets[4]
     let coded = try #require(Dcz.encodeWell(target, base: Self.base, baseSHA256: Self.sha256))
     func decode(_ bytes: [UInt8], limit: Int = 100_000) throws(CodingError) -> [UInt8] {
@@ -54,7 +54,7 @@ import Testing
     var other = coded
     other[8] ^= 1
     #expect(throws: CodingError.otherBase) { try decode(other) }
-    // A flipped bit anywhere never gives the target's bytes with another digest unnoticed: the caller hashes.
+    // A flipped bit may give other bytes, which the caller finds by their digest, but never more than the limit.
     for index in 40..<coded.count {
       var flipped = coded
       flipped[index] ^= 0x10
@@ -62,7 +62,7 @@ import Testing
     }
   }
 
-  @Test func windowStaysWithinTheLimit() {
+  @Test func targetsAreLimitedByTheWindow() {
     #expect(Dcz.largestTarget(base: 0) == 8 << 20)
     #expect(Dcz.largestTarget(base: 16 << 20) == 20 << 20)
     #expect(Dcz.largestTarget(base: 1 << 30) == 128 << 20)

@@ -11,7 +11,7 @@ import Testing
     }
   }
 
-  /// Lines as a manifest has them: half of each are digests.
+  /// Lines like a manifest's, half of which are digests.
   private static func lines(_ count: Int) -> [UInt8] {
     (0..<count).flatMap { number in
       let hex = random(96, UInt64(number), of: 16).map { String($0, radix: 16) }.joined()
@@ -30,7 +30,7 @@ import Testing
     return encoder.finish()
   }
 
-  /// What zlib makes of it again.
+  /// Encodes the pieces, and decodes the result with zlib.
   private static func inflated(_ pieces: [[UInt8]]) throws -> [UInt8] {
     let (middle, blocks) = GzipMiddle.code { take in for piece in pieces { take(piece.span.bytes) } }
     let (head, tail) = middle.around([], [])
@@ -41,18 +41,18 @@ import Testing
     [], [65], Array("abcdefg".utf8), Array("abcdefghabcdefgh".utf8),
     [UInt8](repeating: 0, count: 1_000_000), random(300_000, 1), random(300_000, 2, of: 2),
     random(300_000, 3, of: 16), lines(2000),
-    // Repeated beyond the window, and just within it.
+    // Repetitions beyond the window, and just within it.
     random(40_000, 4) + random(40_000, 4), random(32_768, 5) + random(32_768, 5),
     random(32_769, 6) + random(32_769, 6),
-    // Matches of each length, as far as one more than the longest.
+    // Matches of every length, up to one more than the longest.
     (0..<270).flatMap { random(270, 7).prefix($0) + [UInt8($0 % 251), UInt8($0 / 251)] },
   ]
 
-  // By their places, since a log tells arguments in full.
-  @Test(arguments: texts.indices) func zlibReadsIt(_ number: Int) throws {
+  // By index, since arguments are logged in full.
+  @Test(arguments: texts.indices) func zlibDecodesIt(_ number: Int) throws {
     let text = Self.texts[number]
     #expect(try Self.inflated([text]) == text)
-    // Wherever it is cut.
+    // However the input is divided.
     for size in [1, 7, 4096, 131_073] where text.count / size < 100_000 {
       let pieces = stride(from: 0, to: text.count, by: size).map {
         Array(text[$0..<min(text.count, $0 + size)])
@@ -61,8 +61,8 @@ import Testing
     }
   }
 
-  /// The rarest of bytes that come as often as Fibonacci's numbers would have codes of more than 15 bits.
-  @Test func codesHaveNoMoreBitsThanAllowed() throws {
+  /// With the Fibonacci numbers as counts, the rarest bytes would have codes of more than 15 bits.
+  @Test func codeLengthsAreLimited() throws {
     var counts: [UInt32] = [1, 1]
     while counts.count < 24 { counts.append(counts[counts.count - 1] + counts[counts.count - 2]) }
     for limit in [5, 7, 15] {
@@ -81,15 +81,15 @@ import Testing
     #expect(try Self.inflated([text]) == text)
   }
 
-  /// One symbol alone, and none.
-  @Test func codesAreWholeWhateverTheyAreOf() {
+  /// Also codes of a single symbol, and of none.
+  @Test func codesAreComplete() {
     for counts: [UInt32] in [[0, 0, 0], [0, 0, 5], [5, 0, 0], [0, 5, 1]] {
       let code = HuffmanCode(counts, limit: 15)
       #expect(code.lengths.reduce(0) { $0 + ($1 == 0 ? 0 : 1 << (15 - Int($1))) } == 1 << 15)
     }
   }
 
-  @Test func aManifestIsNoLargerThanZlibsDefault() {
+  @Test func manifestsAreSmallerThanByZlibsDefault() {
     let text = Self.lines(2000)
     #expect(Self.deflated([text]).count < Gzip.encode([text]).count)
   }

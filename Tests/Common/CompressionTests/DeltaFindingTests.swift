@@ -17,7 +17,7 @@ import Testing
     BaseFinder.File(name: StableName(path: path), size: bytes.count, sketch: Sketch(bytes, .tokens))
   }
 
-  @Test func findsTheRenamedFileAmongMany() throws {
+  @Test func findsARenamedFileAmongMany() throws {
     let old = (0..<200).map { Self.script($0, lines: 400) }
     let new = Array("/*2*/".utf8) + old[77].dropLast(500)
     let wanted = Self.file("/js/index.9ZyXwVu1.js", new)
@@ -33,7 +33,7 @@ import Testing
     #expect(try #require(delta).coded.count < 200)
   }
 
-  @Test func keepsNothingThatSavesLittle() {
+  @Test func deltasThatSaveLittleAreNotKept() {
     let (old, new) = (Self.script(1, lines: 200), Self.script(2, lines: 200))
     let delta = DeltaTrial.best(of: new, sha256: SHA256.of(new), plain: 1000, bases: 1) { _ in
       DeltaTrial.Base(sha256: SHA256.of(old), bytes: old)
@@ -41,7 +41,7 @@ import Testing
     #expect(delta == nil)
   }
 
-  @Test func aNamesakeIsTriedWhateverItHolds() {
+  @Test func filesOfTheSameNameAreTriedWhateverTheirContent() {
     let wanted = Self.file("/a/app.js", Self.script(1, lines: 3000))
     var finder = BaseFinder(wanted: [wanted.sketch])
     finder.add(Self.file("/a/other.js", Self.script(2, lines: 3000)))
@@ -50,7 +50,7 @@ import Testing
     #expect(finder.bases(for: wanted).contains(1))
   }
 
-  @Test func sketchesComeBackFromStorage() throws {
+  @Test func sketchesRoundTrip() throws {
     let sketch = Sketch(Self.script(5, lines: 2000), .tokens)
     #expect(sketch.hashes.count == Sketch.limit)
     #expect(Sketch(encoded: sketch.encoded) == sketch)
@@ -58,7 +58,7 @@ import Testing
     #expect(Sketch([], .chunks).hashes.isEmpty)
   }
 
-  @Test func chunksSurviveAShift() {
+  @Test func chunksAreTheSameAfterAShift() {
     let bytes = Self.script(9, lines: 5_000)
     let shifted = Sketch(Array("inserted".utf8) + bytes, .chunks)
     let common = Set(Sketch(bytes, .chunks).hashes).intersection(shifted.hashes)
@@ -74,7 +74,7 @@ import Testing
     ("/a/decade.js", "/a/", "decade.js"), ("/a/main.0123456789abcdef0123.chunk.js", "/a/", "main.*.chunk.js"),
     ("app", "", "app"),
   ])
-  func namesWithoutTheirHash(path: String, folder: String, name: String) {
+  func stableNames(path: String, folder: String, name: String) {
     let stable = StableName(path: path)
     #expect(stable.folder == folder)
     #expect(stable.name(mark: "*") == name)

@@ -4,12 +4,12 @@ import Testing
 @Suite struct GzipTests {
   private static let text = Array("a line of a script;\n".utf8)
 
-  /// The same bytes on every machine and at any time: no name, no time stamp in the head (RFC 1952 §2.3).
-  @Test func sayNothingOfWhenTheyWereMade() {
+  /// The header has neither a name nor a time (RFC 1952 §2.3), so that the bytes are always the same.
+  @Test func outputIsReproducible() {
     let coded = Gzip.encode([Self.text])
     #expect(coded.prefix(4) == [0x1F, 0x8B, 8, 0] && coded[4..<8].allSatisfy { $0 == 0 })
     #expect(Gzip.encode([Self.text]) == coded)
-    // Where the input is cut doesn't show.
+    // However the input is divided.
     #expect(Gzip.encode([Array(Self.text[..<5]), [], Array(Self.text[5...])]) == coded)
   }
 
@@ -20,8 +20,8 @@ import Testing
     #expect(try Gzip.decode(fast, limit: long.count) == long && Gzip.decode(small, limit: long.count) == long)
   }
 
-  /// A few bytes may stand for a thousand times as many: decoding ends at the limit.
-  @Test func aBombIsCutOff() throws {
+  /// A few bytes can expand to a thousand times as many: decoding ends at the limit.
+  @Test func decodingStopsAtTheLimit() throws {
     let bomb = Gzip.encode([[UInt8](repeating: 0, count: 10_000_000)], level: 9)
     #expect(bomb.count < 20_000)
     #expect(throws: CodingError.overLimit) { try Gzip.decode(bomb, limit: 9_999_999) }
@@ -29,7 +29,7 @@ import Testing
     #expect(try Gzip.decode(Gzip.encode([]), limit: 0) == [])
   }
 
-  @Test func whatFollowsAMemberIsDamage() {
+  @Test func trailingBytesAndTruncationAreRefused() {
     let coded = Gzip.encode([Self.text])
     #expect(throws: CodingError.damaged) { try Gzip.decode(coded + [0], limit: 1000) }
     for length in 0..<coded.count {

@@ -2,7 +2,7 @@ import Testing
 
 @testable import Compression
 
-/// Documents that are put together from a middle that was coded once.
+/// Coded documents that are assembled around a middle that was coded once.
 @Suite struct MiddleTests {
   static let middles: [[[UInt8]]] = [
     [Array("{}".utf8)], [Array("{".utf8), [], Array("}".utf8)],
@@ -32,8 +32,8 @@ import Testing
     }
   }
 
-  /// Putting together costs some dozens of bytes more than coding as a whole.
-  @Test func isHardlyLarger() {
+  /// An assembled document is a few dozen bytes larger than one that is coded as a whole.
+  @Test func overheadIsSmall() {
     let pieces = Self.middles[2]
     let (prefix, suffix) = (Array(Self.ends[1].0.utf8), Array(Self.ends[1].1.utf8))
     let gzip = GzipMiddle.code { pieces.feed($0) }
@@ -41,7 +41,7 @@ import Testing
     let zstd = ZstdMiddle.code(count: pieces.joined().count) { pieces.feed($0) }
     let zstdEnds = zstd.middle.around(prefix, suffix)
     let whole = [prefix] + pieces + [suffix]
-    // Its middle is coded for manifests, by which `DeflateTests` judges it: what is added is what stands around it.
+    // `DeflateTests` compares the size of the middle; here only what is around it counts.
     #expect(gzipEnds.head.count + gzipEnds.tail.count < Gzip.encode([prefix, suffix]).count + 100)
     #expect(
       zstdEnds.head.count + zstd.blocks.count + zstdEnds.tail.count < Zstd.encode(whole).count + 200)

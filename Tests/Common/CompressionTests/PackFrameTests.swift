@@ -5,7 +5,7 @@ import Testing
 @Suite struct PackFrameTests {
   private static let base = DczTests.base
 
-  /// What a frame gives when its bytes come in pieces, and the largest piece that it gave.
+  /// Decodes a frame that arrives in pieces; returns its content, and the size of the largest piece of it.
   private func decode(_ frame: [UInt8], base: [UInt8]?, pieces: Int, limit: Int64) throws -> ([UInt8], Int) {
     var decoder = PackFrameDecoder(base: base, limit: limit)
     var out: [UInt8] = []
@@ -23,7 +23,8 @@ import Testing
     return (out, largest)
   }
 
-  @Test(arguments: DczTests.targets.indices, [1, 13, Int.max]) func comesBack(index: Int, pieces: Int) throws
+  @Test(arguments: DczTests.targets.indices, [1, 13, Int.max]) func framesRoundTrip(index: Int, pieces: Int)
+    throws
   {
     let target = DczTests.targets[index]
     for base in [Self.base, nil] {
@@ -36,7 +37,7 @@ import Testing
     }
   }
 
-  @Test func theFrameOfADelta() throws {
+  @Test func deltasGiveFrames() throws {
     let target = DczTests.targets[4]
     let delta = try #require(Dcz.encodeWell(target, base: Self.base, baseSHA256: DczTests.sha256))
     let frame = try #require(PackFrame.frame(ofDelta: delta))
@@ -45,7 +46,7 @@ import Testing
     #expect(PackFrame.frame(ofDelta: Array(delta.prefix(44))) == nil)
   }
 
-  @Test func damageIsNoticed() throws {
+  @Test func damagedInputIsRefused() throws {
     let target = DczTests.targets[4]
     let frame = try #require(PackFrame.encode(target, base: Self.base))
     #expect(throws: CodingError.overLimit) {
@@ -67,7 +68,7 @@ import Testing
     #expect(throws: CodingError.damaged) { try PackFrame.decode(whole, base: Self.base, limit: 1 << 20) }
   }
 
-  /// A frame that asks for more memory than its base allows is refused.
+  /// A frame whose window is larger than its base allows is refused.
   @Test func windowIsBounded() throws {
     // Window_Descriptor of 2^24 and of 2^23 bytes (RFC 8878 §3.1.1.1.2), then an empty last block.
     #expect(throws: CodingError.damaged) { try PackFrame.decode([0x00, 14 << 3, 1, 0, 0], limit: 1 << 20) }
@@ -79,8 +80,8 @@ import Testing
     }
   }
 
-  /// A long run that a few bytes stand for is given in pieces, and held by nobody.
-  @Test func longRunsComeInPieces() throws {
+  /// A long run is returned in pieces, and never held as a whole.
+  @Test func longRunsAreReturnedInPieces() throws {
     let run = [UInt8](repeating: 9, count: 20 << 20)
     let frame = try #require(PackFrame.encode(run, level: 3))
     #expect(frame.count < 3_000)

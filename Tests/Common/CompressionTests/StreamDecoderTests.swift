@@ -25,13 +25,15 @@ import Testing
   }
 
   @Test(arguments: [StreamDecoder.Coding.gzip, .zstd], [0, 1, 1000, 65_536, 65_537, 300_000])
-  func anyPieces(_ coding: StreamDecoder.Coding, _ count: Int) throws {
+  func decodesPiecesOfAnySize(_ coding: StreamDecoder.Coding, _ count: Int) throws {
     let bytes = (0..<count).map { UInt8(truncatingIfNeeded: $0 * $0 >> 3) }
     let coded = Self.code(coding, bytes)
     for step in [1, 7, 4096, .max / 2] { #expect(try Self.decode(coded, coding, step: step) == bytes) }
   }
 
-  @Test(arguments: [StreamDecoder.Coding.gzip, .zstd]) func whatIsNotWhole(_ coding: StreamDecoder.Coding) {
+  @Test(arguments: [StreamDecoder.Coding.gzip, .zstd]) func truncatedInputAndTrailingBytesAreRefused(
+    _ coding: StreamDecoder.Coding
+  ) {
     let coded = Self.code(coding, Array("some text, some text, some text".utf8))
     for end in coded.indices {
       #expect(throws: CodingError.damaged) { try Self.decode(Array(coded[..<end]), coding, step: 3) }
@@ -43,8 +45,11 @@ import Testing
     }
   }
 
-  /// RFC 1952 §2.2, RFC 8878 §3.1: one after another, with nothing between them.
-  @Test(arguments: [StreamDecoder.Coding.gzip, .zstd]) func severalMembers(_ coding: StreamDecoder.Coding)
+  /// "The members simply appear one after another in the file, with no additional information before, between, or after
+  /// them" (RFC 1952 §2.2; RFC 8878 §3.1).
+  @Test(arguments: [StreamDecoder.Coding.gzip, .zstd]) func severalMembersAreDecoded(
+    _ coding: StreamDecoder.Coding
+  )
     throws
   {
     let parts = [0, 1, 70_000, 0, 65_536, 5].map { count in
@@ -56,9 +61,9 @@ import Testing
     }
   }
 
-  /// Frames count wherever pieces end; what is none is passed over, however it begins.
+  /// With `takesOne`, whatever follows the last frame is ignored, also if it begins like a frame.
   @Test(arguments: [[], [0], [0x28], [0x28, 0xB5, 0x2F, 0], [0x5A, 0x2A], Array("x some text".utf8)])
-  func whatFollowsFrames(_ rest: [UInt8]) throws {
+  func bytesAfterTheFramesAreIgnored(_ rest: [UInt8]) throws {
     let parts = [70_000, 0, 5].map { [UInt8](repeating: 3, count: $0) }
     let skippable: [UInt8] = [0x5A, 0x2A, 0x4D, 0x18, 3, 0, 0, 0, 1, 2, 3]
     let coded = skippable + parts.flatMap { Zstd.encode([$0]) + skippable } + rest
@@ -67,8 +72,8 @@ import Testing
     }
   }
 
-  /// Steps that give nothing are told, too, each of a bounded size.
-  @Test func workIsTold() throws {
+  /// Steps without output are reported, too.
+  @Test func workIsReported() throws {
     let blocks = (0..<100_000).flatMap { _ in [0, 0, 0, 0xFF, 0xFF] as [UInt8] }
     let coded = [0x1F, 0x8B, 8, 0, 0, 0, 0, 0, 0, 3] + blocks
     var work: [Int] = []
@@ -77,7 +82,7 @@ import Testing
   }
 
   /// RFC 8878 §3.1.2.
-  @Test func skippableFrames() throws {
+  @Test func skippableFramesAreSkipped() throws {
     let skippable: [UInt8] = [0x53, 0x2A, 0x4D, 0x18, 3, 0, 0, 0, 1, 2, 3]
     let text = Array("some text".utf8)
     for step in [1, 7, 4096] {
@@ -85,14 +90,14 @@ import Testing
     }
   }
 
-  /// A window of more than 8 MiB is refused (RFC 9659), so that memory stays bounded.
-  @Test func aLargeWindow() {
+  /// Windows of more than 8 MiB are refused (RFC 9659), so that memory is bounded.
+  @Test func largeWindowsAreRefused() {
     // Magic, a descriptor with a window, 2^27 bytes of it.
     let frame: [UInt8] = [0x28, 0xB5, 0x2F, 0xFD, 0x00, (27 - 10) << 3, 0x01, 0x00, 0x00]
     #expect(throws: CodingError.windowTooLarge(limit: 8 << 20)) { try Self.decode(frame, .zstd, step: 100) }
   }
 
-  @Test func whatTheReceiverThrowsEndsIt() {
+  @Test func errorsOfTheReceiverEndDecoding() {
     struct Enough: Error {}
     let coded = Zstd.encode([[UInt8](repeating: 1, count: 1 << 20)])
     var pieces = 0

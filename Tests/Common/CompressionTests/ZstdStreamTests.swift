@@ -1,7 +1,7 @@
 import Compression
 import Testing
 
-/// Both decoders behind one interface: the same bytes, the same errors.
+/// libzstd and the decoder in Swift give the same bytes and errors.
 @Suite struct ZstdStreamTests {
   static let plain = DczTests.base
 
@@ -24,14 +24,16 @@ import Testing
   }
 
   @Test(arguments: [ZstdStream.Decoder.library, .swift], [1, 1000, Int.max])
-  func framesComeBack(decoder: ZstdStream.Decoder, pieces: Int) throws {
+  func framesAreDecoded(decoder: ZstdStream.Decoder, pieces: Int) throws {
     let coded =
       Zstd.encode([Self.plain]) + [0x50, 0x2A, 0x4D, 0x18, 1, 0, 0, 0, 9] + Zstd.encode([[1, 2, 3]])
     let isSame = try decode(coded, by: decoder, pieces: pieces) == Self.plain + [1, 2, 3]
     #expect(isSame)
   }
 
-  @Test(arguments: [ZstdStream.Decoder.library, .swift]) func refusals(decoder: ZstdStream.Decoder) throws {
+  @Test(arguments: [ZstdStream.Decoder.library, .swift]) func invalidInputIsRefused(
+    decoder: ZstdStream.Decoder
+  ) throws {
     let coded = Zstd.encode([Self.plain])
     #expect(throws: CodingError.overLimit) {
       try decode(coded, by: decoder, limit: Int64(Self.plain.count) - 1)
@@ -46,7 +48,9 @@ import Testing
     #expect(throws: CodingError.damaged) { try decode(other, by: decoder) }
   }
 
-  @Test(arguments: [ZstdStream.Decoder.library, .swift]) func bases(decoder: ZstdStream.Decoder) throws {
+  @Test(arguments: [ZstdStream.Decoder.library, .swift]) func deltasAreDecoded(decoder: ZstdStream.Decoder)
+    throws
+  {
     for target in DczTests.targets {
       let delta = try #require(Dcz.encodeWell(target, base: Self.plain, baseSHA256: DczTests.sha256))
       let frame = Array(delta.dropFirst(Dcz.headerCount))

@@ -17,7 +17,7 @@ import Testing
       ([255, 255, 255, 255], .special), ([198, 18, 0, 1], .special), ([192, 0, 2, 1], .special),
       ([203, 0, 113, 9], .special), ([192, 88, 99, 1], .special), ([192, 88, 98, 1], .global),
     ] as [([UInt8], AddressScope)])
-  func v4(bytes: [UInt8], scope: AddressScope) { #expect(AddressScope(bytes) == scope) }
+  func scopesOfIPv4(bytes: [UInt8], scope: AddressScope) { #expect(AddressScope(bytes) == scope) }
 
   @Test(
     arguments: [
@@ -31,17 +31,17 @@ import Testing
       ("0064ff9b0000000000000000a9fea9fe", nil, .special), ("0064ff9b0001", 1, .special),
       ("20020a000001", 1, .special), ("3fff0fff", 1, .special), ("3fff1000", 1, .global),
     ] as [(String, UInt8?, AddressScope)])
-  func v6(prefix: String, last: UInt8?, scope: AddressScope) throws {
+  func scopesOfIPv6(prefix: String, last: UInt8?, scope: AddressScope) throws {
     var bytes = try #require(Hex.decode(prefix, count: prefix.count / 2))
     if let last { bytes += [UInt8](repeating: 0, count: 15 - bytes.count) + [last] }
     #expect(AddressScope(bytes) == scope)
   }
 
-  @Test func anAddressOfNoKnownFamilyIsRefused() { #expect(AddressScope([1, 2, 3]) == .special) }
+  @Test func addressesOfUnknownFamiliesAreSpecial() { #expect(AddressScope([1, 2, 3]) == .special) }
 
-  // MARK: - What is connected to
+  // MARK: - Connections
 
-  @Test func anAddressThatIsNotAdmittedIsNeverConnectedTo() throws {
+  @Test func addressesThatAreNotAdmittedAreNotConnectedTo() throws {
     let server = SocketServer { _ in .answer(200) }
     var request = HTTPRequest("GET", server.url)
     let asked = Locked<[[UInt8]]>([])
@@ -55,9 +55,9 @@ import Testing
     #expect(try HTTPClient().send(request).status == 200)
   }
 
-  /// Other forms of the same address, as a URL or a hosts file may have them.
+  /// Other spellings of the loopback address, as in a URL or a hosts file.
   @Test(arguments: ["localhost", "127.1", "0x7f000001", "2130706433", "0177.0.0.1"])
-  func whateverItIsCalled(host: String) throws {
+  func otherSpellingsAreChecked(host: String) throws {
     let server = SocketServer { _ in .answer(200) }
     let port = server.url.split(separator: ":").last.map(String.init) ?? ""
     var request = HTTPRequest("GET", "http://\(host):\(port)")
@@ -65,7 +65,7 @@ import Testing
     #expect(refused(request) != nil)
   }
 
-  /// The address that a request was refused for; nil if it wasn't.
+  /// The address because of which a request was refused; nil if it wasn't.
   private func refused(_ request: HTTPRequest) -> [UInt8]? {
     let result = Result { () throws(HTTPClientError) in try HTTPClient().send(request) }
     guard case .failure(.refusedAddress(_, let address)) = result else { return nil }

@@ -3,7 +3,7 @@ import Testing
 
 @testable import HTTPClient
 
-/// What a client says of servers that aren't there or misbehave.
+/// The messages for servers that can't be reached or that misbehave.
 @Suite struct HTTPClientErrorTests {
   struct Case: Sendable, CustomTestStringConvertible {
     let testDescription: String
@@ -38,30 +38,30 @@ import Testing
       testDescription: "redirects for ever", steps: .answer(302, [("Location", "/")]),
       words: "a redirect that"),
   ])
-  func misbehaving(_ item: Case) throws {
+  func misbehavingServers(_ item: Case) throws {
     let server = SocketServer { _ in item.steps }
     let request = HTTPRequest("GET", server.url, timeouts: HTTPTimeouts(stall: 1), redirects: 3)
     let words = try #require(failure(of: request))
     #expect(words.contains(item.words), "\(words)")
-    // A misbehaving exchange leaves nothing behind that the next one could read.
+    // A misbehavingServers exchange leaves nothing behind that the next one could read.
     let good = SocketServer { _ in .answer(body: [1]) }
     #expect(try client.send(HTTPRequest("GET", good.url)).body == [1])
   }
 
-  @Test func nothingListens() throws {
+  @Test func closedPorts() throws {
     let port = SocketServer { _ in [] }.port
     #expect(
       failure(of: HTTPRequest("GET", "http://127.0.0.1:\(port)/"))
         == "nothing answers at 127.0.0.1 port \(port)")
   }
 
-  @Test func noSuchHost() {
+  @Test func unknownHosts() {
     #expect(
       failure(of: HTTPRequest("GET", "http://no-such-host.invalid/"))
         == "no host named no-such-host.invalid")
   }
 
-  @Test func noTLS() throws {
+  @Test func serversWithoutTLS() throws {
     let server = SocketServer { _ in [] }
     let words = failure(
       of: HTTPRequest("GET", "https://127.0.0.1:\(server.port)/", timeouts: HTTPTimeouts(connect: 1000)))
@@ -72,19 +72,19 @@ import Testing
     "file:///etc/passwd", "ftp://h/", "/relative", "h/x", "", "http://", "http://user:pw@h/",
     "http://h:99999/", "http://h/\0",
   ])
-  func urlsThatAreRefused(_ url: String) {
+  func invalidURLsAreRefused(_ url: String) {
     #expect(failure(of: HTTPRequest("GET", url))?.contains("is not an http or https URL") == true)
   }
 
   @Test(arguments: [
     HTTPField("X", "a\r\nHost: evil"), HTTPField("X\n", "a"), HTTPField("A:B", "c"), HTTPField("", ""),
   ])
-  func fieldsThatAreRefused(_ field: HTTPField) {
+  func invalidFieldsAreRefused(_ field: HTTPField) {
     let words = failure(of: HTTPRequest("GET", "http://127.0.0.1/", fields: [field]))
     #expect(words?.contains("control character") == true)
   }
 
-  @Test func bodyThatEndsEarly() throws {
+  @Test func requestBodiesThatEndEarly() throws {
     let server = SocketServer { _ in .answer() }
     let body = HTTPBody.stream(length: 10) { offset, buffer in
       guard offset < 4 else { return 0 }
@@ -95,7 +95,7 @@ import Testing
       failure(of: HTTPRequest("PUT", server.url, body: body)) == "the request body ended early, at 4")
   }
 
-  @Test func errorsOfCallbacksComeThrough() throws {
+  @Test func errorsOfCallbacksAreRethrown() throws {
     struct Mine: Error {}
     let server = SocketServer { _ in .answer(body: [1]) }
     let body = HTTPBody.stream(length: 10) { _, _ in throw Mine() }

@@ -33,8 +33,8 @@ import Testing
     #expect(reply.body == (method == "HEAD" ? [] : [7]))
   }
 
-  /// An answer to HEAD ends with its head, whatever its length says and whatever body the request came with.
-  @Test(arguments: [[], [1, 2]] as [[UInt8]]) func theAnswerToHEADHasNoBody(_ body: [UInt8]) throws {
+  /// An answer to HEAD ends with its head, whatever its Content-Length and the request's body.
+  @Test(arguments: [[], [1, 2]] as [[UInt8]]) func answersToHEADHaveNoBody(_ body: [UInt8]) throws {
     let server = SocketServer { request in
       let head = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\nX-Body: \(request.body.count)\r\n\r\n"
       return [.send(Array(head.utf8))]
@@ -44,16 +44,16 @@ import Testing
     #expect(reply.status == 200 && reply.body.isEmpty && reply.field("x-body") == "0")
   }
 
-  /// "A user agent SHOULD send Content-Length in a request when the method defines a meaning for enclosed content" (RFC 9110
-  /// §8.6).
+  /// "A user agent SHOULD send Content-Length in a request when the method defines a meaning for enclosed content" (RFC
+  /// 9110 §8.6).
   @Test(arguments: ["POST": "0", "PUT": "0", "PATCH": "0", "GET": "none", "DELETE": "none"])
-  func theLengthOfNoBody(_ method: String, _ length: String) throws {
+  func contentLengthOfEmptyBodies(_ method: String, _ length: String) throws {
     let server = SocketServer { .answer(200, [("X", $0.fields["content-length"] ?? "none")]) }
     #expect(try client.send(HTTPRequest(method, server.url)).field("x") == length)
   }
 
-  /// Nobody asked for another protocol.
-  @Test func anAnswerOf101IsNone() {
+  /// No upgrade was asked for.
+  @Test func status101IsRefused() {
     let server = SocketServer { _ in
       [.send(Array("HTTP/1.1 101 Switching Protocols\r\n\r\nother".utf8)), .close]
     }
@@ -61,7 +61,7 @@ import Testing
     #expect(error?.contains("can't be read") == true && error?.contains("101") == true)
   }
 
-  @Test func keepsTheConnection() throws {
+  @Test func reusesTheConnection() throws {
     let server = SocketServer { _ in .answer() }
     for _ in 0..<20 { _ = try client.send(HTTPRequest("GET", server.url)) }
     #expect(server.connections == 1)
@@ -81,7 +81,7 @@ import Testing
     #expect(reply.body == [UInt8(truncatingIfNeeded: sum)])
   }
 
-  @Test func sendsTheBodyAgainWhenTheKeptConnectionIsGone() throws {
+  @Test func resendsTheBodyWhenThePersistentConnectionWasClosed() throws {
     let server = SocketServer { request in
       request.connection == 0 ? .answer() + [.close] : .answer(body: request.body)
     }
@@ -105,7 +105,7 @@ import Testing
     #expect(received == bytes)
   }
 
-  @Test func keepsTheBodyOfAFailureOutOfTheSink() throws {
+  @Test func bodiesOfFailuresDoNotReachTheSink() throws {
     let server = SocketServer { _ in .answer(404, body: "gone".utf8) }
     var received = 0
     let reply = try client.send(
@@ -140,7 +140,7 @@ import Testing
     #expect(try client.send(HTTPRequest("GET", server.url + "/a", redirects: 1)).body == [9])
   }
 
-  @Test func watchTellsProgressAndStops() throws {
+  @Test func watchReportsProgressAndCancels() throws {
     let server = SocketServer { _ in .answer() }
     let most = Mutex<Int64>(0)
     var request = HTTPRequest("PUT", server.url, body: .bytes([UInt8](repeating: 1, count: 2_000_000)))
@@ -154,7 +154,7 @@ import Testing
     #expect(failure(of: request) == "stopped")
   }
 
-  @Test func manyThreadsAtOnce() async throws {
+  @Test func isUsableFromManyThreads() async throws {
     let server = SocketServer { .answer(body: $0.path.utf8) }
     let url = server.url
     let client = self.client
@@ -182,12 +182,12 @@ import Testing
     }
   }
 
-  /// Neither lines without end nor answers before the answer without end take memory, whatever libcurl's version.
+  /// Endless field lines and endless interim answers don't use memory, whatever libcurl's version.
   @Test(
     arguments: [
       ("HTTP/1.1 200 OK\r\n", "X-More: ", "\r\n"), ("", "HTTP/1.1 103 Early Hints\r\nLink: ", "\r\n\r\n"),
     ])
-  func aHeadWithoutEndIsRefused(start: String, before: String, after: String) throws {
+  func endlessHeadsAreRefused(start: String, before: String, after: String) throws {
     let piece = Array((before + String(repeating: "x", count: 8000) + after).utf8)
     let server = SocketServer { _ in
       [.send(Array(start.utf8))] + [SocketServer.Step](repeating: .send(piece), count: 400) + [.close]
@@ -195,8 +195,7 @@ import Testing
     #expect(failure(of: HTTPRequest("GET", server.url)) == "the answer is longer than 262144 bytes")
   }
 
-  /// A trailer that looks like a status line is none.
-  @Test func aTrailerIsNoStatus() throws {
+  @Test func trailersAreNotReadAsStatusLines() throws {
     let text =
       "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n0\r\nHTTP/1.1: 500 no\r\n\r\n"
     let server = SocketServer { _ in [.send(Array(text.utf8)), .close] }

@@ -5,7 +5,7 @@ import Testing
 @testable import HTTPClient
 
 @Suite struct HTTPPoolTests {
-  /// The bodies that many threads get at the same time, by the number in their paths.
+  /// The replies to requests of many threads at the same time, by the request's number.
   private func bodies(_ count: Int, _ ask: @escaping @Sendable (Int) throws -> HTTPReply) -> [Int: HTTPReply]
   {
     let replies = Locked<[Int: HTTPReply]>([:])
@@ -29,7 +29,7 @@ import Testing
     #expect(server.connections <= 4)
   }
 
-  @Test func aSinkThatStopsEndsItsRequestAlone() throws {
+  @Test func errorsOfASinkEndOnlyItsRequest() throws {
     let server = SocketServer { _ in .answer(200, body: [UInt8](repeating: 1, count: 300_000)) }
     struct Stop: Error {}
     let pool = HTTPPool()
@@ -41,7 +41,7 @@ import Testing
     #expect(Set(replies.keys) == Set((0..<40).filter { $0 % 2 == 1 }))
   }
 
-  @Test func failuresAreTold() throws {
+  @Test func failuresAreThrown() throws {
     let pool = HTTPPool()
     let server = SocketServer { request in request.path == "/reset" ? [.reset] : .answer(404) }
     #expect(throws: HTTPClientError.self) { try pool.send(HTTPRequest("GET", "\(server.url)/reset")) }
@@ -49,8 +49,8 @@ import Testing
     #expect(try pool.send(HTTPRequest("GET", "\(server.url)/x")).status == 404)
   }
 
-  /// A request that begins while the network changes isn't lost with the thread that ends then.
-  @Test func requestsOutliveAChangeOfTheNetwork() async throws {
+  /// A request that begins while the network changes isn't lost with the thread that ends for it.
+  @Test func requestsSurviveNetworkChanges() async throws {
     let server = SocketServer { _ in .answer() }
     let pool = HTTPPool()
     let url = server.url
@@ -69,15 +69,15 @@ import Testing
         }
       }
     }
-    // One that is lost never ends.
+    // A lost request never ends.
     for _ in 0..<6_000 where done.withLock({ $0 < 400 }) { try await Task.sleep(for: .milliseconds(10)) }
     #expect(done.withLock { $0 } == 400)
     done.broadcasting { $0 = 400 }
     changes.join()
   }
 
-  /// A server has closed what was kept while the system slept, and maybe nobody says so.
-  @Test(arguments: [false, true]) func sleepEndsKeptConnections(isPooled: Bool) throws {
+  /// After sleep, persistent connections aren't used again: the server may have closed them without notice.
+  @Test(arguments: [false, true]) func sleepClosesPersistentConnections(isPooled: Bool) throws {
     let slept = Locked<Int64>(0)
     let server = SocketServer { _ in .answer() }
     let time: @Sendable () -> Int64 = { slept.withLock { $0 } }
@@ -92,16 +92,16 @@ import Testing
     }
   }
 
-  /// Nothing is put into a queue that nobody reads any more.
-  @Test func aDriverThatWasStoppedTakesNothing() throws {
+  /// A stopped driver doesn't queue a transfer that nobody would run.
+  @Test func stoppedDriversTakeNoTransfers() throws {
     let driver = try PoolDriver.start(1)
     driver.stop()
     let handle = try EasyHandle()
     #expect(driver.run(handle.handle) == nil)
   }
 
-  /// What may have been carried out is sent twice at most, however many kept connections turn out to be gone.
-  @Test(arguments: [false, true]) func aPOSTIsRepeatedOnce(forPage: Bool) throws {
+  /// A request that may have been processed is sent at most twice, however many persistent connections were closed.
+  @Test(arguments: [false, true]) func postsAreRepeatedOnce(forPage: Bool) throws {
     let seen = Monitor<(begun: Int, posts: [Int])>((0, []))
     let server = SocketServer { request in
       if request.method == "GET" {
@@ -132,8 +132,8 @@ import Testing
       posts.count == 2 && posts.first ?? 9 < 4 && posts.last == 4 && repeats.withLock { $0 } == [false, true])
   }
 
-  /// One that begins an answer and breaks off has been carried out.
-  @Test func aPOSTThatWasAnsweredIsNotRepeated() throws {
+  /// A request whose answer was cut off may have been processed.
+  @Test func postsAreNotRepeatedAfterAnAnswerBegan() throws {
     let posts = Locked(0)
     let server = SocketServer { request in
       guard request.method == "POST" else { return .answer() }
@@ -149,9 +149,9 @@ import Testing
     #expect(posts.withLock { $0 } == 1)
   }
 
-  /// libcurl takes a head that breaks off for an answer without a body.
+  /// libcurl takes a truncated head for an answer without a body.
   @Test(arguments: ["HTTP/1.1 200 OK\r\n", "HTTP/1.1 200 OK\r\nX: 1\r\n", "HTTP/1.1 200 OK\r\nX: "])
-  func anAnswerWithoutAWholeHeadIsNone(_ head: String) throws {
+  func truncatedHeadsAreErrors(_ head: String) throws {
     let server = SocketServer { _ in [.send(Array(head.utf8)), .close] }
     let url = server.url
     let isCut = { (body: () throws -> HTTPReply) in
@@ -170,8 +170,8 @@ import Testing
     #expect(isCut { try HTTPClient().send(HTTPRequest("GET", url)) })
   }
 
-  /// The head comes before the first byte, once.
-  @Test(arguments: [false, true]) func theHeadComesFirst(isPooled: Bool) throws {
+  /// `begin` is called once, before the first byte.
+  @Test(arguments: [false, true]) func headsArriveBeforeTheBody(isPooled: Bool) throws {
     let server = SocketServer { _ in .answer(206, [("ETag", "\"a\"")], body: Array("message".utf8)) }
     var told: [String] = []
     let sink = HTTPSink.stream(
@@ -182,7 +182,7 @@ import Testing
     #expect(told == ["206 \"a\"", "message"])
   }
 
-  @Test(.enabled(if: NginxServer.isPossible)) func aServerOfHTTP2GetsOneConnection() throws {
+  @Test(.enabled(if: NginxServer.isPossible)) func http2RequestsShareOneConnection() throws {
     let file = [UInt8](repeating: 42, count: 20_000)
     let server = try NginxServer(["file": file])
     let pool = HTTPPool()
@@ -198,9 +198,9 @@ import Testing
     #expect(log.count == 200 && Set(log).count == 1 && log.allSatisfy { $0.hasSuffix("HTTP/2.0") })
   }
 
-  /// What may be sent twice outlives a kept connection of HTTP/2 that ends before an answer; a POST doesn't.
+  /// An idempotent request is repeated when a persistent HTTP/2 connection ends before its answer.
   @Test(.enabled(if: ClosingServer.isPossible), arguments: ClosingServer.Ending.allCases, [false, true])
-  func aConnectionOfHTTP2EndsBeforeAnAnswer(ending: ClosingServer.Ending, isPooled: Bool) throws {
+  func getsAreRepeatedWhenAnHTTP2ConnectionEnds(ending: ClosingServer.Ending, isPooled: Bool) throws {
     let server = try ClosingServer(ending)
     let (pool, client) = (HTTPPool(), HTTPClient())
     let ask = { (method: String, path: String) throws in
@@ -211,11 +211,11 @@ import Testing
     let first = try ask("GET", "/first")
     #expect(first.isMultiplexed && first.body == Array("0".utf8))
     #expect(try ask("GET", "/gone").body == Array("1".utf8))
-    // The connection that was made for it is kept.
+    // The new connection is reused.
     #expect(try ask("GET", "/next").body == Array("1".utf8))
   }
 
-  @Test(.enabled(if: ClosingServer.isPossible)) func aPostOverHTTP2IsNotRepeated() throws {
+  @Test(.enabled(if: ClosingServer.isPossible)) func postsAreNotRepeatedWhenAnHTTP2ConnectionEnds() throws {
     let server = try ClosingServer(.failure)
     let pool = HTTPPool()
     for (method, path) in [("GET", "/first"), ("POST", "/gone")] {

@@ -3,13 +3,13 @@ import Testing
 
 @testable import HTTPClient
 
-/// What a pool's thread and the thread that asked pass to one another, without libcurl.
+/// The exchange between a pool's thread and the thread that sends a request, without libcurl.
 @Suite struct HandOverTests {
   private func take(_ handOver: HandOver, _ bytes: [UInt8], spools: Bool) -> Bool {
     bytes.withUnsafeBytes { handOver.take($0, spools: spools) }
   }
 
-  /// Everything that is there, and how often the transfer was let go on.
+  /// Reads everything that is there; returns it, and how often the transfer was resumed.
   private func read(_ handOver: HandOver) -> (bytes: [UInt8], resumed: Int) {
     var bytes: [UInt8] = []
     var resumed = 0
@@ -25,8 +25,8 @@ import Testing
     (0..<16_384).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ number) }
   }
 
-  /// A transfer stands still while its reader has a quarter of a megabyte before it, and goes on once when half of that is gone.
-  @Test func aReaderThatWaitsStopsItsTransfer() {
+  /// A transfer pauses when 256 KB are unread, and resumes once when half of them are read.
+  @Test func slowReadersPauseTheirTransfer() {
     let handOver = HandOver { _ in }
     var sent: [UInt8] = []
     while take(handOver, piece(sent.count), spools: false) {
@@ -40,8 +40,8 @@ import Testing
     #expect(take(handOver, [1], spools: false) && read(handOver).bytes == [1])
   }
 
-  /// What shares a connection never stands still: what the reader doesn't take waits in a file, in order.
-  @Test func whatSharesAConnectionGoesToAFile() {
+  /// A transfer that shares a connection never pauses: unread bytes go to a file, in order.
+  @Test func transfersOnASharedConnectionSpoolToAFile() {
     let handOver = HandOver { _ in }
     var sent: [UInt8] = []
     var got: [UInt8] = []
@@ -50,17 +50,17 @@ import Testing
         let bytes = piece(round * 100 + number)
         #expect(take(handOver, bytes, spools: true))
         sent += bytes
-        // The reader takes one of four meanwhile.
+        // The reader takes every fourth piece meanwhile.
         if number % 4 == 0, case (.bytes(let piece), _)? = handOver.next(within: .zero) { got += piece }
       }
-      // Then all, and memory is used again.
+      // Then it takes the rest, after which memory is used again.
       got += read(handOver).bytes
       #expect(got == sent)
     }
   }
 
-  /// A file that is read while it is written gets no longer than its capacity, and gives the bytes in their order.
-  @Test(arguments: [1, 3, 100, 1_000]) func aFileIsARing(step: Int) throws {
+  /// A file that is read while it is written stays within its capacity, and keeps the order of bytes.
+  @Test(arguments: [1, 3, 100, 1_000]) func spoolFilesAreRingBuffers(step: Int) throws {
     let spool = try #require(SpoolFile(capacity: 1_000))
     var (sent, got, number) = ([UInt8](), [UInt8](), 0)
     while sent.count < 10_000 {
@@ -76,22 +76,22 @@ import Testing
     #expect(got == sent && spool.next(upTo: step) == nil)
   }
 
-  /// A reader that never catches up has the transfer stand still when the file is full, and go on when half of it is free.
-  @Test func aFullFileStopsItsTransfer() {
+  /// The transfer pauses when the file is full, and resumes when half of it is free.
+  @Test func fullFilesPauseTheirTransfer() {
     let handOver = HandOver(spoolLimit: 1 << 20) { _ in }
     var (sent, got, resumed) = ([UInt8](), [UInt8](), 0)
     for number in 0..<400 {
       let bytes = piece(number)
       while !take(handOver, bytes, spools: true) {
-        // What waits: a quarter of a megabyte in memory, a megabyte in the file.
+        // Unread: 256 KB in memory and 1 MB in the file.
         #expect(sent.count - got.count <= 5 << 18)
-        var goesOn = false
-        while !goesOn, case (.bytes(let piece), let shouldContinue)? = handOver.next(within: .zero) {
+        var isResumed = false
+        while !isResumed, case (.bytes(let piece), let shouldContinue)? = handOver.next(within: .zero) {
           got += piece
-          goesOn = shouldContinue
+          isResumed = shouldContinue
         }
-        #expect(goesOn && sent.count - got.count <= 3 << 18)
-        guard goesOn else { return }
+        #expect(isResumed && sent.count - got.count <= 3 << 18)
+        guard isResumed else { return }
         resumed += 1
       }
       sent += bytes
@@ -99,8 +99,8 @@ import Testing
     #expect(got + read(handOver).bytes == sent && resumed > 3)
   }
 
-  /// Where nothing may go to a file, what is too much isn't taken, and what was taken comes whole.
-  @Test func whatStaysInMemoryHasALimit() {
+  /// Without a file, bytes beyond the limit are refused, and those before it are complete.
+  @Test func memoryIsLimited() {
     let handOver = HandOver { _ in }
     var sent: [UInt8] = []
     let isTaken = { (bytes: [UInt8]) in bytes.withUnsafeBytes { handOver.take($0, upTo: 1 << 20) } }
@@ -113,7 +113,7 @@ import Testing
     #expect(bytes == sent && resumed == 0 && isTaken([1]))
   }
 
-  @Test func theHeadComesFirstAndTheEndLast() {
+  @Test func headsArriveFirstAndEndsLast() {
     let handOver = HandOver { _ in }
     handOver.take(HTTPReply(status: 200, fields: [], body: []))
     #expect(take(handOver, [1, 2], spools: false) && take(handOver, [3], spools: false))
@@ -130,8 +130,8 @@ import Testing
     #expect(told == ["200", "[1, 2, 3]", "end 7"])
   }
 
-  /// A body is asked for where it is read, and again from its start where libcurl begins anew.
-  @Test func bodiesAreGivenFromWhereTheyAreWanted() {
+  /// A body is requested at the offset where libcurl reads it, and from its start when libcurl rewinds.
+  @Test func bodiesAreReadAtTheRequestedOffset() {
     let handOver = HandOver { _ in }
     let room = UnsafeMutableRawBufferPointer.allocate(byteCount: 4, alignment: 1)
     defer { room.deallocate() }
@@ -142,7 +142,7 @@ import Testing
     handOver.give([1, 2, 3, 4, 5][...], at: 0)
     #expect(handOver.read(at: 0, into: room) == 4 && Array(room) == [1, 2, 3, 4])
     #expect(handOver.read(at: 4, into: room) == 1 && room[0] == 5)
-    // Nothing more is here, and then it begins again.
+    // No more bytes are there; then it rewinds.
     #expect(handOver.read(at: 5, into: room) == 0)
     #expect(handOver.read(at: 0, into: room) == 0)
     guard case .wants(offset: 0)? = handOver.next(within: .zero)?.step else {
@@ -150,8 +150,8 @@ import Testing
     }
   }
 
-  /// libcurl asks again whenever it is told to go on for the answer's sake; a stream gives its bytes once.
-  @Test func whatIsBeingReadIsNotAskedForAgain() {
+  /// libcurl asks again whenever a transfer is resumed because of its answer; a stream gives its bytes only once.
+  @Test func bodiesAreNotRequestedTwice() {
     let handOver = HandOver { _ in }
     let room = UnsafeMutableRawBufferPointer.allocate(byteCount: 4, alignment: 1)
     defer { room.deallocate() }
@@ -165,7 +165,7 @@ import Testing
     guard case .wants(offset: 2)? = handOver.next(within: .zero)?.step else {
       Issue.record("nothing is wanted"); return
     }
-    // It begins anew while bytes are being read.
+    // It rewinds while bytes are being read.
     #expect(handOver.read(at: 0, into: room) == 0)
     handOver.give([3][...], at: 2)
     guard case .wants(offset: 0)? = handOver.next(within: .zero)?.step else {
@@ -176,7 +176,7 @@ import Testing
     #expect(handOver.read(at: 0, into: room) == 2)
   }
 
-  @Test func twoOnOneConnectionShareIt() {
+  @Test func connectionsCountAsSharedByConcurrentRequests() {
     let use = ConnectionUse()
     let told = Locked<[String]>([])
     let numbers = (0..<3).map { _ in use.begin() }
@@ -186,7 +186,7 @@ import Testing
     send(0, "a")
     send(1, "b")
     #expect(told.withLock { $0 } == [])
-    // One after the other isn't at the same time.
+    // Consecutive requests don't share a connection.
     use.end(numbers[0])
     send(2, "a")
     #expect(told.withLock { $0 } == [])

@@ -27,7 +27,7 @@ import Testing
     Case(outcome: .status(401, retryAfter: nil), retried: false),
     Case(outcome: .status(409, retryAfter: nil), retried: false),
   ])
-  func whatIsRetried(_ item: Case) {
+  func retriedOutcomes(_ item: Case) {
     var policy = RetryPolicy(seed: 1)
     #expect((policy.next(after: item.outcome) != .giveUp) == item.retried)
   }
@@ -39,18 +39,18 @@ import Testing
       ("DELETE", [], false, false), ("POST", [HTTPField.newIdempotencyKey()], false, true),
       ("DELETE", [.newIdempotencyKey()], false, true), ("POST", [], true, true),
     ] as [(String, [HTTPField], Bool, Bool)])
-  func whatMayBeSentTwice(_ method: String, _ fields: [HTTPField], _ isRepeatable: Bool, _ may: Bool) {
+  func repeatableRequests(_ method: String, _ fields: [HTTPField], _ isRepeatable: Bool, _ isRepeated: Bool) {
     var request = HTTPRequest(method, "http://h/", fields: fields)
     request.isRepeatable = isRepeatable
-    #expect(request.mayBeRepeated == may)
+    #expect(request.mayBeRepeated == isRepeated)
     for outcome in [.error(.reset(host: "h", port: 1)), .status(502, retryAfter: nil)]
       as [RetryPolicy.Outcome]
     {
       var policy = RetryPolicy(seed: 1)
       policy.repeats = request.mayBeRepeated
-      #expect((policy.next(after: outcome) != .giveUp) == may)
+      #expect((policy.next(after: outcome) != .giveUp) == isRepeated)
     }
-    // Nothing was sent.
+    // A request that wasn't sent is always repeated.
     var policy = RetryPolicy(seed: 1)
     policy.repeats = request.mayBeRepeated
     #expect(policy.next(after: .error(.couldNotConnect(host: "h", port: 1))) != .giveUp)
@@ -61,8 +61,8 @@ import Testing
     #expect(policy.next(after: .error(.couldNotConnect(host: "h", port: 1))) == .giveUp)
   }
 
-  /// A restart looks so: the answer is lost with its connection, and then nothing listens for a while.
-  @Test func aServerThatBrokeOffIsWaitedFor() {
+  /// As when a server restarts: a connection is lost, and then nothing listens for a while.
+  @Test func restartingServersAreRetried() {
     var policy = RetryPolicy(hasAnswered: false, seed: 1)
     #expect(policy.next(after: .error(.reset(host: "h", port: 1))) != .giveUp)
     for _ in 2..<6 {
@@ -71,7 +71,7 @@ import Testing
     #expect(policy.next(after: .error(.couldNotConnect(host: "h", port: 1))) == .giveUp)
   }
 
-  @Test func anActIsWorthHalfAMinute() {
+  @Test func actsAreRetriedForHalfAMinute() {
     var policy = RetryPolicy(hasAnswered: false, seed: 1)
     policy.isAct = true
     var waited = 0
@@ -82,7 +82,7 @@ import Testing
   }
 
   @Test(arguments: [1, 2, 3, 99] as [UInt64])
-  func waitsGrowWithinTheirBoundsAndEnd(_ seed: UInt64) {
+  func delaysGrowToTheirLimit(_ seed: UInt64) {
     var policy = RetryPolicy(attempts: 9, first: 200, longest: 5000, seed: seed)
     for full in [200, 400, 800, 1600, 3200, 5000, 5000, 5000] {
       guard case .wait(let milliseconds) = policy.next(after: .status(500, retryAfter: nil)) else {
@@ -94,12 +94,12 @@ import Testing
     #expect(policy.next(after: .status(500, retryAfter: nil)) == .giveUp)
   }
 
-  @Test func waitsAsLongAsTheServerAsks() {
+  @Test func retryAfterIsHonoured() {
     var policy = RetryPolicy(seed: 1)
     #expect(policy.next(after: .status(503, retryAfter: 7)) == .wait(milliseconds: 7000))
   }
 
-  @Test func clientsSpread() {
+  @Test func delaysAreRandom() {
     let waits = Set(
       (1...20).map { seed -> RetryPolicy.Action in
         var policy = RetryPolicy(first: 10_000, seed: UInt64(seed) &* 0x9E37_79B9_7F4A_7C15)

@@ -5,7 +5,7 @@ import Values
 @Suite struct AddressTests {
   static let addresses: [(String, String?)] = [
     ("127.0.0.1", "127.0.0.1"), ("255.255.255.255", "255.255.255.255"), ("256.0.0.1", nil), ("1.2.3", nil),
-    ("1.2.3.4.5", nil), ("1.2.3.", nil), ("01.2.3.4", "1.2.3.4"), ("", nil), ("::", "::"), ("::1", "::1"),
+    ("1.2.3.4.5", nil), ("1.2.3.", nil), ("01.2.3.4", nil), ("", nil), ("::", "::"), ("::1", "::1"),
     ("1::", "1::"), ("2001:DB8::8:800:200C:417A", "2001:db8::8:800:200c:417a"),
     ("1:2:3:4:5:6:7:8", "1:2:3:4:5:6:7:8"), ("1:2:3:4:5:6:7", nil), ("1:2:3:4:5:6:7:8:9", nil),
     ("1::2::3", nil), ("::ffff:10.0.0.1", "10.0.0.1"), ("64:ff9b::1.2.3.4", "64:ff9b::102:304"),
@@ -13,8 +13,8 @@ import Values
     ("1:2:3:4:5:6:7::", "1:2:3:4:5:6:7:0"), ("1:2:3:4:5:6:7:8::", nil),
   ]
 
-  @Test(arguments: addresses) func reads(_ text: String, _ wanted: String?) {
-    #expect(IPAddress(text)?.description == wanted)
+  @Test(arguments: addresses) func addressesAreParsed(_ text: String, _ wanted: String?) {
+    #expect(IPAddress(text)?.unmapped.description == wanted)
   }
 
   static let ranges: [(String, String, Bool?)] = [
@@ -26,7 +26,9 @@ import Values
     ("::1/128", "::1", true), ("10.0.0.0/", "10.0.0.0", nil),
   ]
 
-  @Test(arguments: ranges) func contains(_ range: String, _ address: String, _ wanted: Bool?) throws {
+  @Test(arguments: ranges) func rangesContainAddresses(_ range: String, _ address: String, _ wanted: Bool?)
+    throws
+  {
     let peer = try #require(IPAddress(address))
     #expect(AddressRange(range).map { $0.contains(peer) } == wanted)
   }
@@ -38,7 +40,7 @@ import Values
     ("x, 10.0.0.2", "10.0.0.2"), ("10.0.0.9", "10.0.0.9"),
   ]
 
-  @Test(arguments: forwarded) func client(_ field: String, _ wanted: String) throws {
+  @Test(arguments: forwarded) func clientOfForwardedRequests(_ field: String, _ wanted: String) throws {
     let proxy = try #require(IPAddress("10.0.0.1"))
     let trusted = try #require(AddressRange("10.0.0.0/8"))
     let bytes = [UInt8](field.utf8)
@@ -54,7 +56,7 @@ import Values
     ("a=%", ["a|%"]), ("a=%4", ["a|%4"]), ("a=%zz", ["a|%zz"]),
   ]
 
-  @Test(arguments: queries) func walks(_ query: String, _ wanted: [String]) {
+  @Test(arguments: queries) func itemsAreParsed(_ query: String, _ wanted: [String]) {
     let bytes = [UInt8](query.utf8)
     var items = QueryItems(bytes.span.bytes)
     var found: [String] = []
@@ -64,7 +66,7 @@ import Values
     #expect(found == wanted)
   }
 
-  @Test func shortTextsAndNumbers() {
+  @Test func valuesAreDecoded() {
     let bytes = [UInt8]("%35%353".utf8)
     let span = bytes.span.bytes
     #expect(span.formDecodedDecimal == 553)

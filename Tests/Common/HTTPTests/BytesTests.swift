@@ -14,14 +14,14 @@ import Testing
     (ByteClass.notable.rawValue, "%.?\\"),
   ]
 
-  @Test(arguments: classes) func classOfEachByte(_ bit: UInt8, _ members: String) {
+  @Test(arguments: classes) func byteClasses(_ bit: UInt8, _ members: String) {
     let wanted = Set(members.utf8)
     for byte in UInt8.min...UInt8.max {
       #expect(ByteClass(byte).has(ByteClass(rawValue: bit)) == wanted.contains(byte), "\(byte)")
     }
   }
 
-  @Test func everyByteAtEveryPlaceIsFound() {
+  @Test func bytesAreFoundAtEveryOffset() {
     for length in 1...20 {
       for place in 0..<length {
         for byte in UInt8.min...UInt8.max {
@@ -39,10 +39,10 @@ import Testing
     }
   }
 
-  @Test func targetsEndAndNotableBytesAreFoundAtEveryPlace() {
+  @Test func endOfTargetAndNotableBytesAreFoundAtEveryOffset() {
     for length in 1...20 {
       for place in 0..<length {
-        // 0x7F ends a line before anything looks for a target in it.
+        // A line ends at 0x7F before its target is searched for.
         for byte in UInt8.min...UInt8.max where byte != 0x7F {
           var bytes = [UInt8](repeating: 0x61, count: length)
           bytes[place] = byte
@@ -58,14 +58,14 @@ import Testing
     }
   }
 
-  @Test func searchesBeginWhereTheyAreTold() {
+  @Test func searchesBeginAtTheGivenOffset() {
     let bytes = [UInt8]("a,bc,defghijkl,m".utf8)
     let span = bytes.span.bytes
     #expect(span.firstIndex(of: 0x2C, from: 2) == 4 && span.firstIndex(of: 0x2C, from: 5) == 14)
     #expect(span.firstIndex(of: 0x2C, from: 15) == nil && span.firstIndex(of: 0x2C, from: 99) == nil)
   }
 
-  @Test func onlyLettersHaveTwoCases() {
+  @Test func comparisonIgnoresOnlyTheCaseOfLetters() {
     for length in [1, 4, 8, 9, 20] {
       for place in 0..<length {
         for byte in UInt8.min...UInt8.max {
@@ -87,7 +87,7 @@ import Testing
     }
   }
 
-  @Test(arguments: FieldName.allCases) func everyFieldNameIsKnownInAnyCase(_ name: FieldName) {
+  @Test(arguments: FieldName.allCases) func fieldNamesAreKnownInAnyCase(_ name: FieldName) {
     let text = name.name.description
     for spelling in [text, text.uppercased()] {
       let bytes = [UInt8](spelling.utf8)

@@ -1,31 +1,32 @@
 import HTTP
 
-/// What happens to a connection from outside.
-enum Happening: Sendable {
-  /// The client sends a text.
+/// An event that a connection has to handle.
+enum ConnectionEvent: Sendable {
+  /// The client sends this text.
   case sends(String)
-  /// The client sends so many bytes that mean nothing.
+  /// The client sends this many meaningless bytes.
   case floods(Int)
-  /// The client sends no more.
+  /// The client closes its sending side.
   case ends
-  /// The kernel takes so many bytes of answers and no more, until it is told that there is room again.
+  /// The kernel accepts this many more bytes of answers, until the next event of this kind.
   case hasRoom(Int)
-  /// So many bytes of answers aren't acknowledged.
-  case lacks(UInt64)
-  /// The clock moves so many seconds on, to which the connection is held.
+  /// This many bytes of answers aren't acknowledged.
+  case unacknowledged(UInt64)
+  /// The clock advances by so many seconds, and timeouts are checked.
   case passes(UInt64)
-  /// A worker gives the answer that is waited for.
+  /// A worker gives the awaited answer.
   case answers
-  /// The receiver takes what it was given, and wants more.
+  /// The receiver has taken the delivered bytes and wants more.
   case takes
-  /// The server stops.
+  /// The server shuts down.
   case drains
 }
 
 /// Drives a connection without a socket: keeps the wire in memory and writes down what is done.
 ///
-/// Every answer has 10 bytes, but `/large`, which has 100,000. `/later` is answered by a worker; `/count` takes a body of
-/// at most 500,000 bytes, and `/bye` ends the connection. A handshake is `hello`, to which anything else is no beginning.
+/// Every answer has 10 bytes, but `/large`, which has 100,000. `/later` is answered by a worker; `/count` takes a body
+/// of at most 500,000 bytes, and `/bye` ends the connection. A handshake is `hello`, to which anything else is no
+/// beginning.
 struct ConnectionDriver: ~Copyable {
   private(set) var connection: HTTPConnection
   private var workspace = ConnectionWorkspace()
@@ -45,9 +46,9 @@ struct ConnectionDriver: ~Copyable {
   }
 
   /// Has something happen, and does what follows until the connection waits.
-  mutating func handle(_ happening: Happening) {
+  mutating func handle(_ event: ConnectionEvent) {
     workspace.input.restore(stash)
-    switch happening {
+    switch event {
     case .sends(let text):
       wire += Array(text.utf8)
       connection.becameReadable()
@@ -60,7 +61,7 @@ struct ConnectionDriver: ~Copyable {
     case .hasRoom(let count):
       room = count
       connection.becameWritable()
-    case .lacks(let count):
+    case .unacknowledged(let count):
       unacknowledged = count
     case .passes(let seconds):
       now += seconds * Timeouts.second

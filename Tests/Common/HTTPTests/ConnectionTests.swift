@@ -2,10 +2,10 @@ import HTTP
 import Linux
 import Testing
 
-/// What a connection does, told without a socket and on a clock that the test moves.
+/// The connection state machine, without a socket and with a mock clock.
 @Suite struct ConnectionTests {
-  /// What happens, and what the connection does until it waits.
-  typealias Exchange = [(happening: Happening, done: String)]
+  /// Events, and what the connection does after each until it waits.
+  typealias Exchange = [(event: ConnectionEvent, done: String)]
 
   private static func get(_ path: String, _ field: String = "Host: h") -> String {
     "GET \(path) HTTP/1.1\r\n\(field == "Host: h" ? "" : "Host: h\r\n")\(field)\r\n\r\n"
@@ -21,10 +21,10 @@ import Testing
   ) {
     var driver = ConnectionDriver(rules)
     var before = 0
-    for (happening, done) in exchange {
-      driver.handle(happening)
+    for (event, done) in exchange {
+      driver.handle(event)
       let now = driver.done[before...].joined(separator: ", ")
-      #expect(now == done, "after \(happening)", sourceLocation: location)
+      #expect(now == done, "after \(event)", sourceLocation: location)
       before = driver.done.count
     }
   }
@@ -34,18 +34,18 @@ import Testing
   static let pipelines: [Exchange] = [
     [(.sends(get("/1")), "GET /1, send 10, wait 75")],
     [(.sends(get("/1") + get("/2")), "GET /1, GET /2, send 20, wait 75")],
-    // What is answered isn't held back for a head that isn't whole.
+    // An incomplete head doesn't delay answers.
     [
       (.sends(get("/1") + "GET /2 HT"), "GET /1, send 10, wait 15"),
       (.sends("TP/1.1\r\nHost: h\r\n\r\n"), "GET /2, send 10, wait 75"),
     ],
-    // A worker doesn't change the order, and nothing is read while it is busy.
+    // A worker's answer keeps its place, and nothing is read while it is busy.
     [
       (.sends(get("/1") + get("/later") + get("/2")), "GET /1, GET /later, send 10, wait"),
       (.sends(get("/3")), "wait"),
       (.answers, "answer, GET /2, send 20, GET /3, send 10, wait 75"),
     ],
-    // Answers that have grown go out before the next request is read.
+    // Large answers are sent before the next request is read.
     [(.sends(get("/large") + get("/2")), "GET /large, send 100000, GET /2, send 10, wait 75")],
     // A client that doesn't read isn't read from.
     [
@@ -67,18 +67,18 @@ import Testing
         "POST /1, send 10, GET /2, send 10, wait 75"
       )
     ],
-    // Two parts, and the rest of the second belongs to the next request.
+    // A body in two pieces; the rest of the second belongs to the next request.
     [
       (.sends(post("/1", "Content-Length: 5", "he")), "POST /1, send 10, wait 30"),
       (.passes(10), "wait 30"),
       (.sends("llo" + get("/2")), "GET /2, send 10, wait 85"),
     ],
-    // The worker's answer comes before the body is read over.
+    // The worker answers before the body has been discarded.
     [
       (.sends(post("/later", "Content-Length: 5", "he")), "POST /later, wait"),
       (.answers, "answer, send 10, wait 30"), (.sends("llo"), "wait 75"),
     ],
-    // Empty lines in front of a request are nothing, and buy no time.
+    // Empty lines before a request are ignored, and don't extend timeouts.
     [
       (.passes(50), "wait 75"), (.sends("\r\n\r\n"), "wait 75"),
       (.sends(get("/1")), "GET /1, send 10, wait 125"),
@@ -99,8 +99,8 @@ import Testing
 
   @Test(arguments: pipelines) func pipelining(_ exchange: Exchange) { expect(exchange) }
 
-  /// However the input is cut, the same requests come of it.
-  @Test(arguments: [1, 2, 3, 7, 50, 1_000_000]) func howInputIsCutChangesNothing(_ size: Int) {
+  /// The same requests are read, however the input is divided.
+  @Test(arguments: [1, 2, 3, 7, 50, 1_000_000]) func requestsDoNotDependOnHowInputIsDivided(_ size: Int) {
     var input = ""
     var wanted: [String] = []
     for index in 0..<40 {
@@ -137,16 +137,16 @@ import Testing
     ("GET / HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n", "GET / (last), send 10, close"),
     ("GET / HTTP/1.0\r\n\r\n", "GET / (last), send 10, close"),
     ("GET / HTTP/1.0\r\nConnection: keep-alive\r\n\r\n", "GET / (kept), send 10, wait 75"),
-    // The server's own decision: the client may be sending more.
+    // The server decides to close: the client may be sending more.
     ("GET /bye HTTP/1.1\r\nHost: h\r\n\r\n", "GET /bye (last), send 10, shut, wait 2"),
     ("nonsense\r\n\r\n", "refuse 400 (last), send 10, shut, wait 2"),
     ("GET / HTTP/2.0\r\n\r\n", "refuse 505 (last), send 10, shut, wait 2"),
-    // One that said it would close, and sends on.
+    // A client that sends on after `Connection: close`.
     (
       "GET /1 HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\nGET /2 HTTP/1.1\r\n",
       "GET /1 (last), send 10, shut, wait 2"
     ),
-    // A body that is too long to be read over, or that waits to be asked for.
+    // A body that is too long to discard, or that waits for 100 (Continue).
     (
       "POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 100000\r\n\r\nhello",
       "POST / (last), send 10, shut, wait 2"
@@ -161,7 +161,7 @@ import Testing
     ),
   ]
 
-  @Test(arguments: ends) func whoCloses(_ request: String, _ done: String) {
+  @Test(arguments: ends) func persistence(_ request: String, _ done: String) {
     expect([(.sends(request), done)])
   }
 
@@ -173,13 +173,13 @@ import Testing
           "GET /1, GET /2 (last), send 20, shut, wait 2"
         )
       ], ConnectionRules(requests: 2))
-    // Nobody told the client that this was its last: it may be sending the next one.
+    // The client doesn't know that this was the last request: it may be sending the next one.
     expect(
       [(.sends(Self.get("/1")), "GET /1 (last), send 10, shut, wait 2"), (.ends, "close")],
       ConnectionRules(requests: 1))
   }
 
-  @Test func aChunkedBodyThatNobodyWantsHasALimit() {
+  @Test func discardedChunkedBodiesAreLimited() {
     let chunk = "3e80\r\n\(String(repeating: "x", count: 16_000))\r\n"
     let head = Self.post("/1", "Transfer-Encoding: chunked")
     expect([
@@ -189,7 +189,7 @@ import Testing
       (.sends(head + chunk + chunk), "POST /1, send 10, wait 30"),
       (.sends(chunk + chunk + chunk), "shut, wait 2"), (.sends(chunk), "wait 2"), (.ends, "close"),
     ])
-    // Behind an answer that its client hasn't taken it isn't read at all.
+    // While the answer isn't sent, the body isn't read at all.
     expect([
       (.hasRoom(4), "wait 75"), (.sends(head + chunk), "POST /1, send 4, wait 60"),
       (.floods(500_000), "wait 60"),
@@ -212,13 +212,13 @@ import Testing
       (.answers, "answer, send 10, wait 75"),
     ],
     [(.sends(post("/count", "Content-Length: 500001")), "POST /count 413 (last), send 10, shut, wait 2")],
-    // What comes while a worker has the last piece is kept for the next one.
+    // Bytes that arrive while a worker has a piece are kept for the next piece.
     [
       (.sends(post("/count", "Content-Length: 10", "abc")), "POST /count, store 3, deliver, wait 30"),
       (.sends("de"), "body 2, wait 30"), (.takes, "deliver, wait 30"), (.sends("fghij"), "body 5, wait"),
       (.takes, "deliver last, wait"), (.answers, "answer, send 10, wait 75"),
     ],
-    // A worker that is slower than its client: no time runs, and no more is read than two pieces.
+    // A worker that is slower than its client: the timeout is suspended, and at most two pieces are read.
     [
       (.sends(post("/count", "Content-Length: 450000")), "POST /count, wait 30"),
       (.floods(450_000), "body 262144, deliver, body 187856, wait"), (.passes(1_000), "wait"),
@@ -237,7 +237,7 @@ import Testing
         "POST /count, abandon 400 (last), send 10, shut, wait 2"
       )
     ],
-    // An answer before the end: the rest isn't wanted.
+    // An answer before the end of the body: the rest isn't read.
     [
       (.sends(post("/count", "Content-Length: 10", "abc")), "POST /count, store 3, deliver, wait 30"),
       (.answers, "answer (last), send 10, shut, wait 2"),
@@ -246,25 +246,25 @@ import Testing
       (.sends(post("/count", "Content-Length: 10", "abc")), "POST /count, store 3, deliver, wait 30"),
       (.ends, "close"),
     ],
-    // Whoever asks first is told to go on when the receiver is there, and has its time from then on.
+    // With `Expect: 100-continue`, 100 is sent when the receiver is ready, and the timeout runs from then on.
     [
       (.sends(post("/count", "Content-Length: 3\r\nExpect: 100-continue")), "POST /count, deliver, wait"),
       (.passes(100), "wait"), (.takes, "continue, send 25, wait 130"),
       (.sends("abc"), "body 3, deliver last, wait"),
       (.answers, "answer, send 10, wait 175"),
     ],
-    // Or is refused, before it has sent anything.
+    // Or the request is refused before its body was sent.
     [
       (.sends(post("/count", "Content-Length: 3\r\nExpect: 100-continue")), "POST /count, deliver, wait"),
       (.answers, "answer (last), send 10, shut, wait 2"),
     ],
-    // Nothing is to come, so nobody has to be asked.
+    // An empty body needs no 100.
     [
       (
         .sends(post("/count", "Content-Length: 0\r\nExpect: 100-continue")), "POST /count, deliver last, wait"
       )
     ],
-    // One that doesn't wait to be told.
+    // A client that doesn't wait for 100.
     [
       (
         .sends(post("/count", "Transfer-Encoding: chunked\r\nExpect: 100-continue", "1\r\na\r\n0\r\n\r\n")),
@@ -273,9 +273,9 @@ import Testing
     ],
   ]
 
-  @Test(arguments: bodies) func bodiesArrive(_ exchange: Exchange) { expect(exchange) }
+  @Test(arguments: bodies) func bodiesAreDelivered(_ exchange: Exchange) { expect(exchange) }
 
-  @Test func aChunkedBodyHasALimit() {
+  @Test func chunkedBodiesAreLimited() {
     let chunk = "1d4c0\r\n\(String(repeating: "x", count: 120_000))\r\n"
     var driver = ConnectionDriver()
     driver.handle(.sends(Self.post("/count", "Transfer-Encoding: chunked")))
@@ -296,16 +296,16 @@ import Testing
   // MARK: Time
 
   static let times: [Exchange] = [
-    // Silence between requests ends the connection without a word.
+    // An idle connection is closed without an answer.
     [(.passes(74), "wait 75"), (.passes(1), "close")],
     [(.sends(get("/1")), "GET /1, send 10, wait 75"), (.passes(75), "close")],
-    // But not an answer that is still on its way.
+    // But not while an answer is unacknowledged.
     [
-      (.sends(get("/1")), "GET /1, send 10, wait 75"), (.lacks(10), "wait 75"),
+      (.sends(get("/1")), "GET /1, send 10, wait 75"), (.unacknowledged(10), "wait 75"),
       (.passes(75), "shut, wait 77"),
-      (.lacks(0), "wait 77"), (.passes(2), "close"),
+      (.unacknowledged(0), "wait 77"), (.passes(2), "close"),
     ],
-    // A head's time runs from its first byte, and each head has its own.
+    // The timeout of a head runs from its first byte, for each head anew.
     [
       (.passes(10), "wait 75"), (.sends("GET /"), "wait 25"), (.passes(10), "wait 25"),
       (.sends("1"), "wait 25"),
@@ -315,30 +315,31 @@ import Testing
       (.sends("GET /1 HTTP/1.1\r\n"), "wait 15"), (.passes(14), "wait 15"),
       (.sends("Host: h\r\n\r\nGET"), "GET /1, send 10, wait 29"),
     ],
-    // A body must keep its rate: 256 bytes are one more second, and nothing is saved beyond standing still.
+    // A body must keep a rate: 256 bytes add one second, and no more time than the initial one is left at any moment.
     [
       (.sends(post("/count", "Content-Length: 400000")), "POST /count, wait 30"), (.passes(10), "wait 30"),
       (.floods(256), "body 256, deliver, wait 31"), (.passes(10), "wait 31"),
       (.floods(200_000), "body 200000, wait 50"), (.passes(29), "wait 50"),
       (.passes(1), "abandon 408 (last), send 10, shut, wait 52"),
     ],
-    // One that is read over too, and is answered already.
+    // So must a discarded body whose request was answered already.
     [
       (.sends(post("/1", "Content-Length: 9")), "POST /1, send 10, wait 30"), (.passes(30), "shut, wait 32"),
     ],
-    // A worker's time isn't the client's.
+    // While a worker is busy, no timeout runs.
     [(.sends(get("/later")), "GET /later, wait"), (.passes(100_000), "wait")],
-    // A reader that stands still is given up.
+    // A client that doesn't read is disconnected.
     [
       (.hasRoom(0), "wait 75"), (.sends(get("/1")), "GET /1, send 0, wait 60"), (.passes(60), "close"),
     ],
-    // One that takes 256 bytes a second isn't: the client has acknowledged more than when it was looked at last.
+    // A client that reads 256 bytes a second isn't: it has acknowledged more than at the last check.
     [
-      (.hasRoom(90_000), "wait 75"), (.lacks(90_000), "wait 75"),
-      (.sends(get("/large")), "GET /large, send 90000, wait 60"), (.lacks(90_000 - 2_560), "wait 60"),
+      (.hasRoom(90_000), "wait 75"), (.unacknowledged(90_000), "wait 75"),
+      (.sends(get("/large")), "GET /large, send 90000, wait 60"),
+      (.unacknowledged(90_000 - 2_560), "wait 60"),
       (.passes(60), "wait 70"), (.passes(10), "close"),
     ],
-    // Answers are written beside a worker's work, and nobody is given up meanwhile.
+    // Answers are sent while a worker is busy, and no timeout runs meanwhile.
     [
       (.hasRoom(4), "wait 75"), (.sends(get("/1") + get("/later")), "GET /1, GET /later, send 4, wait"),
       (.passes(1_000), "wait"), (.hasRoom(6), "send 6, wait"), (.hasRoom(4), "wait"),
@@ -348,7 +349,7 @@ import Testing
 
   @Test(arguments: times) func timeouts(_ exchange: Exchange) { expect(exchange) }
 
-  @Test func aDripBelowTheRateEnds() {
+  @Test func bodiesBelowTheRateAreAborted() {
     var driver = ConnectionDriver()
     driver.handle(.sends(Self.post("/count", "Content-Length: 400000")))
     var seconds = 0
@@ -364,36 +365,39 @@ import Testing
   // MARK: Lingering (RFC 9112 §9.6)
 
   static let lingering: [Exchange] = [
-    // What the client still sends is read over, until it closes.
+    // What the client still sends is discarded until it closes.
     [
       (.sends(get("/bye")), "GET /bye (last), send 10, shut, wait 2"), (.sends(get("/late")), "wait 2"),
       (.floods(1_000_000), "wait 2"), (.ends, "close"),
     ],
-    // Or until its time is over and all is acknowledged.
+    // Or until the timeout is over and everything is acknowledged.
     [(.sends(get("/bye")), "GET /bye (last), send 10, shut, wait 2"), (.passes(2), "close")],
     [
-      (.lacks(100_010), "wait 75"),
+      (.unacknowledged(100_010), "wait 75"),
       (.sends(get("/large") + "x\r\n"), "GET /large, send 100000, refuse 400 (last), send 10, shut, wait 2"),
-      (.lacks(97_450), "wait 2"), (.passes(2), "wait 12"), (.passes(10), "close"),
+      (.unacknowledged(97_450), "wait 2"), (.passes(2), "wait 12"), (.passes(10), "close"),
     ],
-    // The answers go out first.
+    // Answers are sent first.
     [
       (.hasRoom(0), "wait 75"), (.sends(get("/bye") + get("/late")), "GET /bye (last), send 0, wait 60"),
       (.hasRoom(10), "send 10, shut, wait 2"),
     ],
-    // Nobody lingers for a client that has closed.
+    // No lingering for a client that has closed.
     [(.sends(get("/later")), "GET /later, wait"), (.ends, "wait 2"), (.answers, "answer, send 10, close")],
   ]
 
-  @Test(arguments: lingering) func aClosedConnectionLingers(_ exchange: Exchange) { expect(exchange) }
+  @Test(arguments: lingering) func closedConnectionsLinger(_ exchange: Exchange) { expect(exchange) }
 
-  // MARK: The server stops
+  // MARK: Draining
 
   static let drains: [Exchange] = [
     [(.drains, "close")],
-    // An answer that is on its way gets there.
-    [(.sends(get("/1")), "GET /1, send 10, wait 75"), (.lacks(10), "wait 75"), (.drains, "shut, wait 2")],
-    // Those who wait for an answer get it, and are told that it is the last.
+    // An unacknowledged answer is delivered.
+    [
+      (.sends(get("/1")), "GET /1, send 10, wait 75"), (.unacknowledged(10), "wait 75"),
+      (.drains, "shut, wait 2"),
+    ],
+    // Requests in progress are answered, with `Connection: close`.
     [
       (.sends(get("/later")), "GET /later, wait"), (.drains, "wait"),
       (.answers, "answer (last), send 10, shut, wait 2"),
@@ -402,7 +406,7 @@ import Testing
       (.hasRoom(4), "wait 75"), (.sends(get("/1")), "GET /1, send 4, wait 60"), (.drains, "wait 60"),
       (.hasRoom(6), "send 6, close"),
     ],
-    // Half a head may become whole; empty lines are nothing to wait for.
+    // An incomplete head is waited for, empty lines aren't.
     [
       (.sends("GET /1 HTTP/1.1\r\nHo"), "wait 15"), (.drains, "wait 15"),
       (.sends("st: h\r\n\r\n"), "GET /1 (last), send 10, shut, wait 2"),
@@ -414,5 +418,5 @@ import Testing
     ],
   ]
 
-  @Test(arguments: drains) func aDrainEndsWhatIsIdle(_ exchange: Exchange) { expect(exchange) }
+  @Test(arguments: drains) func drainingClosesIdleConnections(_ exchange: Exchange) { expect(exchange) }
 }

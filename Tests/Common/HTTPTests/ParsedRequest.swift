@@ -1,6 +1,6 @@
 import HTTP
 
-/// What a test wants to know of a parsed request, as one comparable text.
+/// A parsed request as a text that tests can compare.
 enum ParsedRequest {
   /// Parses `bytes`, which arrive in pieces that end at `splits`, and describes the result.
   static func describe(
@@ -8,7 +8,7 @@ enum ParsedRequest {
   ) -> String {
     var parser = RequestParser()
     for end in splits + [bytes.count] {
-      // A buffer of exactly the bytes that have arrived: reading ahead traps.
+      // A buffer of exactly the bytes that have arrived: reading beyond them traps.
       let arrived = [UInt8](bytes[..<end])
       switch parser.parse(arrived.span.bytes, limits: limits) {
       case .incomplete: continue

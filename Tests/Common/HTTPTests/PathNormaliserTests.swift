@@ -21,15 +21,15 @@ import Testing
     return String(text.dropFirst(4).prefix { $0 != " " })
   }
 
-  @Test(arguments: cases) func normalForm(_ sent: String, _ wanted: String) {
+  @Test(arguments: cases) func pathsAreNormalised(_ sent: String, _ wanted: String) {
     #expect(normalised(sent) == wanted)
   }
 
-  @Test(arguments: cases) func isStable(_ sent: String, _ wanted: String) {
+  @Test(arguments: cases) func normalisedPathsAreUnchanged(_ sent: String, _ wanted: String) {
     #expect(normalised(wanted) == wanted)
   }
 
-  @Test func noPathLeavesItsRoot() {
+  @Test func pathsStayBelowTheRoot() {
     var random = SplitMix(seed: 7)
     let parts = ["/", ".", "..", "%2e", "%2E", "%2f", "a", "%25", "%5c", "%252e", "//", "%41"]
     for _ in 0..<20_000 {

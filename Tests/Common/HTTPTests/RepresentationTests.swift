@@ -2,7 +2,7 @@ import HTTP
 import Testing
 
 @Suite struct RepresentationTests {
-  /// In 1994, asked in 2026.
+  /// Modified in 1994, requested in 2026.
   private static let changed = LastModified(HTTPDate(784_111_777), now: { 1_795_000_000 })
 
   private static func representation(weak: Bool = false) -> Representation {
@@ -43,12 +43,12 @@ import Testing
     ("If-Modified-Since: Sun, 06 Nov 1994 08:49:37 GMT\r\n", 304),
     ("If-Modified-Since: Sun, 06 Nov 1994 08:49:36 GMT\r\n", 200),
     ("If-Modified-Since: nonsense\r\n", 200),
-    // A two-digit year that seems over 50 years ahead is past: 1977, not 2077 (§5.6.7).
+    // A two-digit year that appears to be over 50 years ahead is in the past: 1977, not 2077 (§5.6.7).
     ("If-Modified-Since: Sunday, 06-Nov-77 08:49:37 GMT\r\n", 200),
     ("If-Unmodified-Since: Sunday, 06-Nov-77 08:49:37 GMT\r\n", 412),
     ("If-Modified-Since: Sunday, 06-Nov-94 08:49:37 GMT\r\n", 304),
     ("If-Modified-Since: Sunday, 06-Nov-26 08:49:37 GMT\r\n", 304),
-    // Of a field that stands twice nothing counts.
+    // A repeated field is ignored.
     (
       "If-Modified-Since: Sun, 06 Nov 1994 08:49:37 GMT\r\nIf-Modified-Since: Sun, 06 Nov 1994 08:49:37 GMT\r\n",
       200
@@ -60,10 +60,10 @@ import Testing
     ("Range: bytes=0-3\r\nIf-Range: \"v1\"\r\nIf-Range: \"v0\"\r\n", 200),
     ("If-Unmodified-Since: Sun, 06 Nov 1994 08:49:37 GMT\r\n", 200),
     ("If-Unmodified-Since: Sun, 06 Nov 1994 08:49:36 GMT\r\n", 412),
-    // If-None-Match makes If-Modified-Since count for nothing, If-Match does so to If-Unmodified-Since.
+    // If-None-Match overrides If-Modified-Since, and If-Match overrides If-Unmodified-Since.
     ("If-None-Match: \"v0\"\r\nIf-Modified-Since: Sun, 06 Nov 1994 08:49:37 GMT\r\n", 200),
     ("If-Match: \"v1\"\r\nIf-Unmodified-Since: Sun, 06 Nov 1994 08:49:36 GMT\r\n", 200),
-    // If-Match is weighed first.
+    // If-Match is evaluated first.
     ("If-Match: \"v0\"\r\nIf-None-Match: \"v1\"\r\n", 412),
     ("If-Match: \"v1\"\r\nIf-None-Match: \"v1\"\r\n", 304),
     ("Range: bytes=0-3\r\n", 206), ("Range: bytes=20-\r\n", 416), ("Range: lines=1-2\r\n", 200),
@@ -79,11 +79,11 @@ import Testing
     #expect(Self.answer(fields).status == status)
   }
 
-  @Test(arguments: conditions) func headIgnoresRangesOnly(_ fields: String, _ status: UInt16) {
+  @Test(arguments: conditions) func headOnlyIgnoresRanges(_ fields: String, _ status: UInt16) {
     #expect(Self.answer(fields, method: "HEAD").status == (status == 206 || status == 416 ? 200 : status))
   }
 
-  @Test func wholeAnswer() {
+  @Test func completeResponse() {
     let answer = Self.answer("")
     #expect(
       answer.head == """
@@ -100,18 +100,18 @@ import Testing
   }
 
   @Test(arguments: [("0-3", "0123", "0-3"), ("-2", "89", "8-9"), ("9-", "9", "9-9")])
-  func partOfTheBody(_ range: String, _ body: String, _ sent: String) {
+  func singleRanges(_ range: String, _ body: String, _ sent: String) {
     let answer = Self.answer("Range: bytes=\(range)\r\n")
     #expect(answer.body == body)
     #expect(answer.head.contains("Content-Range: bytes \(sent)/10\r\nContent-Length: \(body.utf8.count)\r\n"))
   }
 
-  @Test func unsatisfiable() {
+  @Test func unsatisfiableRanges() {
     let answer = Self.answer("Range: bytes=10-\r\n")
     #expect(answer.head.contains("Content-Range: bytes */10\r\n") && answer.body.isEmpty)
   }
 
-  /// An error is not the thing that its URL names: stored as that, it would hide it for as long as that lives.
+  /// An error must not be cached in place of the resource.
   @Test(arguments: ["If-Match: \"v0\"\r\n", "Range: bytes=20-\r\n"]) func errorsAreNotStored(_ fields: String)
   {
     let forever = Representation(
@@ -125,12 +125,12 @@ import Testing
     #expect(!head.contains("Use-As-Dictionary") && head.contains("Access-Control-Allow-Origin: *"))
   }
 
-  @Test func aSuffixOfNothingIsTheWhole() {
+  @Test func suffixRangesOfEmptyBodiesGiveTheWhole() {
     let empty = Representation(HeadFields(), tag: nil, body: .none)
     #expect(Self.answer("Range: bytes=-5\r\n", of: empty).status == 200)
   }
 
-  @Test func severalParts() throws {
+  @Test func multipleRanges() throws {
     let answer = Self.answer("Range: bytes=0-1,8-9\r\n")
     let boundary = try #require(answer.head.split(separator: "boundary=").last?.prefix { $0 != "\r\n" })
     #expect(
@@ -142,13 +142,13 @@ import Testing
     #expect(answer.head.contains("Content-Length: \(answer.body.utf8.count)\r\n"))
   }
 
-  @Test func weakTagsMatchWeaklyOnly() {
+  @Test func weakTagsOnlyMatchWeakly() {
     let weak = Self.representation(weak: true)
     #expect(Self.answer("If-None-Match: \"v1\"\r\n", of: weak).status == 304)
     #expect(Self.answer("If-Match: W/\"v1\"\r\n", of: weak).status == 412)
   }
 
-  @Test func aValueCannotEndItsLine() {
+  @Test func lineBreaksInValuesAreReplaced() {
     let fields = HeadFields([("X", "a\r\nSet-Cookie: b\u{0}")])
     #expect(fields.lines.span.bytes.text == "X: a  Set-Cookie: b \r\n")
   }

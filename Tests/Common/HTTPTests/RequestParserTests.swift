@@ -155,15 +155,15 @@ import Testing
     Case("GET / HTTP/1.1\r\nHost: a\r\nAuthorization: a\r\nAuthorization: b\r\n\r\n", "repeatedField"),
   ]
 
-  @Test(arguments: valid) func acceptsAndReads(_ example: Case) {
+  @Test(arguments: valid) func validRequestsAreParsed(_ example: Case) {
     #expect(ParsedRequest.describe(example.request) == example.result)
   }
 
-  @Test(arguments: invalid) func refuses(_ example: Case) {
+  @Test(arguments: invalid) func invalidRequestsAreRefused(_ example: Case) {
     #expect(ParsedRequest.describe(example.request) == "failed \(example.result)")
   }
 
-  @Test(arguments: valid + invalid) func splitAnywhereGivesTheSame(_ example: Case) {
+  @Test(arguments: valid + invalid) func resultsDoNotDependOnHowInputIsDivided(_ example: Case) {
     let bytes = [UInt8](example.request.utf8)
     let whole = ParsedRequest.describe(bytes)
     for split in 0...bytes.count {
@@ -172,12 +172,12 @@ import Testing
     #expect(ParsedRequest.describe(bytes, splits: Array(0..<bytes.count)) == whole, "byte by byte")
   }
 
-  @Test func lettersAfterTheHeadAreLeftAlone() {
+  @Test func bytesAfterTheHeadAreIgnored() {
     let head = "GET / HTTP/1.1\r\nHost: a\r\n\r\n"
     #expect(ParsedRequest.describe(head + "GARBAGE\n\n") == ParsedRequest.describe(head))
   }
 
-  @Test func randomChangesGiveTheSameInAnySplit() {
+  @Test func resultsOfMutatedRequestsDoNotDependOnHowInputIsDivided() {
     var random = SplitMix(seed: 42)
     let seeds = (Self.valid + Self.invalid).map { [UInt8]($0.request.utf8) }
     for _ in 0..<4_000 {
@@ -211,9 +211,9 @@ struct SplitMix: RandomNumberGenerator {
 }
 
 @Suite struct RequestLimitsTests {
-  /// A proxy passes on what browsers ask for.
+  /// A proxy forwards targets as browsers send them.
   @Test(arguments: ["/100%", "/%zz", "/%00", "/%2", "/%2?x", "/a%2Fb%"])
-  func takesAnyPercentSign(_ target: String) {
+  func anyPercentSignIsAllowedIfConfigured(_ target: String) {
     let limits = RequestLimits(takesAnyPercent: true)
     for form in [target, "http://a\(target)"] {
       let bytes = [UInt8]("GET \(form) HTTP/1.1\r\nHost: a\r\n\r\n".utf8)
@@ -225,8 +225,8 @@ struct SplitMix: RandomNumberGenerator {
     #expect(ParsedRequest.describe(other, limits: limits) == "failed target")
   }
 
-  /// So are control characters in a header's value, but for those that could end it.
-  @Test func takesControlCharacters() {
+  /// Control characters in a field's value, except those that could end it.
+  @Test func controlCharactersAreAllowedIfConfigured() {
     let limits = RequestLimits(takesControls: true)
     for byte in UInt8.min...UInt8.max {
       let bytes = Array("GET / HTTP/1.1\r\nHost: a\r\nX: b".utf8) + [byte] + Array("c\r\n\r\n".utf8)
@@ -264,22 +264,22 @@ struct SplitMix: RandomNumberGenerator {
   }
 
   @Test(arguments: [(40, true), (41, false), (100, false), (1000, false)])
-  func targetLength(_ length: Int, _ fits: Bool) {
+  func targetLengthIsLimited(_ length: Int, _ fits: Bool) {
     #expect((outcome(request(target: length)) == "failed targetTooLong") == !fits)
   }
 
-  @Test(arguments: [(4, true), (5, false)]) func fieldCount(_ count: Int, _ fits: Bool) {
+  @Test(arguments: [(4, true), (5, false)]) func numberOfFieldsIsLimited(_ count: Int, _ fits: Bool) {
     #expect((outcome(request(fields: count)) == "failed headTooLarge") == !fits)
   }
 
-  @Test func headLength() {
+  @Test func headLengthIsLimited() {
     let empty = request(padding: 1).count - 1
     #expect(outcome(request(padding: 300 - empty)).hasSuffix("#300"))
     #expect(outcome(request(padding: 301 - empty)) == "failed headTooLarge")
     #expect(outcome(request(padding: 5000)) == "failed headTooLarge")
   }
 
-  @Test func aMethodWithoutEndIsRefused() {
+  @Test func endlessMethodsAreRefused() {
     #expect(outcome([UInt8](repeating: 0x41, count: 2000)) == "failed requestLine")
   }
 }

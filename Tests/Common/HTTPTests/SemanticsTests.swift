@@ -13,12 +13,12 @@ import Testing
     ("Monday, 01-Jan-40 00:00:00 GMT", 2_208_988_800), ("Friday, 01-Jan-99 00:00:00 GMT", 915_148_800),
   ]
 
-  @Test(arguments: forms) func parses(_ text: String, _ wanted: Int64?) {
+  @Test(arguments: forms) func datesAreParsed(_ text: String, _ wanted: Int64?) {
     let bytes = [UInt8](text.utf8)
     #expect(HTTPDate(bytes.span.bytes, now: 1_795_000_000)?.seconds == wanted)
   }
 
-  @Test func writesWhatItReads() {
+  @Test func datesRoundTrip() {
     var random = SplitMix(seed: 3)
     for _ in 0..<2_000 {
       let seconds = Int64(random.next() % 315_569_520_000) - 62_167_219_200
@@ -46,7 +46,9 @@ import Testing
     (",,gzip,,", [.gzip], .gzip),
   ]
 
-  @Test(arguments: cases) func chooses(_ field: String, _ offered: [BodyCoding], _ wanted: BodyCoding?) {
+  @Test(arguments: cases) func preferredCoding(
+    _ field: String, _ offered: [BodyCoding], _ wanted: BodyCoding?
+  ) {
     let bytes = [UInt8](field.utf8)
     #expect(AcceptEncoding(bytes.span.bytes).preferred(offered) == wanted)
   }
@@ -71,7 +73,7 @@ import Testing
     ("bytes=" + (0..<17).map { "\($0 * 2)-\($0 * 2)" }.joined(separator: ","), 100, .whole),
   ]
 
-  @Test(arguments: cases) func reads(_ field: String, _ length: UInt64, _ wanted: ByteRanges) {
+  @Test(arguments: cases) func rangesAreParsed(_ field: String, _ length: UInt64, _ wanted: ByteRanges) {
     let bytes = [UInt8](field.utf8)
     #expect(ByteRanges(bytes.span.bytes, length: length) == wanted)
   }

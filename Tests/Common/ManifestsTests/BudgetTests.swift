@@ -4,10 +4,10 @@ import Testing
 @testable import Manifests
 @testable import Values
 
-/// What a document may cost whoever reads it, whoever sent it (docs/protocol.md §1).
+/// The limits on what reading a document may cost, whoever sent it (docs/protocol.md §1).
 @Suite struct BudgetTests {
   private func skip(_ text: String) throws {
-    // One value may be built, and none is.
+    // A budget of 0 values: skipping builds none.
     var reader = JSONReader(Array(text.utf8), values: 0)
     try reader.skip()
     try reader.end()
@@ -18,7 +18,7 @@ import Testing
     #""\"\\\/\b\f\n\r\tA😀""#,
     #"{"a":1,"a":2}"#,
   ])
-  func whatIsUnknownIsPassedOver(text: String) throws { try skip(text) }
+  func valuesAreSkipped(text: String) throws { try skip(text) }
 
   @Test(
     arguments: [
@@ -28,10 +28,10 @@ import Testing
       ("01", .number(at: 0)), ("1.", .number(at: 0)), ("1 2", .trailing(at: 2)), (#""\x""#, .escape(at: 1)),
       (#""\ud800""#, .escape(at: 1)), (#"{"a":"\u00g0"}"#, .escape(at: 10)),
     ] as [(String, JSONError)])
-  func butIsJSON(text: String, error: JSONError) { #expect(throws: error) { try skip(text) } }
+  func skippedValuesMustBeJSON(text: String, error: JSONError) { #expect(throws: error) { try skip(text) } }
 
-  @Test func andUTF8() throws {
-    // Characters lie across the places where a long text is divided.
+  @Test func skippedValuesMustBeUTF8() throws {
+    // Characters cross the borders of the pieces in which a long string is checked.
     for shift in 0..<4 {
       try skip("\"" + String(repeating: "a", count: shift) + String(repeating: "日é😀", count: 2000) + "\"")
     }
@@ -44,7 +44,7 @@ import Testing
     }
   }
 
-  @Test func depth() throws {
+  @Test func depthIsLimited() throws {
     let levels = JSONReader.depthLimit
     try skip(String(repeating: "[", count: levels) + String(repeating: "]", count: levels))
     #expect(throws: JSONError.tooDeep(at: levels)) { try skip(String(repeating: "[", count: levels + 1)) }
@@ -54,8 +54,8 @@ import Testing
     try .parse(Array(#"{"code":200,"data":{\#(members),"update":false,"version":"1"}}"#.utf8))
   }
 
-  /// Two bytes each in the text, and forty in memory.
-  @Test func aMemberThatNobodyReadsCostsNothing() throws {
+  /// Each zero is two bytes of text, but would take forty in memory.
+  @Test func unknownMembersCostNoValues() throws {
     let zeros = "[" + String(repeating: "0,", count: DocumentBudget.values) + "0]"
     guard case .upToDate = try answer(#""more":\#(zeros)"#) else {
       Issue.record("another answer")
@@ -64,7 +64,7 @@ import Testing
   }
 
   @Test(arguments: ["version", "digest", "base", "policy", "interval", "reports", "rollback"])
-  func aMemberOfOneValueIsOne(name: String) {
+  func scalarMembersAreOneValue(name: String) {
     #expect(throws: JSONError.self) { try answer(#""\#(name)":[[[]],[]]"#) }
   }
 
@@ -76,7 +76,7 @@ import Testing
           .utf8))
   }
 
-  @Test func anEntryHasSoManyValues() throws {
+  @Test func valuesOfAnEntryAreLimited() throws {
     let most = DocumentBudget.entryValues - 2
     let values = Array(repeating: "0", count: most).joined(separator: ",")
     _ = try patch(#""https://m.test/":{"x":[\#(values)]}"#)
@@ -85,7 +85,7 @@ import Testing
     }
   }
 
-  @Test func aPatchHasSoManyChanges() throws {
+  @Test func changesOfAPatchAreLimited() throws {
     func changes(_ count: Int) -> String {
       (0..<count).map { #""https://m.test/\#($0)":null"# }.joined(separator: ",")
     }
@@ -95,7 +95,7 @@ import Testing
     }
   }
 
-  @Test func manyTextsShareOneBudget() throws {
+  @Test func textsShareABudget() throws {
     var left = 7
     _ = try JSONValue.parse(Array("[1,2]".utf8), atMost: 3, of: &left)
     #expect(left == 4)
@@ -105,7 +105,7 @@ import Testing
     #expect(throws: JSONError.self) { try JSONValue.parse(Array("1".utf8), atMost: 10, of: &left) }
   }
 
-  @Test func aPolicyHasSoManyPatterns() throws {
+  @Test func patternsAndScriptsOfAPolicyAreLimited() throws {
     let patterns = (0..<40_000).map { "\"https://m.test/\($0)\"" }.joined(separator: ",")
     let scripts = (0..<500).map {
       #"{"name":"s\#($0)","download":"https://m.test/s","sha256":"\#(SHA256.of([1]))","signature":"c2ln"}"#
@@ -116,8 +116,8 @@ import Testing
     #expect(policy.scripts.map(\.name) == (0..<DocumentBudget.scripts).map { "s\($0)" })
   }
 
-  /// Of two equal patterns, the later one counts, in the place of the earlier one.
-  @Test func aPatternTwice() throws {
+  /// Of two equal patterns, the later one counts, at the position of the earlier one.
+  @Test func repeatedPatterns() throws {
     let text =
       #"{"bypass":["https://A.test/","https://b.test/","https://a.test/"],"bypassUntil":{"https://A.test/":"2026-12-01T00:00:00Z"},"intercept":true}"#
     let policy = Policy(reading: try JSONValue.parse(Array(text.utf8)))
@@ -125,7 +125,7 @@ import Testing
     #expect(policy.bypass.map { $0.until == nil } == [true, true])
   }
 
-  @Test func aPageHasSoManyCalls() throws {
+  @Test func callsOfAPageAreLimited() throws {
     let calls = (0..<100).map { #"{"api":"https://m.test/\#($0)","method":"GET"}"# }.joined(separator: ",")
     let text = #"[{"interfaces":[\#(calls)],"url":"https://m.test/"}]"#
     let config = PrefetchConfig(reading: try JSONValue.parse(Array(text.utf8)))

@@ -52,7 +52,7 @@ import Values
       (#"{"code":200,"data":{"policy":3,"update":false,"version":"1"}}"#, .member("policy")),
       (#"{"code":200,"data":{"update":false,"version":"1"}} x"#, .trailing(at: 51)),
     ] as [(String, JSONError)])
-  func refused(_ text: String, _ error: JSONError) {
+  func invalidAnswersAreRefused(_ text: String, _ error: JSONError) {
     let parts = text.split(separator: "\"D\"", omittingEmptySubsequences: false)
     #expect(throws: error) { try self.parse(parts.joined(separator: "\"\(Self.digest)\"")) }
   }
@@ -67,7 +67,7 @@ import Values
     ("1", 30), ("-5", 30), ("30", 30), ("3600", 3600), ("99999999", 3600), ("9223372036854775807", 3600),
     ("9007199254740993", 3600), ("1e400", 3600), ("-1e400", 30), ("59.9", 59), ("6e1", 60), ("-0", 30),
   ])
-  func intervalsAreKeptWithinBounds(_ text: String, _ seconds: Int) throws {
+  func intervalsAreClamped(_ text: String, _ seconds: Int) throws {
     let answer = try parse(#"{"code":200,"data":{"interval":\#(text),"update":false,"version":"7"}}"#)
     #expect(answer.extras.interval == seconds)
   }
@@ -75,7 +75,7 @@ import Values
   @Test(arguments: [
     ("-1", 0), ("0", 0), ("10000", 10_000), ("9223372036854775807", 10_000), ("1e99", 10_000),
   ])
-  func sharesOfReportsAreKeptWithinBounds(_ text: String, _ share: Int) throws {
+  func shareOfReportsIsClamped(_ text: String, _ share: Int) throws {
     let answer = try parse(#"{"code":200,"data":{"reports":\#(text),"update":false,"version":"7"}}"#)
     #expect(answer.extras.reports == share)
   }
@@ -93,7 +93,7 @@ import Values
     return answer
   }
 
-  @Test func patchesThatDoNotFitAreRefused() throws {
+  @Test func patchesOfAnotherBaseOrDigestAreRefused() throws {
     let url = try ResourceURL("https://a/b")
     let held = Manifest(
       version: ManifestVersion(1), items: [ManifestItem(url: url, entry: Samples.entry("x"))])
@@ -127,7 +127,7 @@ import Values
     #expect(try held.applying(answer)[url]?.size == 77)
   }
 
-  @Test func wholeManifestsAreChecked() throws {
+  @Test func digestsOfWholeManifestsAreChecked() throws {
     let body = Documents.whole(ManifestVersion(1), digest: SHA256.of([])).around(Array("{}".utf8))
     guard case .whole(let answer) = try ConfigureAnswer.parse(body) else {
       Issue.record("a whole manifest is read as something else")
@@ -138,7 +138,7 @@ import Values
     }
   }
 
-  @Test func orderOfTheTextDoesNotMatter() throws {
+  @Test func orderOfMembersDoesNotMatter() throws {
     let a = String(decoding: Samples.entry("a").canonicalJSON, as: UTF8.self)
     let b = String(decoding: Samples.entry("b").canonicalJSON, as: UTF8.self)
     let answer = try parse(
@@ -148,7 +148,7 @@ import Values
       Issue.record("a whole manifest is read as something else")
       return
     }
-    // The digest is made up, and the result's shows that both are in order.
+    // The expected digest is made up; the actual one in the error shows that both entries were read, in order.
     let items = [
       ManifestItem(url: try ResourceURL("https://a/"), entry: Samples.entry("a")),
       ManifestItem(url: try ResourceURL("https://b/"), entry: Samples.entry("b")),
@@ -159,8 +159,8 @@ import Values
     }
   }
 
-  /// A body changed by chance is refused, or doesn't have the digest, or means the same as before.
-  @Test func brokenBodiesLeadNowhereElse() throws {
+  /// A body with a random change is refused, or has another digest, or gives the same manifest.
+  @Test func mutatedBodiesNeverGiveAnotherManifest() throws {
     var random = SplitMix(seed: 10)
     let old = Samples.manifest(1, &random)
     let new = Samples.manifest(2, &random)

@@ -3,11 +3,11 @@ import Testing
 @testable import Manifests
 @testable import Values
 
-/// What devices count, and the batches in which it is told.
+/// What devices count, and the batches in which counts are reported.
 @Suite struct DeviceCountsTests {
   private func batch(_ text: String) throws -> DeviceBatch { try DeviceBatch(json: .parse(Array(text.utf8))) }
 
-  @Test func aBatchIsReadAsItIsWritten() throws {
+  @Test func batchesRoundTrip() throws {
     var counts = DeviceCounts()
     for (place, count) in DeviceCount.all.enumerated() { counts.add(count, Int64(place)) }
     let batch = DeviceBatch(version: ManifestVersion(553), counts: counts)
@@ -22,7 +22,7 @@ import Testing
     #expect(text == #"{"counts":{"page-failed":2},"version":"7"}"#)
   }
 
-  @Test func namesOfOthersArePassedOver() throws {
+  @Test func unknownNamesAreIgnored() throws {
     #expect(try batch(#"{"counts":{"local":3,"new-thing":9},"more":[],"version":"7"}"#).counts[.local] == 3)
     #expect(try batch(#"{"counts":{},"version":"0"}"#).counts.isEmpty)
   }
@@ -38,10 +38,10 @@ import Testing
     #"{"counts":{"unknown":-1},"version":"7"}"#,
     #"{"counts":{\#((0...128).map { "\"n\($0)\":1" }.joined(separator: ","))},"version":"7"}"#,
   ])
-  func whatCantBeIsRefused(_ text: String) { #expect(throws: (any Error).self) { try batch(text) } }
+  func invalidBatchesAreRefused(_ text: String) { #expect(throws: (any Error).self) { try batch(text) } }
 
-  /// Nothing that arrives traps, and what is taken is within the bounds.
-  @Test func hostileBatches() throws {
+  /// No input traps, and accepted counts are within their bounds.
+  @Test func mutatedBatches() throws {
     var random = SystemRandomNumberGenerator()
     let whole = Array(
       #"{"counts":{"local":120,"passed":7,"status-2xx":1000000,"paint-local-128":3},"version":"553"}"#.utf8)
@@ -64,7 +64,7 @@ import Testing
     }
   }
 
-  @Test func sumsStayWithinTheirType() {
+  @Test func sumsDoNotOverflow() {
     var counts = DeviceCounts()
     counts.add(.local, .max)
     counts.add(.local, 5)
@@ -86,5 +86,5 @@ import Testing
       (.time(.load, isLocal: false, 8193), "load-network-more"),
       (.time(.load, isLocal: false, .max), "load-network-more"), (.time(.load, isLocal: true, -1), nil),
     ] as [(DeviceCount?, String?)])
-  func classes(_ count: DeviceCount?, _ name: String?) { #expect(count?.name == name) }
+  func namesOfClasses(_ count: DeviceCount?, _ name: String?) { #expect(count?.name == name) }
 }

@@ -71,7 +71,7 @@ import Values
     #""pack":{"download":"https://cdn/p.xpk","size":-1}"#,
     #""pack":{"download":"https://cdn/p.xpk","size":1},"patch":{}"#,
   ])
-  func aPackThatCannotBeOne(members: String) {
+  func invalidPackOffersAreRefused(members: String) {
     let body =
       #"{"code":200,"data":{"base":"1","digest":"\#(Self.digest)",\#(members),"update":true,"version":"2"}}"#
     #expect(throws: JSONError.member("pack")) { try ConfigureAnswer.parse(Array(body.utf8)) }
@@ -102,7 +102,7 @@ import Values
     #expect(answer.extras == Self.all)
   }
 
-  @Test func frameIsTheWhole() {
+  @Test func framesGiveTheWholeDocument() {
     let map = ResourceMap.empty
     let frame = Documents.whole(ManifestVersion(1), digest: map.digest, extras: Self.all)
     #expect(frame.around(map.bytes) == Documents.whole(ManifestVersion(1), map, extras: Self.all))

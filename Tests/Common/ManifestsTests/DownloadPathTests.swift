@@ -5,7 +5,7 @@ import TestSupport
 import Values
 
 @Suite struct DownloadPathTests {
-  /// The example of the design, digests made up where it has none.
+  /// The example of the design, with made-up digests where it has none.
   private static func example() throws -> DownloadPath {
     let digest = try #require(
       SHA256(hex: "cb71c52abf851f6ed634144a40500112" + String(repeating: "0", count: 32)))
@@ -17,7 +17,7 @@ import Values
   private static let text =
     "xcache/1/516/1/cb71c52a-bf85-8f6e-9634-144a40500112/https%253A%252F%252Fm.example.com%252Fares%252F0518c3.js"
 
-  @Test func example() throws {
+  @Test func exampleOfTheDesign() throws {
     let path = try Self.example()
     #expect(path.text == Self.text)
     #expect(path.name.text == "https%3A%2F%2Fm.example.com%2Fares%2F0518c3.js")
@@ -35,11 +35,11 @@ import Values
     (".js", ""), ("https%253A%252F%252Fm.example.com%252Fares%252F0518c3.js", ""),
     ("https%253A%252F%252Fm", "ftp%253A%252F%252Fm"),
   ])
-  func onlyTheCanonicalForm(_ part: String, _ replacement: String) throws {
+  func onlyTheCanonicalFormIsParsed(_ part: String, _ replacement: String) throws {
     let range = try #require(Self.text.firstRange(of: part))
     let other = Self.text.replacingCharacters(range, with: replacement)
     let parsed = DownloadPath(parsing: Array(other.utf8).span.bytes)
-    // Cutting the ending off leaves another good name.
+    // Without its extension it is another valid name.
     if part == ".js" && replacement.isEmpty {
       #expect(parsed?.text == other)
     } else {
@@ -47,7 +47,7 @@ import Values
     }
   }
 
-  @Test func everyCutIsRefusedOrItself() {
+  @Test func truncatedPathsAreRefusedOrRoundTrip() {
     let bytes = Array(Self.text.utf8)
     for count in 0..<bytes.count {
       let parsed = DownloadPath(parsing: Array(bytes[..<count]).span.bytes)
@@ -55,7 +55,7 @@ import Values
     }
   }
 
-  @Test func whatIsReadIsWhatWasWritten() {
+  @Test func parsedPathsRoundTrip() {
     var random = SplitMix(seed: 9)
     let good = Array(Self.text.utf8)
     var accepted = 0
@@ -84,7 +84,7 @@ import Values
       ("https://a/" + String(repeating: "b", count: 190) + ".j-s", ""),
       ("https://a/b.js/" + String(repeating: "c", count: 190), ""),
     ] as [(String, String?)])
-  func longNames(_ text: String, _ ending: String?) throws {
+  func longNamesAreHashed(_ text: String, _ ending: String?) throws {
     let url = try ResourceURL(text)
     let name = ResourceFileName(url)
     #expect(ResourceFileName(text: name.text) == name)
@@ -95,7 +95,7 @@ import Values
     }
   }
 
-  @Test func randomPathsAreReadBack() throws {
+  @Test func randomPathsRoundTrip() throws {
     var random = SplitMix(seed: 2)
     let pieces = ["a", "Z", "/", "%20", "é", "?", "&", "=", "+", "'", "~", "-", "_", ".", "!", "*", "日本"]
     for _ in 0..<2_000 {

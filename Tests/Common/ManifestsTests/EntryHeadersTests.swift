@@ -8,7 +8,7 @@ import Testing
     try EntryHeaders(json: JSONValue.parse(Array(text.utf8)))
   }
 
-  @Test func namesCountInWhateverLettersAndAreWrittenInOne() throws {
+  @Test func namesAreCaseInsensitiveAndWrittenCanonically() throws {
     let text =
       #"{"x-frame-options":"DENY","CONTENT-SECURITY-POLICY":"default-src 'self'","Referrer-Policy":"origin"}"#
     let headers = try Self.read(text)
@@ -19,7 +19,7 @@ import Testing
     #expect(try Self.read("{}") == EntryHeaders() && EntryHeaders().isEmpty)
   }
 
-  @Test func theAllowListIsInOrder() {
+  @Test func allowedNamesAreSorted() {
     #expect(EntryHeaders.Name.allCases.sorted() == EntryHeaders.Name.allCases)
     #expect(EntryHeaders.Name.allCases.count == 9)
   }
@@ -39,11 +39,11 @@ import Testing
       (#"{"X-Frame-Options":"a\u007f"}"#, .value(.xFrameOptions, .byte(0x7F, at: 1))),
       (#"{"X-Frame-Options":"é"}"#, .value(.xFrameOptions, .byte(0xC3, at: 0))),
     ] as [(String, EntryHeaders.Fault)])
-  func refused(_ text: String, _ fault: EntryHeaders.Fault) {
+  func invalidHeadersAreRefused(_ text: String, _ fault: EntryHeaders.Fault) {
     #expect(throws: fault) { try Self.read(text) }
   }
 
-  @Test func aValueHas8KBAtMost() throws {
+  @Test func valuesAreLimitedTo8KB() throws {
     let longest = String(repeating: "a", count: 8192)
     #expect(try EntryHeaders.Value(longest).text == longest)
     #expect(throws: EntryHeaders.Value.Fault.long(8193)) { try EntryHeaders.Value(longest + "a") }
@@ -52,7 +52,7 @@ import Testing
   private static let text = EntryTests.text.replacing(
     ",\"md5\"", with: ",\"headers\":{\"X-Frame-Options\":\"DENY\"},\"md5\"")
 
-  @Test func anEntryHasThem() throws {
+  @Test func headersOfEntries() throws {
     let entry = try Entry(parsing: Array(Self.text.utf8))
     #expect(entry.headers == EntryHeaders([.xFrameOptions: try .init("DENY")]))
     #expect(String(decoding: entry.canonicalJSON, as: UTF8.self) == Self.text)
@@ -64,8 +64,8 @@ import Testing
     #expect(made == entry)
   }
 
-  /// A device passes over headers of later versions, and sends nothing that would be two fields.
-  @Test func whatALaterVersionWritesIsKept() throws {
+  /// Headers of later versions are ignored but kept, and values that would make two fields are refused.
+  @Test func headersOfLaterVersionsAreKept() throws {
     let later = Self.text.replacing("\"DENY\"", with: "\"DENY\",\"X-Later\":[1]")
     let entry = try Entry(parsing: Array(later.utf8))
     #expect(entry.headers == EntryHeaders([.xFrameOptions: try .init("DENY")]))
@@ -75,7 +75,7 @@ import Testing
     #expect(throws: JSONError.member("headers")) { try Entry(parsing: Array(split.utf8)) }
   }
 
-  @Test func aContentHasThem() throws {
+  @Test func headersOfContents() throws {
     let text = """
       {"ctype":"text/css","headers":{"X-Frame-Options":"DENY"},"md5":"0518c371936fd611fc3b897a76c11111",\
       "sha256":"cb71c52abf851f6ed634144a40500112cb71c52abf851f6ed634144a40500112","size":0}

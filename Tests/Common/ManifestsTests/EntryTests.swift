@@ -9,7 +9,7 @@ import Values
     "sha256":"cb71c52abf851f6ed634144a40500112cb71c52abf851f6ed634144a40500112","size":43121,"version":"1"}
     """
 
-  @Test func writtenAsRead() throws {
+  @Test func entriesRoundTrip() throws {
     let entry = try Entry(parsing: Array(Self.text.utf8))
     #expect(entry.size == 43121)
     #expect(entry.version == 1)
@@ -30,7 +30,7 @@ import Values
     ("\"1\"", "\"0\"", "version"), ("0518c", "0518C", "md5"), ("cb71", "b71", "sha256"),
     ("\"download\"", "\"upload\"", "download"), ("javascript;", "javascript\\r\\n;", "ctype"),
   ])
-  func refused(_ part: String, _ replacement: String, _ member: String) throws {
+  func invalidMembersAreRefused(_ part: String, _ replacement: String, _ member: String) throws {
     let range = try #require(Self.text.firstRange(of: part))
     let text = Self.text.replacingCharacters(range, with: replacement)
     #expect(throws: JSONError.member(member)) { try Entry(parsing: Array(text.utf8)) }
@@ -49,7 +49,7 @@ import Values
     "text/html;a=\"b", "text/html\r\nX: y", "text/é", "text/html;a=\"\u{7F}\"",
     "a/" + String(repeating: "b", count: 254),
   ])
-  func notContentTypes(_ header: String) {
+  func invalidContentTypesAreRefused(_ header: String) {
     #expect(ContentType(header) == nil)
   }
 
@@ -61,13 +61,13 @@ import Values
     ("js", "application/octet-stream", false),
     ("a.", "application/octet-stream", false), ("a.unknown", "application/octet-stream", false),
   ])
-  func typesOfFiles(_ name: String, _ type: String, _ isCompressible: Bool) {
+  func contentTypesOfFiles(_ name: String, _ type: String, _ isCompressible: Bool) {
     #expect(ContentType.of(fileName: name).text == type)
     #expect(ContentType.of(fileName: name).isCompressible == isCompressible)
     #expect(ContentType(type)?.text == type)
   }
 
-  @Test func contentOfAPublish() throws {
+  @Test func contentsRoundTrip() throws {
     let text = """
       {"ctype":"text/css","md5":"0518c371936fd611fc3b897a76c11111",\
       "sha256":"cb71c52abf851f6ed634144a40500112cb71c52abf851f6ed634144a40500112","size":0}

@@ -18,9 +18,8 @@ extension ManifestPatch {
 }
 
 @Suite struct ManifestPatchTests {
-  /// The patch between any two manifests, applied as plain JSON and as a device does, gives the second one
-  /// byte for byte.
-  @Test func patchesLeadToTheNewManifest() throws {
+  /// The patch between any two manifests gives the second one byte for byte, applied as plain JSON and by a device.
+  @Test func patchesGiveTheNewManifest() throws {
     var random = SplitMix(seed: 5)
     for _ in 0..<1_000 {
       let old = Samples.manifest(1, &random)
@@ -41,8 +40,8 @@ extension ManifestPatch {
     }
   }
 
-  /// Whatever headers an entry had and has, its patch leads from the one to the other, and sets the new one whole.
-  @Test func patchesTakeHeadersAway() throws {
+  /// Whichever headers an entry had and has, its patch gives the new entry, also from nothing.
+  @Test func patchesRemoveHeaders() throws {
     var random = SplitMix(seed: 9)
     func entry() -> Entry {
       var headers = JSONObject()
@@ -68,7 +67,7 @@ extension ManifestPatch {
     }
   }
 
-  @Test func equalManifestsNeedNoPatch() {
+  @Test func patchesBetweenEqualManifestsAreEmpty() {
     var random = SplitMix(seed: 6)
     let manifest = Samples.manifest(1, &random)
     let patch = ManifestPatch(from: manifest.items, to: manifest.items)

@@ -14,7 +14,7 @@ import Testing
       ("a/b", .character("/")), ("shöp", .character("ö")), ("delta", .reserved), ("Delta", .reserved),
       (String(repeating: "a", count: 65), .tooLong(limit: 64)),
     ] as [(String, NameError.Problem)])
-  func badAppNames(_ text: String, _ problem: NameError.Problem) {
+  func invalidAppNames(_ text: String, _ problem: NameError.Problem) {
     #expect(throws: NameError(kind: .app, text: text, problem: problem)) { try AppName(text) }
   }
 
@@ -24,19 +24,19 @@ import Testing
   }
 
   @Test(arguments: [("online", "xcache"), ("test", "xcache_test"), ("a-1", "xcache_a-1")])
-  func spaces(_ name: String, _ space: String) throws {
+  func namespacesOfChannels(_ name: String, _ space: String) throws {
     let channel = try ChannelName(name)
     #expect(channel.space == space)
     #expect(ChannelName(space: space) == channel)
   }
 
   @Test(arguments: ["", "xcach", "xcache_", "xcache_online", "xcache_Test", "xcachetest", "xcache_a/b"])
-  func notSpaces(_ space: String) {
+  func invalidNamespaces(_ space: String) {
     #expect(ChannelName(space: space) == nil)
   }
 
   @Test(arguments: ["", "Test", "1a", "-a", "a_b", "a.b", String(repeating: "a", count: 33)])
-  func badChannelNames(_ text: String) {
+  func invalidChannelNames(_ text: String) {
     #expect(throws: NameError.self) { try ChannelName(text) }
   }
 
@@ -46,7 +46,7 @@ import Testing
   }
 
   @Test(arguments: ["", ".a", "-a", "_a", "a~b", "a b", "a/b", String(repeating: "a", count: 129)])
-  func badBundleNames(_ text: String) {
+  func invalidBundleNames(_ text: String) {
     #expect(throws: NameError.self) { try BundleName(text) }
   }
 
@@ -61,7 +61,7 @@ import Testing
     "9223372036854775808",
     "18446744073709551616", "１", "a",
   ])
-  func notVersions(_ text: String) {
+  func invalidVersions(_ text: String) {
     #expect(ManifestVersion(text: text) == nil)
   }
 }

@@ -3,7 +3,7 @@ import System
 import TestSupport
 import Values
 
-/// Manifests made up by chance.
+/// Random manifests.
 enum Samples {
   static func entry(_ seed: String, others: JSONObject = JSONObject()) -> Entry {
     let bytes = Array(seed.utf8)
@@ -12,7 +12,7 @@ enum Samples {
       sha256: SHA256.of(bytes), size: Int64(bytes.count), version: 1, others: others)
   }
 
-  /// A manifest over a pool of few URLs, so that two of them share many.
+  /// A random manifest over a small pool of URLs, so that two manifests share many.
   static func manifest(_ version: Int64, _ random: inout SplitMix) -> Manifest {
     var items: [ManifestItem] = []
     for number in 0..<12 where Bool.random(using: &random) {

@@ -21,19 +21,19 @@ import Testing
       "\"https://a/\u{FFFD}[1m\u{FFFD}\": a URL can't contain tabs or line breaks; remove them"
     ),
   ])
-  func urls(_ text: String, _ words: String) {
+  func messagesForURLs(_ text: String, _ words: String) {
     let error = #expect(throws: ResourceURLError.self) { try ResourceURL(text) }
     #expect(error?.description == words)
   }
 
-  @Test func names() {
+  @Test func messagesForNames() {
     let error = #expect(throws: NameError.self) { try AppName("sh\u{7}p") }
     #expect(
       error?.description
         == "the app's name \"sh\u{FFFD}p\" can't contain U+0007; use a letter, then letters, digits, - and _")
   }
 
-  @Test func longTextsAreCut() {
+  @Test func longTextsAreTruncated() {
     let error = NameError(
       kind: .app, text: String(repeating: "x", count: 10_000), problem: .tooLong(limit: 64))
     #expect(error.description.utf8.count < 300)

@@ -2,17 +2,17 @@ import Glibc
 import System
 import Testing
 
-/// Copies between two file systems, which the kernel doesn't do alone.
+/// Copies between two file systems, which `copy_file_range` can't do.
 @Suite struct CopyTests {
   private static let memory = "/dev/shm"
 
-  /// Whether the folder of tests and the one in memory are on two file systems.
-  private static var areTwo: Bool {
+  /// Whether the temporary folder and /dev/shm are on different file systems.
+  private static var areDifferent: Bool {
     guard access(memory, W_OK) == 0, let other = try? Kernel.status(memory) else { return false }
     return (try? withTemporaryFolder { try Kernel.status($0)?.device != other.device }) ?? false
   }
 
-  @Test(.enabled(if: areTwo), arguments: [0, 1, 3_000_000]) func everyByteArrivesOnAnotherFileSystem(
+  @Test(.enabled(if: areDifferent), arguments: [0, 1, 3_000_000]) func copiesToAnotherFileSystem(
     size: Int
   )
     throws

@@ -29,17 +29,17 @@ import Testing
     "", "ab", String(repeating: "A", count: 64), String(repeating: "0", count: 63) + "g",
     String(repeating: "0", count: 65),
   ])
-  func refusesWhatIsNoDigest(text: String) {
+  func invalidDigestsAreRefused(text: String) {
     #expect(SHA256(hex: text) == nil)
   }
 
-  @Test func ordersAsItsHexDoes() throws {
+  @Test func digestsSortLikeTheirHex() throws {
     let digests = (0..<200).map { SHA256.of([UInt8($0)]) }
     #expect(digests.sorted().map(\.hex) == digests.map(\.hex).sorted())
   }
 
-  /// Who claims digests of bytes that nobody has chooses them: those of equal beginnings must not meet in a table.
-  @Test(arguments: 0..<32) func digestsThatDifferInOneByteHashApart(index: Int) throws {
+  /// A client can choose the digests that it claims: similar ones must not collide in a hash table.
+  @Test(arguments: 0..<32) func digestsThatDifferInOneByteHashDifferently(index: Int) throws {
     func sha256(_ byte: UInt8) throws -> SHA256 {
       var bytes = [UInt8](repeating: 7, count: 32)
       bytes[index] = byte
@@ -56,7 +56,7 @@ import Testing
     #expect(try md5(1).hashValue != md5(2).hashValue && md5(1).hashValue == md5(1).hashValue)
   }
 
-  @Test func comparesSecrets() {
+  @Test func secretsAreCompared() {
     #expect(Secrets.equal([1, 2, 3], [1, 2, 3]))
     #expect(!Secrets.equal([1, 2, 3], [1, 2, 4]))
     #expect(!Secrets.equal([1, 2, 3], [1, 2]))

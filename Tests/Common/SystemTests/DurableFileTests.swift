@@ -2,10 +2,10 @@ import Glibc
 import System
 import Testing
 
-/// Files that are written whole or not at all, and what is read of names that are no files.
+/// Atomic writes, and reading paths that aren't regular files.
 @Suite struct DurableFileTests {
-  /// A rename onto a folder fails last of all steps: nothing of the new file is left.
-  @Test func aWriteThatFailsLeavesNothing() throws {
+  /// A rename onto a folder is the last step, and fails: the temporary file is removed.
+  @Test func failedWritesLeaveNoTemporaryFile() throws {
     try withTemporaryFolder { folder in
       try Kernel.makeFolder(folder + "/target")
       let error = #expect(throws: SystemError.self) { try DurableFile.write([1], to: folder + "/target") }
@@ -17,8 +17,8 @@ import Testing
     }
   }
 
-  /// Whoever writes last wins; nobody reads half of each.
-  @Test func writersAtOnceDoNotMix() throws {
+  /// The last writer wins; nobody reads a mixture.
+  @Test func concurrentWritesAreAtomic() throws {
     try withTemporaryFolder { folder in
       let path = folder + "/file"
       try Parallel.forEach(16, threads: 4) { index throws(SystemError) in
@@ -41,8 +41,8 @@ import Testing
     }
   }
 
-  /// A FIFO that nobody writes into isn't waited for.
-  @Test func whatIsNoFile() throws {
+  /// Opening a FIFO without a writer doesn't block.
+  @Test func otherKindsOfFiles() throws {
     try withTemporaryFolder { folder in
       try #require(mkfifo(folder + "/fifo", 0o600) == 0)
       #expect(try DurableFile.read(folder + "/fifo") == [])
@@ -67,10 +67,10 @@ import Testing
     }
   }
 
-  @Test func aLockIsLetGo() throws {
+  @Test func locksAreReleased() throws {
     try withTemporaryFolder { folder in
       let path = folder + "/lock"
-      // A longer number than a process has, which must not show behind it.
+      // Longer than any process id: it must be overwritten completely.
       try DurableFile.write(Array("99999999999999999999\n".utf8), to: path)
       #expect(FileLock.holder(path) == nil)
       for _ in 1...2 {
@@ -80,7 +80,7 @@ import Testing
         #expect(try DurableFile.read(path) == Array("\(getpid())\n".utf8))
         _ = consume lock
       }
-      // Who held it is still told, by the file that stays.
+      // The file stays, and still names the last holder.
       #expect(FileLock.holder(path) == getpid() && FileLock.holder(folder + "/none") == nil)
       let error = #expect(throws: SystemError.self) { _ = try FileLock.take(folder + "/no/lock") == nil }
       #expect(error?.code == .noSuchFileOrDirectory)
@@ -89,8 +89,7 @@ import Testing
 }
 
 @Suite struct NewFileTests {
-  @Test("A file that replaces none: whole or not there, and another's stays as it is")
-  func replacesNone() throws {
+  @Test func existingFilesAreNotReplaced() throws {
     try withTemporaryFolder { folder in
       let path = folder + "/a"
       try DurableFile.write([1, 2], to: path, mode: 0o600, replaces: false)
@@ -105,7 +104,7 @@ import Testing
   }
 }
 
-/// What is said of calls that failed, and what kind of failure it is.
+/// The messages and kinds of system errors.
 @Suite struct SystemErrorTests {
   private static func error(_ code: Errno, _ call: StaticString = "open", on subject: String? = "x")
     -> SystemError
@@ -113,7 +112,7 @@ import Testing
     SystemError(call, on: subject, code: code)
   }
 
-  @Test func words() {
+  @Test func messages() {
     #expect(Self.error(.noSpace).description == "x: No space left on device (open)")
     #expect(Self.error(.ioError, "fsync", on: nil).description == "Input/output error (fsync)")
     #expect(
@@ -144,8 +143,8 @@ import Testing
     #expect(Self.error(.ioError) != Self.error(.ioError, on: nil))
   }
 
-  /// Addresses that stand in the text need no server.
-  @Test func addressesOfAddresses() {
+  /// Literal addresses need no name server.
+  @Test func literalAddresses() {
     #expect(HostAddresses.of("192.0.2.7") == [[192, 0, 2, 7]])
     #expect(
       HostAddresses.of("2001:db8::1") == [[0x20, 1, 0x0D, 0xB8] + [UInt8](repeating: 0, count: 11) + [1]])

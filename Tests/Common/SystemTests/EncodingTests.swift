@@ -2,7 +2,7 @@ import System
 import Testing
 
 @Suite struct EncodingTests {
-  /// RFC 4648 §10, and what is no canonical form.
+  /// RFC 4648 §10.
   @Test(arguments: [
     ("", ""), ("Zg==", "f"), ("Zm8=", "fo"), ("Zm9v", "foo"), ("Zm9vYg==", "foob"), ("Zm9vYmE=", "fooba"),
     ("Zm9vYmFy", "foobar"),
@@ -12,7 +12,7 @@ import Testing
     #expect(Base64.encode(Array(bytes.utf8)) == text)
   }
 
-  @Test func everyByteInEveryPlace() {
+  @Test func everyByteAtEveryOffset() {
     let bytes = (0...255).map { UInt8($0) }
     for start in 0..<3 {
       let part = Array(bytes[start...])
@@ -36,13 +36,13 @@ import Testing
       "60e431591ee0b67f0d8a26aacbf5b77f8e0bc6213728c5140546040f0ee37f54"
     ),
   ])
-  func keyedHashes(key: String, message: String, digest: String) throws {
+  func hmacSHA256(key: String, message: String, digest: String) throws {
     let key = try #require(Hex.decode(key, count: key.utf8.count / 2))
     #expect(Hex.encode(HMAC.sha256(key, Array(message.utf8)).span.bytes) == digest)
   }
 
   @Test(arguments: ["Z", "Zg", "Zg=", "Zh==", "Zm9=", "Zm9v=", "Zm 9v", "====", "Zg==Zg=="])
-  func noBase64(text: String) {
+  func invalidBase64IsRefused(text: String) {
     #expect(Base64.decode(text) == nil)
   }
 

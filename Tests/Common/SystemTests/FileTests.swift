@@ -15,7 +15,7 @@ func withTemporaryFolder<R>(_ body: (String) throws -> R) throws -> R {
 }
 
 @Suite struct FileTests {
-  @Test func durableFileIsReplacedWhole() throws {
+  @Test func filesAreReplaced() throws {
     try withTemporaryFolder { folder in
       let path = "\(folder)/a"
       #expect(try DurableFile.read(path) == nil)
@@ -27,19 +27,19 @@ func withTemporaryFolder<R>(_ body: (String) throws -> R) throws -> R {
     }
   }
 
-  @Test func readRefusesMoreThanItsLimit() throws {
+  @Test func readsAreLimited() throws {
     try withTemporaryFolder { folder in
       try DurableFile.write([1, 2, 3], to: "\(folder)/a")
       #expect(throws: SystemError.self) { try DurableFile.read("\(folder)/a", limit: 2) }
     }
   }
 
-  @Test func errorNamesCallAndPath() throws {
+  @Test func errorsNameCallAndPath() throws {
     let error = #expect(throws: SystemError.self) { _ = try Kernel.open("/nowhere/at/all", .read).raw }
     #expect(error?.description == "/nowhere/at/all: No such file or directory (open)")
   }
 
-  @Test func foldersAreMadeWithThoseAboveThem() throws {
+  @Test func foldersAreMadeWithTheirParents() throws {
     try withTemporaryFolder { folder in
       defer { for name in ["a/b/c", "a/b", "a"] { try? Kernel.removeFolder("\(folder)/\(name)") } }
       for _ in 1...2 { try Kernel.makeFolder("\(folder)/a//b/c/") }
@@ -47,7 +47,7 @@ func withTemporaryFolder<R>(_ body: (String) throws -> R) throws -> R {
     }
   }
 
-  /// mkdir(2) below /proc says ENOENT, though the folder above is there: once more and no oftener.
+  /// mkdir(2) below /proc fails with ENOENT although the parent exists: the call must not retry for ever.
   @Test(arguments: [
     (
       "/proc/nowhere",
@@ -66,7 +66,7 @@ func withTemporaryFolder<R>(_ body: (String) throws -> R) throws -> R {
       "the folder /dev/null/x can't be created, because a file is in the way; choose another folder"
     ),
   ])
-  func aFolderThatCannotBeMadeIsAnError(path: String, message: String) async {
+  func foldersThatCannotBeMadeAreErrors(path: String, message: String) async {
     await #expect(processExitsWith: .success) { [path = path as String, message = message as String] in
       do throws(SystemError) {
         try Kernel.makeFolder(path)
@@ -84,7 +84,7 @@ func withTemporaryFolder<R>(_ body: (String) throws -> R) throws -> R {
     }
   }
 
-  @Test func lockKeepsASecondHolderOut() throws {
+  @Test func locksAreExclusive() throws {
     try withTemporaryFolder { folder in
       let first = try FileLock.take("\(folder)/lock")
       let second = try FileLock.take("\(folder)/lock")
@@ -94,8 +94,8 @@ func withTemporaryFolder<R>(_ body: (String) throws -> R) throws -> R {
     }
   }
 
-  /// Whoever holds the lock may remove its file; who opened that before and locks it afterwards holds nothing.
-  @Test func aRemovedLockIsNobodys() throws {
+  /// A holder may remove the lock's file; a process that had opened it before, and locks it afterwards, has no lock.
+  @Test func removedLockFilesGiveNoLock() throws {
     try withTemporaryFolder { folder in
       let path = "\(folder)/lock"
       let counts = Locked((holders: 0, most: 0))
@@ -120,8 +120,8 @@ func withTemporaryFolder<R>(_ body: (String) throws -> R) throws -> R {
     }
   }
 
-  /// Something else stands where the file of a folder's lock has to be made again. The folder itself is still locked.
-  @Test func aFolderIsHeldWithoutItsFile() throws {
+  /// The file of a folder's lock can't be made again because a folder is in its place: the folder stays locked.
+  @Test func foldersStayLockedWithoutTheirFile() throws {
     try withTemporaryFolder { folder in
       let path = "\(folder)/lock"
       let lock = try #require(try FolderLock.take(folder, file: path))
@@ -135,14 +135,14 @@ func withTemporaryFolder<R>(_ body: (String) throws -> R) throws -> R {
     }
   }
 
-  /// Opening a FIFO for writing would wait for its reader, and with it whoever opens it.
-  @Test func appendingWaitsForNoReader() throws {
+  /// Opening a FIFO for writing would otherwise block until it has a reader.
+  @Test func openingAFIFOForAppendingDoesNotBlock() throws {
     try withTemporaryFolder { folder in
       let path = "\(folder)/log"
       #expect(mkfifo(path, 0o600) == 0)
       let file = try Kernel.openForAppending(path)
       try Kernel.write(Array("a line\n".utf8).span.bytes, to: file)
-      // What was written is there for the reader who comes. Its writes block again, as a log's should.
+      // A later reader gets what was written. Writes block again, as they should for a log.
       #expect(fcntl(file.raw, F_GETFL) & O_NONBLOCK == 0)
       let reader = try Kernel.open(path, [.read, .nonBlocking])
       var bytes = [UInt8](repeating: 0, count: 16)
@@ -158,7 +158,7 @@ func withTemporaryFolder<R>(_ body: (String) throws -> R) throws -> R {
     }
   }
 
-  @Test func copyKeepsEveryByte() throws {
+  @Test func copiesAreComplete() throws {
     try withTemporaryFolder { folder in
       let bytes = (0..<300_000).map { UInt8(truncatingIfNeeded: $0 &* 31) }
       try DurableFile.write(bytes, to: "\(folder)/a")

@@ -2,7 +2,7 @@ import System
 import Testing
 
 @Suite struct FolderTests {
-  @Test func entriesComeInTheOrderOfTheirBytes() throws {
+  @Test func entriesAreSortedByTheirBytes() throws {
     try withTemporaryFolder { folder in
       for name in ["b", "a", "é", "B", ".hidden"] { try DurableFile.write([1, 2], to: "\(folder)/\(name)") }
       try Kernel.makeFolder("\(folder)/c")
@@ -15,8 +15,7 @@ import Testing
     }
   }
 
-  /// What a link leads to is nobody's business here.
-  @Test func aLinkIsALink() throws {
+  @Test func hardLinksAreListed() throws {
     try withTemporaryFolder { folder in
       try DurableFile.write([1], to: folder + "/file")
       try Kernel.makeFolder(folder + "/sub")
@@ -27,7 +26,7 @@ import Testing
     }
   }
 
-  @Test func theHolderIsTheNearestAbove() throws {
+  @Test func holderIsTheNearestParent() throws {
     try withTemporaryFolder { folder in
       let root = try Kernel.realPath(folder)
       try Kernel.makeFolder(root + "/a/b/c")
@@ -40,7 +39,7 @@ import Testing
     }
   }
 
-  @Test func removingWhatIsNotThereIsNoError() throws {
+  @Test func removingAMissingFolderIsNoError() throws {
     try withTemporaryFolder { folder in
       try Kernel.removeFolder(folder + "/none")
       try Kernel.makeFolder(folder + "/full")
@@ -50,14 +49,14 @@ import Testing
     }
   }
 
-  @Test func aFileIsReplacedWhileItIsRead() throws {
+  @Test func openFilesCanBeReplaced() throws {
     try withTemporaryFolder { folder in
       let path = folder + "/file"
       try DurableFile.write(Array("old".utf8), to: path)
       let open = try Kernel.open(path, .read)
       try DurableFile.write(Array("newer".utf8), to: path, mode: 0o600)
       #expect(try DurableFile.read(path) == Array("newer".utf8))
-      // Who had it open reads on in the old one.
+      // An open descriptor still reads the old file.
       #expect(try Kernel.status(open).size == 3)
       #expect(try (Kernel.status(path)?.mode ?? 0) & 0o777 == 0o600)
       // Nothing is left beside it.
@@ -65,16 +64,16 @@ import Testing
     }
   }
 
-  @Test func theParentOfAPath() {
+  @Test func parentsOfPaths() {
     #expect(DurableFile.parent(of: "/a/b/c") == "/a/b")
     #expect(DurableFile.parent(of: "/a") == "/")
     #expect(DurableFile.parent(of: "a/b") == "a")
     #expect(DurableFile.parent(of: "a") == "." && DurableFile.parent(of: "/") == "/")
   }
 
-  /// Before 1970, too, where the rest of a second counts on from it.
+  /// Also before 1970, where the fraction of a second is positive.
   @Test(arguments: [0, 1, -1, -1_000, -1_001, 1_600_000_000_123] as [Int64])
-  func modificationTimesComeBack(milliseconds: Int64) throws {
+  func modificationTimesRoundTrip(milliseconds: Int64) throws {
     try withTemporaryFolder { folder in
       try DurableFile.write([], to: folder + "/file")
       try Kernel.setModified(folder + "/file", to: milliseconds)

@@ -25,7 +25,7 @@ import Testing
     try #require(Hex.decode(hex, count: hex.utf8.count / 2))
   }
 
-  @Test(arguments: 0..<vectors.count) func theRFCsSignaturesAreRight(index: Int) throws {
+  @Test(arguments: 0..<vectors.count) func signaturesOfTheRFCAreVerified(index: Int) throws {
     let vector = Self.vectors[index]
     let (key, message) = (try Self.bytes(vector.key), try Self.bytes(vector.message))
     var signature = try Self.bytes(vector.signature)

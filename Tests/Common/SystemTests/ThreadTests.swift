@@ -3,7 +3,7 @@ import System
 import Testing
 
 @Suite struct ThreadTests {
-  @Test func aWaitEndsWithWhatItWaitsForOrItsTime() throws {
+  @Test func waitsEndWithTheirConditionOrTimeout() throws {
     let monitor = Monitor(0)
     let thread = try OSThread(name: "raise") { monitor.broadcasting { $0 = 7 } }
     #expect(monitor.waiting(for: .seconds(60)) { $0 == 7 ? $0 : nil } == 7)
@@ -13,7 +13,7 @@ import Testing
     #expect(Clock.monotonicNanoseconds() - began >= 20_000_000)
   }
 
-  @Test func aThreadThatPausesIsStoppedAtOnce() throws {
+  @Test func pausingThreadsAreStoppedAtOnce() throws {
     let thread = BackgroundThread()
     let rounds = Locked(0)
     for _ in 1...2 {
@@ -30,8 +30,8 @@ import Testing
     #expect(rounds.withLock { $0 } == 2)
   }
 
-  /// Threads begin with the priority of the one that started them, so steps must not add up.
-  @Test func prioritiesCountFromTheProcess() throws {
+  /// Threads inherit the priority of their creator; lowering it again must not add up.
+  @Test func prioritiesAreRelativeToTheProcess() throws {
     @Sendable func nice() -> Int32 { getpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0) }
     let normal = nice()
     let (outer, inner) = (Locked<Int32>(0), Locked<[Int32]>([]))
@@ -51,7 +51,7 @@ import Testing
     #expect(inner.withLock { $0 } == [min(19, normal + 5), min(19, normal + 10)])
   }
 
-  @Test func aPauseEndsByItself() throws {
+  @Test func pausesEnd() throws {
     let outcome = Monitor<Bool?>(nil)
     let thread = BackgroundThread()
     try thread.start("test") {
@@ -62,7 +62,7 @@ import Testing
     thread.stop()
   }
 
-  @Test func workWaitsOnceAndInOrder() throws {
+  @Test func queuedWorkIsUniqueAndInOrder() throws {
     let queue = WorkQueue<Int>()
     for item in [3, 1, 3, 2] { queue.addOnce(item) }
     #expect([queue.next(), queue.next(), queue.next()] == [3, 1, 2])
@@ -72,7 +72,7 @@ import Testing
     #expect(queue.isStopped)
   }
 
-  @Test func eachIndexIsWorkedOnOnceUntilOneFails() throws {
+  @Test func forEachRunsEveryIndexOnceUntilOneFails() throws {
     let seen = Locked<[Int]>([])
     Parallel.forEach(100, threads: 4) { index in seen.withLock { $0.append(index) } }
     #expect(seen.withLock { $0.sorted() } == Array(0..<100))
@@ -87,15 +87,15 @@ import Testing
     #expect(begun.withLock { $0 } == 4)
   }
 
-  @Test func sleepTakesItsTime() {
+  @Test func sleepLastsAsLongAsAsked() {
     let began = Clock.monotonicNanoseconds()
     Clock.sleep(for: .milliseconds(5))
     Clock.sleep(for: .milliseconds(-5))
     #expect(Clock.monotonicNanoseconds() - began >= 5_000_000)
   }
 
-  /// Nothing came, something came, and nobody gets anything any more are three things.
-  @Test func workIsWaitedForSoLong() {
+  /// `next(within:)` tells a timeout, an item and a stopped queue apart.
+  @Test func waitingForWorkHasATimeout() {
     let queue = WorkQueue<Int>()
     #expect(queue.next(within: .milliseconds(1)) == .none)
     queue.add(7)
@@ -106,8 +106,8 @@ import Testing
     #expect(queue.next(within: .seconds(60)) == .some(nil) && queue.next() == nil)
   }
 
-  /// The first error is the one that is told, and no thread is left behind.
-  @Test func oneOfManyThreadsFails() {
+  /// The first error is thrown, after all threads have ended.
+  @Test func forEachThrowsTheFirstError() {
     struct Failure: Error, Equatable { let index: Int }
     let running = Locked(0)
     let error = #expect(throws: Failure.self) {

@@ -10,7 +10,7 @@ import Testing
     ("1970-01-01T00:00:00.1239Z", "1970-01-01T00:00:00.123Z"),
     ("0001-01-01T00:00Z", "0001-01-01T00:00:00.000Z"),
   ])
-  func timesAreRead(text: String, same: String) throws {
+  func timesAreParsed(text: String, same: String) throws {
     #expect(Timestamp.text(try #require(Timestamp.parse(text))) == same)
   }
 
@@ -21,9 +21,9 @@ import Testing
     "2026-11-19T14:05Zx",
     " 2026-11-19T14:05Z", "26-11-19T14:05Z",
   ])
-  func whatIsNoTime(text: String) { #expect(Timestamp.parse(text) == nil) }
+  func invalidTimesAreRefused(text: String) { #expect(Timestamp.parse(text) == nil) }
 
-  /// Any number of milliseconds is told, the nearest moment of a year of four digits where it lies beyond.
+  /// Times outside the years 0 to 9999 are clamped.
   @Test(
     arguments: [
       (253_402_300_799_999, "9999-12-31T23:59:59.999Z"), (253_402_300_800_000, "9999-12-31T23:59:59.000Z"),
@@ -31,18 +31,18 @@ import Testing
       (-62_167_219_200_001, "0000-01-01T00:00:00.999Z"), (.min, "0000-01-01T00:00:00.192Z"),
       (-1000, "1969-12-31T23:59:59.000Z"), (-999, "1969-12-31T23:59:59.001Z"),
     ] as [(Int64, String)])
-  func theEndsOfTheRange(milliseconds: Int64, text: String) {
+  func timesOutsideTheRangeAreClamped(milliseconds: Int64, text: String) {
     #expect(Timestamp.text(milliseconds) == text)
     #expect(Timestamp.parse(text) != nil)
   }
 
-  /// An offset may lead out of the years that have four digits; the moment is what it is.
-  @Test func offsetsAtTheEnds() {
+  /// With its offset, a time may be outside the years 0 to 9999.
+  @Test func offsetsBeyondTheRange() {
     #expect(Timestamp.parse("0000-01-01T00:00:00+00:01") == -62_167_219_260_000)
     #expect(Timestamp.parse("9999-12-31T23:59:59.999-23:59") == 253_402_387_139_999)
   }
 
-  @Test func secondsMayBeNeeded() {
+  @Test func secondsCanBeRequired() {
     #expect(
       Timestamp.parse("2026-11-19T14:05Z") == Timestamp.parse("2026-11-19T14:05:00Z", needsSeconds: true))
     #expect(Timestamp.parse("2026-11-19T14:05Z", needsSeconds: true) == nil)
@@ -51,7 +51,7 @@ import Testing
   @Test(
     arguments: [(0, 0), (999, 0), (1000, 1), (-1, -1), (-999, -1), (-1000, -1), (-1001, -2)]
       as [(Int64, Int64)])
-  func theSecondOfAMoment(milliseconds: Int64, second: Int64) {
+  func secondsAreRoundedDown(milliseconds: Int64, second: Int64) {
     #expect(Timestamp.wholeSeconds(milliseconds) == second)
   }
 }

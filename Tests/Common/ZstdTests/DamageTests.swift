@@ -1,8 +1,7 @@
 import Testing
 import Zstd
 
-/// Frames that were damaged on the way: the same verdict and the same bytes as libzstd's, but for the rules that
-/// `Comparison.isStricter` names.
+/// Damaged frames: the same outcome and bytes as libzstd's, except for the rules in `Comparison.isStricter`.
 @Suite struct DamageTests {
   /// Small frames of every kind.
   private static let frames: [(coded: [UInt8], dictionary: [UInt8])] = {
@@ -25,7 +24,7 @@ import Zstd
     ]
   }()
 
-  /// Larger ones, of which only some bits are flipped: Huffman trees, four streams, tables of their own, repeated ones.
+  /// Larger frames, of which only some bits are flipped: with Huffman trees, four streams, own and repeated tables.
   private static let largeFrames: [[UInt8]] = {
     var random = SplitMix(seed: 4)
     return [
@@ -41,7 +40,7 @@ import Zstd
       let theirs = Reference.decode(
         prefix, dictionary: dictionary, windowLog: Comparison.windowLog, limit: Comparison.limit)
       let ours = Comparison.decode(prefix, dictionary: dictionary)
-      // Two frames: the first one alone is right.
+      // With two frames, the first one alone is valid, too.
       #expect(theirs.isRight == (ours.error == nil))
       #expect(ours.error == nil || ours.error == .truncated)
       #expect(theirs.bytes.starts(with: ours.bytes))
@@ -61,7 +60,7 @@ import Zstd
   @Test(arguments: largeFrames.indices) func someBits(index: Int) {
     var coded = Self.largeFrames[index]
     var random = SplitMix(seed: UInt64(index))
-    // The first bytes say how the rest is read.
+    // The first bytes determine how the rest is read.
     let bits = Array(0..<200 * 8) + (0..<400).map { _ in Int(random.next() % UInt64(coded.count * 8)) }
     for bit in bits where bit % 3 == index % 3 {
       coded[bit / 8] ^= 1 << UInt8(bit % 8)

@@ -1,12 +1,12 @@
 import Testing
 import Zstd
 
-/// Real frames of libzstd's, made in all its ways.
+/// Frames that libzstd made, with all its making.
 @Suite struct FrameTests {
-  /// How frame `number` of 1,000 is made, and of what.
+  /// The content and making of frame `number` of 1,000.
   private static func frame(_ number: Int) -> (plain: [UInt8], making: Reference.Making) {
     var random = SplitMix(seed: UInt64(number))
-    // Every level twenty-eight times and more; nearly all frames small, since debug builds decode slowly.
+    // Every level at least 28 times; most frames are small, since debug builds decode slowly.
     let levels = [-100, -20, -7, -5, -3, -2, -1] + Array(1...22)
     var making = Reference.Making(level: Int32(levels[number % levels.count]))
     making.hasChecksum = number % 3 == 0
@@ -17,15 +17,15 @@ import Zstd
     case 3: making.flush = 1 + Int(random.next() % 1000)
     case 5, 7: making.dictionary = Corpus.piece(Int(random.next() % 20_000), &random)
     case 9 where number % 50 == 9:
-      // More than a window and a block: the window turns.
+      // More than a window and a block, so that the window wraps around.
       size = 300_000
       making.windowLog = Int32(10 + number / 50 % 8)
-    // Whose windows, like those of the highest levels without a size, are 128 MiB.
+    // With a window of 128 MiB, like the highest levels without a content size.
     case 9: making.isFarSighted = true
     default: break
     }
     if number % 10 == 7 {
-      // A base that is nearly the file.
+      // A dictionary that is almost the file.
       let plain = Corpus.piece(size, &random)
       making.dictionary = plain.reversed() + plain
       return (plain.dropLast(size / 3) + Corpus.piece(100, &random), making)
@@ -50,8 +50,8 @@ import Zstd
     }
   }
 
-  /// Frames and skippable frames one after another, in pieces of every size.
-  @Test func oneAfterAnother() {
+  /// Frames and skippable frames, in pieces of several sizes.
+  @Test func consecutiveFrames() {
     var random = SplitMix(seed: 1)
     let first = Corpus.piece(700, &random)
     let second = Corpus.piece(300, &random)
@@ -68,7 +68,7 @@ import Zstd
     #expect(Comparison.difference(coded) == nil)
   }
 
-  /// Bytes that can't be made smaller, runs, and two bytes in turn: blocks and literals of every type.
+  /// Random bytes, runs and short periods, for blocks and literals of every type.
   @Test func everyKindOfBlock() {
     var random = SplitMix(seed: 2)
     let noise = (0..<140_000).map { _ in UInt8(truncatingIfNeeded: random.next()) }

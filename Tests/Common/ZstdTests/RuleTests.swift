@@ -2,7 +2,7 @@ import Testing
 
 @testable import Zstd
 
-/// Each rule of the format, broken by a frame that was written by hand.
+/// Handwritten frames that each break one rule of the format.
 @Suite struct RuleTests {
   typealias Case = (name: String, coded: [UInt8], error: ZstdError?)
 
@@ -13,7 +13,7 @@ import Testing
     ("a magic number that ends", [0x28, 0xB5], .truncated),
     ("another magic number", [0x28, 0xB5, 0x2F, 0xFC], .noFrame(at: 0)),
     ("an empty frame", Bits.header + Bits.block(0, size: 0, []), nil),
-    ("bytes behind it", Bits.header + Bits.block(0, size: 0, []) + [1, 2, 3, 4], .noFrame(at: 9)),
+    ("bytes after a frame", Bits.header + Bits.block(0, size: 0, []) + [1, 2, 3, 4], .noFrame(at: 9)),
     ("the reserved bit", Bits.magic + [0x08], .corrupted(.reservedBit, at: 0)),
     ("the unused bit", Bits.magic + [0x10, 0x00] + Bits.block(0, size: 0, []), nil),
     ("a window over the limit", Bits.magic + [0x00, 14 << 3], .windowTooLarge(16 << 20)),
@@ -22,14 +22,14 @@ import Testing
       "a content of 2^64 - 1 bytes", Bits.magic + [0xE0] + [UInt8](repeating: 0xFF, count: 8),
       .overLimit
     ),
-    ("a dictionary by number", Bits.magic + [0x03, 0x00, 1, 2, 3, 4], .dictionaryNeeded(0x0403_0201)),
-    ("a dictionary's number that is 0", Bits.magic + [0x01, 0x00, 0] + Bits.block(0, size: 0, []), nil),
+    ("a dictionary by id", Bits.magic + [0x03, 0x00, 1, 2, 3, 4], .dictionaryNeeded(0x0403_0201)),
+    ("a dictionary id of 0", Bits.magic + [0x01, 0x00, 0] + Bits.block(0, size: 0, []), nil),
     (
-      "a content that is less", Bits.magic + [0x20, 2] + Bits.block(0, size: 1, [7]),
+      "less content than the size", Bits.magic + [0x20, 2] + Bits.block(0, size: 1, [7]),
       .corrupted(.contentSize, at: 6)
     ),
     (
-      "a content that is more", Bits.magic + [0x40, 0x00, 0, 0] + Bits.block(1, size: 257, [7]),
+      "more content than the size", Bits.magic + [0x40, 0x00, 0, 0] + Bits.block(1, size: 257, [7]),
       .corrupted(.contentSize, at: 8)
     ),
     ("block type 3", Bits.header + Bits.block(3, size: 1, [0]), .corrupted(.blockType, at: 6)),
@@ -38,10 +38,11 @@ import Testing
       .corrupted(.blockSize, at: 6)
     ),
     ("a run over the window", Bits.header + Bits.block(1, size: 1025, [0]), .corrupted(.blockSize, at: 6)),
-    ("a run of it", Bits.header + Bits.block(1, size: 1024, [0]), nil),
+    ("a run of the window's size", Bits.header + Bits.block(1, size: 1024, [0]), nil),
     ("a checksum", Bits.magic + [0x04, 0x00] + Bits.block(0, size: 0, []) + [0x99, 0xE9, 0xD8, 0x51], nil),
     (
-      "another", Bits.magic + [0x04, 0x00] + Bits.block(0, size: 0, []) + [0x98, 0xE9, 0xD8, 0x51], .checksum
+      "another checksum", Bits.magic + [0x04, 0x00] + Bits.block(0, size: 0, []) + [0x98, 0xE9, 0xD8, 0x51],
+      .checksum
     ),
     ("no checksum", Bits.magic + [0x04, 0x00] + Bits.block(0, size: 0, []) + [0x99], .truncated),
 
@@ -56,11 +57,11 @@ import Testing
     ),
     ("no sequences section", Bits.header + Bits.compressed(abc), .corrupted(.sequencesHeader, at: 6)),
     (
-      "bytes behind no sequence", Bits.header + Bits.compressed(abc + [0, 0]),
+      "bytes after zero sequences", Bits.header + Bits.compressed(abc + [0, 0]),
       .corrupted(.sequencesHeader, at: 6)
     ),
     (
-      "literals by a tree of before", Bits.header + Bits.compressed([0x13, 0x40, 0, 1, 0]),
+      "literals by the previous tree without one", Bits.header + Bits.compressed([0x13, 0x40, 0, 1, 0]),
       .corrupted(.noTree, at: 6)
     ),
     (
@@ -86,11 +87,11 @@ import Testing
     ),
     ("one stream", Bits.header + Bits.compressed(tree([1], [6], size: 2)), nil),
     (
-      "literals that are left", Bits.header + Bits.compressed(tree([1], [6], size: 1)),
+      "unused literals", Bits.header + Bits.compressed(tree([1], [6], size: 1)),
       .corrupted(.literals, at: 6)
     ),
     (
-      "literals that aren't there", Bits.header + Bits.compressed(tree([1], [6], size: 3)),
+      "missing literals", Bits.header + Bits.compressed(tree([1], [6], size: 3)),
       .corrupted(.literals, at: 6)
     ),
 
@@ -99,7 +100,7 @@ import Testing
       Bits.header + Bits.compressed(abc + Bits.sequence(literals: 3, offset: 2, match: 4, bits: "01")), nil
     ),
     (
-      "a match before all",
+      "a match before the beginning",
       Bits.header + Bits.compressed(abc + Bits.sequence(literals: 3, offset: 3, match: 0, bits: "000")),
       .corrupted(.offset, at: 6)
     ),
@@ -115,7 +116,7 @@ import Testing
       .corrupted(.literalsRunOut, at: 6)
     ),
     (
-      "the last offset less one",
+      "the last offset minus one, 0",
       Bits.header + Bits.compressed(abc + Bits.sequence(literals: 0, offset: 1, match: 0, bits: "1")),
       .corrupted(.zeroOffset, at: 6)
     ),
@@ -125,27 +126,27 @@ import Testing
       .corrupted(.reservedModes, at: 6)
     ),
     (
-      "tables of before",
+      "the previous tables without any",
       Bits.header + Bits.compressed(abc + Bits.sequence(literals: 3, offset: 0, match: 0, modes: 0xFC)),
       .corrupted(.noTable, at: 6)
     ),
     (
-      "a code that isn't there",
+      "an invalid code",
       Bits.header + Bits.compressed(abc + Bits.sequence(literals: 36, offset: 0, match: 0)),
       .corrupted(.distribution, at: 6)
     ),
-    // libzstd, at least up to 1.5.5, takes such a description: it reads its last bits again and again.
+    // libzstd, at least up to 1.5.5, accepts such a description: it reads the last bits repeatedly.
     (
-      "a distribution that goes on behind the block",
+      "a distribution that continues beyond the block",
       Bits.header + Bits.compressed(abc + [2, 8, 83, 130, 93, 138, 8]), .corrupted(.distributionEnd, at: 6)
     ),
     (
-      "bits that are left",
+      "unused bits",
       Bits.header + Bits.compressed(abc + Bits.sequence(literals: 3, offset: 0, match: 0, bits: "0")),
       .corrupted(.sequences, at: 6)
     ),
     (
-      "bits that aren't there",
+      "missing bits",
       Bits.header + Bits.compressed(abc + Bits.sequence(literals: 3, offset: 2, match: 0, bits: "0")),
       .corrupted(.sequences, at: 6)
     ),
@@ -153,7 +154,7 @@ import Testing
       "no end mark", Bits.header + Bits.compressed(abc + [1, 0x54, 3, 0, 0, 0]), .corrupted(.sequences, at: 6)
     ),
     (
-      "farther than the window",
+      "an offset beyond the window",
       Bits.header + Bits.block(1, size: 1024, [5], isLast: false)
         + Bits.block(1, size: 1024, [5], isLast: false)
         + Bits.compressed(
@@ -161,13 +162,13 @@ import Testing
       .corrupted(.farOffset, at: 14)
     ),
     (
-      "farther in one turn of the window",
+      "an offset beyond the window before it wraps around",
       Bits.header + Bits.block(1, size: 1024, [5], isLast: false)
         + Bits.compressed(abc + Bits.sequence(literals: 3, offset: 10, match: 0, bits: "0000000101")),
       .corrupted(.farOffset, at: 10)
     ),
     (
-      "as far as it",
+      "an offset of the window's size",
       Bits.header + Bits.block(1, size: 1024, [5], isLast: false)
         + Bits.block(1, size: 1024, [5], isLast: false)
         + Bits.compressed(
@@ -176,7 +177,7 @@ import Testing
     ),
   ]
 
-  /// A block of so many Huffman literals, whose tree has these weights and the one that follows from them.
+  /// A block of `size` Huffman literals, whose tree has these weights and the implied last one.
   private static func tree(_ weights: [UInt8], _ streams: [UInt8] = [1], size: Int = 1, inFour: Bool = false)
     -> [UInt8]
   {
@@ -188,7 +189,7 @@ import Testing
     return [UInt8(header & 0xFF), UInt8(header >> 8 & 0xFF), UInt8(header >> 16)] + coded + [0]
   }
 
-  @Test(arguments: cases.indices) func rule(index: Int) {
+  @Test(arguments: cases.indices) func brokenRulesAreErrors(index: Int) {
     let (name, coded, error) = Self.cases[index]
     for pieces in [1, 5, Int.max] {
       #expect(Comparison.decode(coded, pieces: pieces).error == error, "\(name), in pieces of \(pieces)")
@@ -196,8 +197,8 @@ import Testing
     #expect(Comparison.difference(coded) == nil, "\(name)")
   }
 
-  /// The last offset, a run of pattern, a match over the end of what is there.
-  @Test func matchesRepeatThemselves() {
+  /// Overlapping matches, with each of the repeated offsets.
+  @Test func overlappingMatchesRepeatTheirPattern() {
     for (offset, bits) in [(1, "00"), (2, "01"), (3, "10")] {
       // Match length code 51: 32,771 bytes and more don't fit; code 40: 67 and 4 bits.
       let coded =
@@ -209,7 +210,7 @@ import Testing
     }
   }
 
-  @Test func limits() throws {
+  @Test func outputIsLimited() throws {
     let coded = Bits.header + Bits.block(1, size: 1000, [7], isLast: false) + Bits.block(1, size: 1000, [7])
     for (limit, error) in [(2000, nil), (1999, ZstdError.overLimit), (0, .overLimit)] {
       var decoder = ZstdDecoder(windowLimit: 1 << 20, limit: Int64(limit))
@@ -220,13 +221,13 @@ import Testing
       }
       #expect(thrown == error)
       #expect(count == (error == nil ? 2000 : limit / 1000 * 1000))
-      // It goes on to say so.
+      // Later calls throw the same error.
       if let error { #expect(throws: error) { try decoder.finish() } }
       if let error { #expect(throws: error) { try decoder.push([1].span.bytes) { _ in } } }
     }
   }
 
-  @Test func oneFrameIsOne() throws {
+  @Test func trailingBytesAfterOneFrameAreRefused() throws {
     let coded = Bits.header + Bits.block(0, size: 1, [7])
     var decoder = ZstdDecoder(windowLimit: 1 << 20, frames: .one)
     try decoder.push(coded.span.bytes) { _ in }
@@ -238,8 +239,8 @@ import Testing
     #expect(throws: ZstdError.noFrame(at: 0)) { try other.push(skippable.span.bytes) { _ in } }
   }
 
-  /// What the caller throws comes back to it, and ends the decoding.
-  @Test func theCallersErrorsEndIt() {
+  /// An error of the caller's closure is rethrown, and ends decoding.
+  @Test func errorsOfTheCallerEndDecoding() {
     struct Full: Error {}
     var decoder = ZstdDecoder(windowLimit: 1 << 20)
     let coded = Bits.header + Bits.block(0, size: 1, [7])
@@ -248,7 +249,7 @@ import Testing
   }
 
   /// "All dictionary bytes are accessible as long as no more than Window_Size bytes were output" (RFC 8878 §5).
-  @Test func dictionariesGoOutOfReach() {
+  @Test func dictionariesAreOnlyReachableWithinTheWindow() {
     let dictionary: [UInt8] = [9, 8, 7]
     // Offset 1027 at 1024 bytes, then at 1025.
     let match = Bits.literals([]) + Bits.sequence(literals: 0, offset: 10, match: 0, bits: "0000000110")
@@ -262,7 +263,7 @@ import Testing
     #expect(Comparison.decode(out, dictionary: dictionary).error == .corrupted(.farOffset, at: 14))
   }
 
-  /// Memory follows what the frame can give, up to its window.
+  /// Memory depends on the frame's content size, up to its window.
   @Test func memoryIsBounded() {
     let fixed = Workspace.largestBlock + 2 * Workspace.slack
     let (all, some) = (Window(size: 8 << 20, most: .max).capacity, Window(size: 8 << 20, most: 100).capacity)

@@ -2,7 +2,7 @@ import Values
 import XCacheDevice
 import XCacheRuntime
 
-/// What a case says of the network and the phone.
+/// The conditions of a command.
 extension Conditions {
   init(_ command: JSONValue) {
     self.init()

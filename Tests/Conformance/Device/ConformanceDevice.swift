@@ -1,7 +1,7 @@
 import Glibc
 import Manifests
 
-/// Our device behind the command protocol of docs/conformance.md: a line of JSON in, a line of JSON out.
+/// The device of this repository with the command protocol of docs/conformance.md: one line of JSON in, one out.
 @main enum ConformanceDevice {
   static func main() async {
     let session = Session()

@@ -1,7 +1,7 @@
 import System
 import XCacheRuntime
 
-/// The cookies that a case says the engine has; what answers set is the case's to say, too.
+/// Cookies set by the case; `Set-Cookie` headers of responses are ignored.
 final class EngineCookies: CookieStore {
   private let value = Locked<String?>(nil)
 

@@ -4,17 +4,17 @@ import Values
 import XCacheDevice
 import XCacheRuntime
 
-/// One process of a device, from `open` to its end.
+/// One process of a device, from the command `open` to the end.
 final class Session {
   private let clock = Locked<Int64>(0)
   private var runtime: Runtime?
   private let cookies = EngineCookies()
   private var pages: [Int64: OpenPage] = [:]
-  /// Requests whose answers a case takes later, by their numbers.
+  /// Background requests by number; the command `answer` awaits one.
   private var requests: [Int64: Task<JSONValue, Never>] = [:]
   private var nextRequest: Int64 = 0
 
-  /// Does what a line says; an answer with `error` where it can't be done.
+  /// Runs a command; the answer has `error` if it fails.
   func answer(to line: String) async -> JSONValue {
     guard let command = try? JSONValue.parse(Array(line.utf8)), let verb = command["do"]?.string else {
       return ["error": "this is no command"]
@@ -53,7 +53,7 @@ final class Session {
     return [:]
   }
 
-  /// The end of the process that nobody forced.
+  /// A regular end of the process.
   func end() async {
     await runtime?.close()
     runtime?.device?.finishReports()
@@ -65,7 +65,7 @@ final class Session {
     clock.withLock { $0 = command["now"]?.integer ?? 0 }
     let clock = clock
     do {
-      // Longer than a busy machine keeps the runner from answering: a request that times out is made again, which no case expects.
+      // Long enough for busy machines: a request that times out is repeated, which no case expects.
       let transport = CurlTransport(connectSeconds: 10, stallSeconds: 4)
       try Self.plant(command["settings"] ?? .null)
       var settings = Self.settings(command["settings"] ?? .null)
@@ -92,7 +92,7 @@ final class Session {
     device.appVersion = given["appVersion"]?.string
     device.groups = Set(given["groups"]?.array?.compactMap(\.string) ?? [])
     device.scriptKey = given["scriptKey"]?.string.flatMap { Base64.decode($0) }
-    // Cases have no time for the pauses of an app.
+    // Shorter than in an app, so that cases don't take long.
     device.retryPauses = [5, 10]
     device.documentPace.patience = 5_000_000_000
     var settings = RuntimeSettings(device)
@@ -103,7 +103,7 @@ final class Session {
     return settings
   }
 
-  /// Gives a new folder the install id that a case wants.
+  /// Writes the case's install id to a new folder.
   private static func plant(_ settings: JSONValue) throws {
     guard let id = settings["install"]?.string, let folder = settings["folder"]?.string,
       try Kernel.status("\(folder)/rollout.json") == nil
@@ -113,7 +113,7 @@ final class Session {
     try DurableFile.write(document.canonical, to: "\(folder)/rollout.json")
   }
 
-  /// One trigger, or several at once; the answer comes when all that they set going has ended, or at once.
+  /// Handles one or several triggers at the same time; answers after all work has ended, or at once with `background`.
   private func trigger(_ command: JSONValue, _ runtime: Runtime) async -> JSONValue {
     let page = page(command)
     let triggers = (command["triggers"]?.array ?? []).compactMap { Self.trigger($0.string, page) }
@@ -194,7 +194,7 @@ final class Session {
   }
 }
 
-// MARK: - What is held
+// MARK: - State
 
 extension Session {
   private func prefetch(_ command: JSONValue, _ runtime: Runtime) -> JSONValue {
@@ -219,7 +219,7 @@ extension Session {
     }
   }
 
-  /// Only files whose bytes are right count as held.
+  /// Reports files with the right bytes only.
   private func state(_ runtime: Runtime) -> JSONValue {
     guard let device = runtime.device else { return ["version": "0"] }
     var files = JSONObject()

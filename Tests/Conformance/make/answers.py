@@ -1,4 +1,4 @@
-"""What a device takes of an answer: manifests, patches, deltas and packs."""
+"""Validation of answers: manifests, patches, deltas and packs."""
 from world import *
 
 book = Book("answer")
@@ -6,7 +6,7 @@ case = book.case
 
 
 def refused(name, rules, entries, host_files=(), digest=None):
-    """A whole manifest that can't be held: the device keeps what it has."""
+    """An invalid manifest: the device keeps what it has."""
     world, steps = one({INDEX: "<p>one"})
     world.raw(entries(world), 2)
     whole = world.whole(2)
@@ -202,7 +202,7 @@ case("a pack over a damaged file costs that file", ["D-41", "D-51"], steps, {"da
 
 
 def forged(part, data):
-    """A record whose digest is right, and whose bytes are others."""
+    """A record with the right digest and wrong bytes."""
     if part != APP:
         return data
     other = frame(b"let evil")[4:]

@@ -1,4 +1,4 @@
-"""The requests of a real page: whatever is wrong with the device, each gets the bytes that the network would give."""
+"""The requests of a real page: whatever the state of the device, each gets the same bytes as from the network."""
 import os
 from world import *
 
@@ -13,7 +13,7 @@ world.publish(FILES | {SITE + "/index.html": "the bytes of the next index.html"}
 
 
 def load(sure=False):
-    """All requests; `sure` where the device must answer them itself."""
+    """All requests; with `sure`, the device must answer them itself."""
     steps = [{"pageOpen": LOAD[0][1], "as": "page"}]
     for method, url, kind in LOAD:
         text = world.texts(1).get(url.split("?")[0])

@@ -43,7 +43,7 @@ def main():
 
 
 def share(cases):
-    """Takes long steps that several cases have out of them; a text in their place names one."""
+    """Moves long steps used by several cases to the shared ones, and replaces them by their names."""
     counts, shared, names = {}, {}, {}
     for case in cases:
         for step in case["steps"]:

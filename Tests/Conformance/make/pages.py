@@ -1,4 +1,4 @@
-"""What pages get: matching, heads, ranges, set-aside files, and pages that don't come up."""
+"""Answers to pages: URL matching, headers, ranges, set-aside files, and pages that fail to load."""
 from world import *
 
 book = Book("serve")
@@ -96,7 +96,7 @@ case("of two URLs that match each other one is answered", ["D-71"], serve(dup.or
 case("a file that was right when it was last read is compared again once it has changed", ["D-80"], steps, serve(fresh=True),
      ask(APP, local("0123456789")), {"memoryShort": True}, {"damage": "0123456789"}, ask(APP, "network", asks=[{"url": world.url(1, APP), "times": [1, 6]}]))
 
-# Pages that stay open over a switch.
+# Pages that stay open during a switch.
 
 serving, book.name, book.cases = book.cases, "aside", []
 world, steps = two({INDEX: "<p>one", SITE + "/part-1.js": "part one", APP: "let one"},
@@ -150,7 +150,7 @@ case("24 hours after the switch what was set aside is deleted", ["D-86"], switch
 case("after 24 hours it ends", ["D-86"], switched, later(24 * 3600 + 60), trigger(world.poll(2)), ask(PART, "network", page="old"),
      ask(APP, local("let two"), page="old"))
 
-# Pages that don't come up.
+# Pages that fail to load.
 
 aside, book.name, book.cases = book.cases, "health", []
 world, steps = one({INDEX: "<p>one", APP: "let one"})

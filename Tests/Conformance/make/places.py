@@ -1,4 +1,4 @@
-"""Clocks, disks, folders, presets, reports, and what network and battery allow."""
+"""Clocks, disks, folders, presets, reports, and network conditions."""
 import io, zipfile
 from world import *
 
@@ -75,7 +75,7 @@ case("what was used least recently goes first", ["D-121"], limited, *[[get(url),
 case("and not what was used last", ["D-121"], limited, *[[get(url), {"memoryShort": True}] for url in NAMES],
      {"state": {"lacks": [NAMES[0]], "most": 3}, "eventually": True})
 
-# What an update that failed has left makes room for it.
+# The device deletes a failed update's files to make room.
 case("a kill switch that comes on a full disk outlives the process", ["D-95", "D-120"], first, serve(disk.origin(2, 1), bodies(2)[1:], fresh=True), later(),
      {"trigger": "launch"}, held(1, "one")[0], {"fill": 0}, serve(disk.origin(2, 1, policy="1"), killing, fresh=True), later(), {"trigger": "launch"},
      ask(INDEX, "network"), {"kill": True}, serve(fresh=True), start(), ask(INDEX, "network"), {"state": {"policy": "1"}}, **small)
@@ -87,7 +87,7 @@ case("a long one, too", ["D-95", "D-120"], first, serve(disk.origin(2, 1), bodie
 
 # Folders, apps and channels.
 
-# Six minutes on a full disk: the file that finds no room comes a few times, not with each poll; and the kill switch arrives.
+# Six minutes with a full disk: the file isn't downloaded with each poll, and the kill switch arrives.
 case("a version that finds no room isn't fetched with each poll", ["D-120"], first, {"fill": 20000}, serve(disk.origin(2, 1), bodies(2)),
      [later(), {"trigger": "launch"}] * 12,
      {"serve": [], "asks": [{"url": disk.poll(1), "times": [12, 12]}, *[{"url": url, "times": [0, 8]} for url in disk.downloads(2, 1)]]}, held(1, "one"),
@@ -198,7 +198,7 @@ with zipfile.ZipFile(out, "w") as file:
 case("a preset that lists a bank", ["D-90", "D-141"], {"write": "preset.zip", "base64": b64(out.getvalue())}, start(**shipped), ask("https://bank.test/", "network"),
      ask(INDEX, local("<p>one")))
 
-# What is told.
+# Reports.
 
 presets, book.name, book.cases = book.cases, "report", []
 world, steps = two({INDEX: "<p>one"}, {INDEX: "<p>two"})
@@ -217,7 +217,7 @@ case("reports that can't be sent cost nothing", ["D-125"], steps, serve(world.or
 case("what always fails is told once by the end of the process", ["D-125"], steps, serve(world.origin(2, 1), rule(world.url(2, INDEX), text="<p>666"), fresh=True),
      *[[{"trigger": "launch"}, later()]] * 3, {"stop": True}, {"told": [{"reason": "integrity", "url": INDEX, "version": "2"}]})
 
-# What network and battery allow.
+# Network conditions.
 
 reports, book.name, book.cases = book.cases, "network", []
 world, steps = two({INDEX: "<p>one", APP: LINES + "one"}, {INDEX: "<p>two", APP: LINES + "two"}, meteredLimit=100_000)

@@ -1,4 +1,4 @@
-"""Hosts, the policy with its scripts, and what is asked for when a page opens."""
+"""Hosts, the policy and its scripts, and prefetched calls."""
 from datetime import UTC, datetime
 from email.utils import format_datetime
 import os, subprocess, tempfile
@@ -77,7 +77,7 @@ world.publish({INDEX: "<p>one", APP: "let one", SITE + "/pay/index.html": "<p>pa
 
 
 def under(*rules, version="1", **settings):
-    """A device that holds version 1, and took this policy with it."""
+    """A device with version 1 and this policy."""
     return [serve(world.origin(1, policy=version), world.files(1), *rules), start(**settings),
             trigger(world.poll(), *world.downloads(1), POLICY)]
 
@@ -126,7 +126,7 @@ case("a copy's newer policy is taken", ["D-17", "D-95", "D-96"], under(policy(1)
      later(37), trigger(world.poll(1)), later(40), serve(world.mirror(1, policy="5"), rule(world.copy("policy.json"), json=policy(5, intercept=False)["json"])),
      trigger(world.copy("version.json"), world.copy("policy.json")), off)
 
-# Scripts: signed by a key that stands here, and is nobody's.
+# Scripts, signed with the test key below.
 
 SEED = bytes.fromhex("9d61b19deffd5a60ba844af492ec2cc44449c5697b326919703bac031cae7f60")
 KEY = bytes.fromhex("d75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a")
@@ -149,7 +149,7 @@ key = {"scriptKey": b64(KEY)}
 
 
 def scripts(*list, **settings):
-    """A device that holds version 1, and a policy with scripts, which it may fetch before a page wants them."""
+    """A device with version 1 and a policy with scripts, which it may fetch ahead."""
     steps = under(policy(1, scripts=[*list]), **settings)
     return steps[:-1] + [steps[-1] | {"asks": steps[-1]["asks"] + [{"url": where, "times": [0, 2]}]}]
 
@@ -166,7 +166,7 @@ case("a script of another host is refused", ["D-91", "D-100"], scripts(named | {
 case("under the kill switch there are no scripts", ["D-96", "D-100"], under(policy(1, intercept=False, scripts=[named]), **key), serve(rule(where, data=SCRIPT)),
      {"script": "ready", "expect": None, "asks": []})
 
-# Which version is taken.
+# Versions of policies.
 
 stale = under(policy(3, intercept=False), version="3")
 for given in (2, 3, 5, 8):
@@ -177,7 +177,7 @@ case("the copy names policy 7, and its document is older", ["D-17", "D-95"], fal
      serve(world.mirror(1, policy="7"), rule(world.copy("policy.json"), json=policy(5)["json"])),
      trigger(world.copy("version.json"), world.copy("policy.json")), off, {"state": {"policy": "2"}})
 
-# Whatever the manifest is.
+# Answers with an invalid manifest.
 entry = newer.maps[2][APP]
 wrong = {"has another digest": {"digest": "0" * 64}, "has no digest": {"digest": None}, "has no manifest": {"resourcemap": None},
          "says nothing of an update": {"update": None}, "has no version": {"version": None}, "has a version that is none": {"version": 2},
@@ -201,7 +201,7 @@ case("an answer of another code names no policy", ["D-6", "D-99"], got(world),
      serve(poll_rule({}, json={"code": 503, "message": "no", "data": {"policy": "7"}}), policy(7, intercept=False), fresh=True),
      later(), trigger(*tries(world)), on)
 
-# What stands before it.
+# Documents with invalid data before the policy's version.
 before = {"text that is no UTF-8": b'"\xff\xfe"', "half of a surrogate pair": b'"\\ud800"', "an escape that is none": b'"\\x"', "a hundred levels": b"[" * 100 + b"]" * 100,
           "a number that is none": b"01.", "a name that is no UTF-8": b'{"\xff":1}'}
 bodies = {f"behind {what}": b'{"code":200,"data":{"a":' + value + b',"policy":"1","update":false,"version":"1"}}' for what, value in before.items()}
@@ -213,14 +213,14 @@ case("a policy that stands in text, or in another member, isn't asked for", ["D-
      b'{"code":200,"data":{"a":"\\ud800\\",\\"policy\\":\\"1\\"","b":{"policy":"1"},"c":[{"policy":"1"}],"update":false,"version":"1"}}'),
      policy(1, intercept=False), fresh=True), later(), trigger(*tries(world)), on)
 
-# What a cache stores with a coding, apart from the plain document.
+# Caches store compressed and plain documents separately.
 IDENTITY = {"url": POLICY, "headers": {"accept-encoding": "identity"}}
 cut = {"coding": "gzip", "coded": '{"code":200,"data":{"version":"1","interc'}
 for what, coded in {"can't be decoded": {"coding": "gzip", "damaged": True}, "is of half a document": cut}.items():
     case(f"a policy whose coded copy {what} is requested without a coding", ["D-98"], serve(world.origin(1, policy="1"), world.files(1),
          policy(1, intercept=False) | coded), start(), trigger(world.poll(), *world.downloads(1), POLICY, IDENTITY), off, {"state": {"policy": "1"}})
 
-# While an update is at its downloads: a file comes slowly until the release.
+# During an update's downloads: a file is sent slowly until the step `release`.
 LINE, COUNT = "let two = 2\n", 20_000
 FILL = {"text": LINE, "times": COUNT}
 during = World()
@@ -252,20 +252,20 @@ case("a request that waited for a file when the kill switch came is passed on", 
      {"request": APP, "as": "waiting"}, {"arrives": whole_url, "asks": [whole_url]}, trigger(whole.poll(1), POLICY), {"release": True},
      {"answer": "waiting", "expect": "network"})
 
-# Answers that drip.
-# The answer names the policy first, and then has a member that nobody knows.
+# Slow answers.
+# The answer names the policy first, followed by an unknown member.
 dripping = rule(ORIGIN + "/configure.json", fault={"drip": 4096}, fill={
     "before": '{"code":200,"data":{"policy":"1","rest":"', "text": "x" * 100, "times": 2600, "after": '","update":false,"version":"1"}}'})
 case("the kill switch comes before the answer's end", ["D-99"], got(world), serve(dripping, policy(1, intercept=False), fresh=True), later(),
      {"trigger": "launch", "background": True}, ask(APP, "network", eventually=True, within=40), {"release": True},
      {"trigger": "launch", "asks": [world.poll(1), POLICY]}, features=["partial"])
 
-# Clocks that are hours off: `until` is a time of the server's.
+# Clocks that are hours off: `until` is in server time.
 HOUR = 3600
 
 
 def when(seconds):
-    """A time of the device's clock, in seconds since the case began."""
+    """The device's time, in seconds since the start of the case."""
     return datetime.fromtimestamp(1_800_000_000 + seconds, UTC)
 
 
@@ -278,7 +278,7 @@ def kills(seconds):
 
 
 def dated(rules, **members):
-    """Answers of a server with a clock, or with a header."""
+    """Adds members such as `date` to the answers."""
     return [one | members if one["at"].endswith(("configure.json", "version.json")) else one for one in rules]
 
 
@@ -290,7 +290,7 @@ polled = [later(), trigger(world.poll(1))]
 taken = [later(), trigger(world.poll(1), POLICY)]
 answered, passed = ask(APP, local("let one")), ask(APP, "network")
 begun = lambda **members: [serve(dated(world.origin(1), **members), world.files(1)), start(), trigger(world.poll(), *world.downloads(1)), polled]
-# The device's clock is five hours ahead: what ends in four hours ended an hour ago.
+# The device's clock is five hours ahead: a switch that ends in four hours has ended an hour ago by it.
 case("a kill switch for four hours, by a clock that is five hours ahead", ["D-101"], begun(date=-5 * HOUR), named(-HOUR, date=-5 * HOUR), taken, passed,
      {"stop": True}, start(), passed, later(3 * HOUR + 1800), passed, later(HOUR), answered)
 case("a kill switch for an hour, by a clock that is five hours behind", ["D-101"], begun(date=5 * HOUR), named(6 * HOUR, date=5 * HOUR), taken, passed,
@@ -299,7 +299,7 @@ case("the same, until it is set", ["D-101"], begun(date=-5 * HOUR), named(-HOUR,
 case("bypass entries end by the server's clock, too", ["D-101"], begun(date=-5 * HOUR),
      serve(dated(world.origin(1, policy="1"), date=-5 * HOUR), policy(1, bypass=[SITE + "/pay/*"], until=instant(-HOUR)), fresh=True), taken, pay,
      ask(APP, "network", page="pay"), ask(APP, local("let one"), page="page"), later(4 * HOUR), ask(APP, local("let one"), page="pay"))
-# By the device's clock the switch ended an hour ago, and nothing proves another one.
+# By the device's clock the switch ended an hour ago, and there is no evidence of another time.
 for name, members in {"an answer that a cache kept": {"headers": {"Date": format_datetime(when(-5 * HOUR), usegmt=True)}},
                       "an answer with an age": {"date": -5 * HOUR, "headers": {"Age": "18000"}},
                       "a date that is none": {"headers": {"Date": "yesterday"}}}.items():
@@ -315,7 +315,7 @@ case("the static copy's clock counts, too", ["D-101"], got(world), serve(dated(w
      serve(dated(world.mirror(1, policy="1"), date=-5 * HOUR), rule(world.copy("policy.json"), json=kills(-HOUR)["json"]), fresh=True),
      later(33), trigger(world.poll(1)), later(), trigger(world.copy("version.json"), world.copy("policy.json")), passed)
 
-# What is asked for when a page opens.
+# Prefetched calls.
 
 policies, book.name, book.cases = book.cases, "prefetch", []
 PREFETCH = ORIGIN + "/prefetchConfig?app=shop&channel=online"
@@ -361,7 +361,7 @@ case("an older config isn't taken, nor another one than was named", ["D-95"], se
      trigger(world.poll(), *world.downloads(1), PREFETCH), serve(world.origin(1, prefetch="2"), config(version=2)), later(), trigger(world.poll(1)),
      serve(world.origin(1, prefetch="5"), config(version=4)), later(), trigger(world.poll(1), PREFETCH), {"state": {"prefetch": "3"}},
      {"prefetch": INDEX, "expect": [{"method": "GET", "url": API}]})
-# Who may have the answer to a call that was sent ahead. The runner answers for http alone.
+# Which requests get the answer to a prefetched call. The runner only answers http.
 
 HTTP = "http://m.test"
 HOME, ACCOUNT, OTHER = HTTP + "/index.html", HTTP + "/api/account", HTTP + "/other.html"
@@ -370,7 +370,7 @@ mine.publish({HOME: "<p>one", OTHER: "<p>other"})
 
 
 def ahead(*answers, calls=({"api": ACCOUNT, "method": "GET"},), cookies=A, held=False):
-    """A page whose calls are sent ahead with the cookies of A."""
+    """A page whose calls are prefetched with the cookies of A."""
     given = answers or ({"text": MINE},)
     fault = {"fault": {"hold": True}} if held else {}
     return [serve(mine.origin(1, prefetch="1"), mine.files(1), config(page(*calls, url=HOME), page(*calls, url=OTHER)),

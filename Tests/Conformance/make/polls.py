@@ -1,4 +1,4 @@
-"""Polls, what counts as a failed one, and the way to the static copy and back."""
+"""Polls, failed polls, and the switch to the static copy and back."""
 from world import *
 
 book = Book("poll")
@@ -51,7 +51,7 @@ case("unknown members and query keys are passed over", ["D-8"],
 case("what is there is fetched no more", ["D-9"], steps, later(), trigger(world.poll(1)), later(),
      trigger(world.poll(1)), world.holds(1))
 
-# What counts as a failed poll: after five of each kind the copy is asked.
+# Failed polls: after five of each kind the copy is polled.
 down = {"status 500": {"status": 500, "text": "no"}, "status 404": {"status": 404, "json": {"code": 404, "message": "no"}},
         "another code": {"json": {"code": 503, "message": "no"}}, "no JSON": {"text": "<html>portal</html>"},
         "cut JSON": {"text": '{"code":200,"data":{"update":fal'},
@@ -66,7 +66,7 @@ for name, answer in down.items():
     failed = [later(), trigger(*tries(world))] * 5
     case(f"five failed polls ({name}) lead to the copy", ["D-6", "D-10"], steps,
          serve(poll_rule({}, **answer), world.mirror(1), fresh=True), failed, world.holds(1),
-         # 30 s ±20 % after the fifth failure the origin is asked, and after that one the copy, for at least 48 s.
+         # 30 s ±20 % after the fifth failure the origin is polled, and after that the copy, for at least 48 s.
          later(37), trigger(*tries(world)), later(), trigger(world.copy("version.json")),
          world.holds(1), ask(INDEX, local("<p>one")))
 
@@ -119,7 +119,7 @@ book.cases = []
 
 
 def fallen(files=None, mirror=None, **settings):
-    """The steps after which a device has failed five times in a row, and the copy has what it has."""
+    """Steps with five failed polls in a row; the copy has the device's version."""
     world, steps = one(files or {INDEX: "<p>one"}, **settings)
     steps += [serve(world.mirror(1) if mirror is None else mirror, fresh=True)]
     for _ in range(5):
@@ -130,7 +130,7 @@ def fallen(files=None, mirror=None, **settings):
 world, steps = fallen()
 case("four failures don't lead to the copy", ["D-10"], steps[:-2], later(), trigger(world.poll(1)))
 case("after five the copy answers, until the origin's turn", ["D-10", "D-12"], steps,
-     # 30 s ±20 % after the fifth failure the origin is asked; its failure doubles that: 60 s ±20 %.
+     # 30 s ±20 % after the fifth failure the origin is polled; its failure doubles the wait: 60 s ±20 %.
      later(37), trigger(world.poll(1)), later(40), trigger(world.copy("version.json")),
      later(33), trigger(world.poll(1)))
 case("a good answer between them begins the count anew", ["D-10", "D-13"], steps[:-2],
@@ -142,7 +142,7 @@ case("without a copy the origin is asked again and again", ["D-11"], steps_alone
 
 waits, more = 30, []
 for turn in range(6):
-    # No later than 120 % of the wait the origin is asked, and no earlier than 80 % of the next.
+    # The origin is polled after at most 120 % of the wait, and not before 80 % of the next.
     more += [later(int(waits * 1.2) + 1), trigger(world.poll(1))]
     waits = min(waits * 2, 600)
     more += [later(int(waits * 0.8) - 1), trigger(world.copy("version.json"))]

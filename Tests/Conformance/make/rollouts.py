@@ -1,4 +1,4 @@
-"""Rollouts: which of two versions a device follows, what it asks for, and what it never says."""
+"""Rollouts: which of two versions a device follows, what it requests, and what it never sends."""
 import hashlib
 
 from world import *
@@ -17,7 +17,7 @@ def bucket(install, seed):
     return int.from_bytes(hashlib.sha256(bytes.fromhex(install) + seed.encode()).digest()[:8], "big") % 10_000
 
 
-# The first of 00…00, 00…01, … that is among the first 50 buckets of both seeds: by chance another one is with 1 in 40,000.
+# The first of 00…00, 00…01, … in the first 50 buckets of both seeds; for a random id the chance is 1 in 40,000.
 EARLY = next(f"{n:032x}" for n in range(2**32) if bucket(f"{n:032x}", SEED) < 50 and bucket(f"{n:032x}", OTHER) < 50)
 ID = "000102030405060708090a0b0c0d0e0f"
 
@@ -27,7 +27,7 @@ def rule(share=10_000, version=2, seed=SEED, **members):
 
 
 def origin(world, full, rollout=None, packs=(), wrong=None, **extras):
-    """What an origin answers while a rollout is open: with `candidate=1` about the candidate, else about the full version."""
+    """An origin's answers during a rollout: for the candidate with `candidate=1`, otherwise for the full version."""
     query = {"app": "shop", "channel": "online"}
     said = wrong if rollout is None else rollout
     own = {**({} if said is None else {"rollout": said}), **extras}
@@ -42,12 +42,12 @@ def origin(world, full, rollout=None, packs=(), wrong=None, **extras):
                     rules += [poll_rule(query | asked | held_query(world, base) | {"pack": "1"}, answer), answer_at(at, data=packs[base, version])]
                 rules.append(poll_rule(query | asked | held_query(world, base) | {"patch": "1"}, world.patch(base, version, **own)))
         rules.append(poll_rule(query | asked, world.whole(version, **own) if version else world.nothing(0, **own)))
-    # The more parameters, the earlier.
+    # Rules with more parameters come first.
     return sorted(rules, key=lambda one: -len(one.get("query", {})))
 
 
 def copy_of(world, full, rollout=None, without=(), **extras):
-    """What a static copy has while a rollout is open."""
+    """The static copy's documents during a rollout."""
     own = {**({} if rollout is None else {"rollout": rollout}), **extras}
     rules = [answer_at(world.copy("version.json"), json=world.nothing(full, **own)), answer_at(world.copy("configure.json"), json=world.whole(full, **own))]
     versions = [full] + ([] if rollout is None else [int(rollout["version"])])
@@ -65,7 +65,7 @@ def candidate(poll):
 
 
 def begun(rollout=None, full=1, **settings):
-    """A channel of three versions, and the steps after which a device holds the first and a rollout of the second is open."""
+    """A channel with three versions, and steps after which a device has the first and the second is being rolled out."""
     world = World()
     world.publish(FILES)
     world.publish(NEXT)
@@ -78,14 +78,14 @@ def begun(rollout=None, full=1, **settings):
 
 
 def joined(rollout=None, **settings):
-    """As above; the device has taken the candidate."""
+    """As above, with a device that has the candidate."""
     rollout = rollout or rule()
     world, steps, files = begun(rollout, **settings)
     return world, steps + [
         trigger(world.poll(1), candidate(world.poll(1)), *world.downloads(2, 1)), world.holds(2), later()], files
 
 
-# R-1, R-2, R-3: what is asked.
+# R-1, R-2, R-3: requests.
 
 world, steps, files = joined()
 case("who is in asks again at once, takes the candidate, and goes on asking for it", ["R-2", "R-3"], steps,
@@ -172,7 +172,7 @@ for app, wanted, is_in in (("4.2.0-rc.1", ">=4.2 <5", False), ("4.10", ">=4.2 <5
     case(f"{app or 'an unknown version'} is {'in' if is_in else 'out'} where {wanted} is asked for", ["R-2"], steps, trigger(*asked),
          world.holds(2 if is_in else 1), **WHOLE)
 
-# R-5: in stays in.
+# R-5: a device that is in stays in.
 
 world, steps, files = joined()
 less = [serve(origin(world, 1, rule(share=0)), *files, fresh=True)]
@@ -214,12 +214,12 @@ case("and comes back with it", ["R-6"], steps, {"describe": {"appVersion": "5.0"
 
 
 def fallen(*asked):
-    """Five failed polls lead to the copy; 30 s ±20 % after them it is the origin's turn once more, and then not for 48 s."""
+    """Five failed polls lead to the copy; 30 s ±20 % later the origin is polled once more, and then not for 48 s."""
     return [[trigger(*asked), later()] for _ in range(4)] + [trigger(*asked), later(37), trigger(*asked), later()]
 
 
 def failing(world, held, first=None):
-    """Five failed polls of the origin; the device asks for what it asked for last."""
+    """Five failed polls of the origin, with the same request as last."""
     return fallen(candidate(world.poll(held)) if first else world.poll(held))
 
 
@@ -281,7 +281,7 @@ case("a first start on the copy, too", ["R-8"], serve(copy_of(world, 1, rule()),
      fallen(world.poll()),
      trigger(world.copy("version.json"), world.copy("configure/2.json"), *world.downloads(2)), world.holds(2), **WHOLE)
 
-# R-9: the app leaves.
+# R-9: the app leaves the candidate.
 
 world, steps, files = joined()
 gone = [{"leaveCandidate": True}, trigger({"url": candidate(world.poll(2)), "times": [0, 1]}, world.poll(2)), world.holds(1), later()]
@@ -298,7 +298,7 @@ case("from the copy, too", ["R-9"], steps, {"leaveCandidate": True}, serve(copy_
      fallen({"url": world.poll(2), "times": [0, 1]}, {"url": candidate(world.poll(2)), "times": [0, 1]}),
      trigger(world.copy("version.json"), *back, world.copy("configure.json")), world.holds(1), **WHOLE)
 
-# R-10: a rule that is none.
+# R-10: invalid rules.
 
 for name, wrong in (("a share above all", rule(share=10_001)), ("a share that is a text", rule(share="500")),
                     ("no seed", {"share": 1, "version": "2"}), ("a seed of other characters", rule(seed="a b")),
@@ -321,7 +321,7 @@ case("members of a rule that aren't known are passed over", ["R-2", "D-8"], step
      serve(origin(world, 1, rule(tomorrow={"a": [1]})), *files, fresh=True), later(),
      trigger(world.poll(1), candidate(world.poll(1)), *world.downloads(2, 1)), world.holds(2), **WHOLE)
 
-# Copies that are behind.
+# Outdated copies.
 
 world, steps, files = begun(rule(share=0))
 case("a copy from before a rollout was completed takes nothing back", ["R-7", "D-14"], steps, trigger(world.poll(1)),
@@ -340,7 +340,7 @@ case("an answer with a prefetch config that is no version is a failed poll", ["R
      serve(origin(world, 1, wrong=rule(prefetch=2)), copy_of(world, 1), *files, fresh=True), later(), fallen(*told),
      world.holds(1), trigger(world.copy("version.json")), **WHOLE)
 
-# R-11: the prefetch config that goes along with the candidate.
+# R-11: the candidate's prefetch config.
 
 GET = "https://m.test/api/info"
 
@@ -351,7 +351,7 @@ def plan(version, api=GET):
 
 
 def plans(*versions, channel=1):
-    """The channel's config, and those of candidates, whose calls have their numbers."""
+    """The channel's config, and those of candidates, whose calls contain their version."""
     at = ORIGIN + "/prefetchConfig"
     return [answer_at(at, query={"version": str(version)}, json=plan(version, f"{GET}/{version}")) for version in versions] + [
         answer_at(at, json=plan(channel))]
@@ -365,7 +365,7 @@ CHANNELS = ORIGIN + "/prefetchConfig?app=shop&channel=online"
 
 
 def planned(rollout=None, *versions, **settings):
-    """A device that holds version 1 and the channel's config, 1; then a rollout is open."""
+    """A device with version 1 and the channel's config 1; then a rollout starts."""
     world, _, files = begun()
     return world, [serve(world.origin(1, prefetch="1"), *files, *plans()), start(**settings), trigger(world.poll(), *world.downloads(1), CHANNELS),
                    serve(origin(world, 1, rollout or rule(prefetch="2"), prefetch="1"), *files, *plans(*(versions or [2])), fresh=True), later()], files

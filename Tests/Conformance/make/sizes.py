@@ -1,4 +1,4 @@
-"""Large files, and documents that cost whoever reads them more than whoever sent them."""
+"""Large files, and documents that are cheap to send and expensive to read."""
 from world import *
 
 book = Book("large")
@@ -12,7 +12,7 @@ GOES_ON = ["resuming"]
 
 
 def body(tag="\"cdn-5f3\"", **members):
-    """The film, as a CDN with tags of its own answers; none: it has no tags."""
+    """The film from a CDN with its own ETags; None: without an ETag."""
     return rule(URL, fill={"text": UNIT, "times": TIMES}, headers={"ETag": tag}, **members)
 
 
@@ -48,7 +48,7 @@ other = rule(URL, fill={"text": "fedcba9876543210", "times": TIMES}, headers={"E
 case("without a tag the digest decides, and costs one more download", ["D-51", "D-57"], serve(film.origin(1), body(None)), serve(other), start(),
      trigger(film.poll(), first(), rest(None), first(), ordered=True), done, features=GOES_ON)
 
-# A page asks for one that isn't here.
+# Requests of pages for missing large files.
 
 part = {"headers": {"Range": "bytes=100-199"}}
 metered = [serve(film.origin(1), body()), start(meteredLimit=1000), {"conditions": {"network": "metered"}},
@@ -66,7 +66,7 @@ case("offline, a missing file isn't asked for", ["D-79", "D-115"], steps, {"dama
      {"conditions": {"network": "offline"}}, ask(APP, "network", asks=[]), ask(INDEX, local("<p>one")), {"conditions": {"network": "unmetered"}},
      ask(APP, local("let one")))
 
-# Answers of something else, and nodes with tags of their own.
+# Unrelated answers, and CDN nodes with different ETags.
 
 there = {"url": URL, "headers": {"range": "bytes=1500000-", "if-range": None}}
 case("nodes with tags of their own: what another one sends again takes nothing away", ["D-57"], serve(film.origin(1), body("\"c\"")),
@@ -93,7 +93,7 @@ large, book.name, book.cases = book.cases, "budget", []
 
 
 def document(base, version, member, times):
-    """The answer with a patch, and a member that nobody knows: so many numbers."""
+    """The answer with a patch, and an unknown member with an array of `times` numbers."""
     text = canonical(two_versions.patch(base, version)).decode()
     at = text.index("\"update\"")
     return poll_rule({"version": str(base), "patch": "1"}, fill={"before": text[:at] + f"\"{member}\":[", "text": "0,", "times": times, "after": "0]," + text[at:]})

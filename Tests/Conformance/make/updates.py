@@ -1,4 +1,4 @@
-"""Fetching files, the switch, and what a kill or a fault leaves."""
+"""Downloads, the switch, and the state after kills and faults."""
 from world import *
 
 book = Book("file")

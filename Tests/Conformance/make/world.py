@@ -1,4 +1,4 @@
-"""What cases are made of: channels as an origin has them, their answers, deltas and packs. Written from docs/protocol.md."""
+"""Building blocks of cases: channels, their answers, deltas and packs. Written from docs/protocol.md."""
 import base64, copy, hashlib, json, uuid
 from urllib.parse import quote
 
@@ -6,7 +6,7 @@ import zstandard
 
 ORIGIN, MIRROR, CDN, SITE = "http://origin.test", "http://mirror.test", "http://cdn.test", "https://m.test"
 INDEX, APP, STYLE = SITE + "/index.html", SITE + "/app.js", SITE + "/style.css"
-# Enough text for a delta to be worth its bytes; no two lines alike.
+# Enough text for a delta to pay off; all lines differ.
 LINES = "".join(f"export const part{i}={i * 7919 % 1000};\n" for i in range(24))
 
 
@@ -69,7 +69,7 @@ class World:
         return known[key]
 
     def publish(self, files, version=None):
-        """The next version; a value is the text, or text and further members of the entry."""
+        """Publishes the next version; a value is a text, or a text and more members of the entry."""
         version = version or self.newest + 1
         entries = {}
         for url, value in files.items():
@@ -79,7 +79,7 @@ class World:
         return version
 
     def raw(self, entries, version=None):
-        """The next version, whatever its entries are."""
+        """Publishes the next version with these entries, valid or not."""
         version = version or self.newest + 1
         self.maps[version], self.newest = entries, version
         return version
@@ -105,7 +105,7 @@ class World:
             patch=merge_patch(self.maps[base], self.maps[version]), **extras)
 
     def with_pack(self, base, version, pack, **extras):
-        """The answer that names a pack, and where the pack is."""
+        """The answer that names a pack, and the pack's URL."""
         url = f"{CDN}/{self.space}/{self.app}/pack/{base}-{version}-{sha256(pack)[:16]}.xpk"
         answer = self.data_of(
             version, update=True, base=str(base), digest=self.digest(version),
@@ -113,7 +113,7 @@ class World:
         return answer, url
 
     def delta(self, url, base, version):
-        """What an answer says of the delta of a URL between two versions, and its rule."""
+        """A URL's delta between two versions: its description in answers, and its rule."""
         old, new = (self.data[self.maps[number][url]["download"]] for number in (base, version))
         made = dcz(new, old)
         download = f"{CDN}/{self.space}/delta/{sha256(new)}/{sha256(old)}.dcz"
@@ -122,7 +122,7 @@ class World:
     # Rules.
 
     def origin(self, version, base=None, deltas=None, **extras):
-        """What an origin answers whose newest version this is; patches are from `base`."""
+        """An origin's answers with this newest version, with a patch from `base`."""
         query = {"app": self.app, "channel": self.channel}
         rules = [poll_rule(query | held_query(self, version), self.nothing(version, **extras))]
         if base is not None:
@@ -132,7 +132,7 @@ class World:
         return rules
 
     def mirror(self, version, base=None, deltas=None, **extras):
-        """What a static copy has whose newest version this is."""
+        """A static copy's documents with this newest version."""
         top = f"{MIRROR}/{self.space}/{self.app}"
         rules = [rule(f"{top}/version.json", json=self.nothing(version, **extras)),
                  rule(f"{top}/configure.json", json=self.whole(version, **extras))]
@@ -141,7 +141,7 @@ class World:
         return rules
 
     def downloads(self, version, base=None):
-        """The URLs of what a version has and the other hasn't."""
+        """The download URLs of a version that `base` doesn't have."""
         old = {entry["download"] for entry in self.maps.get(base, {}).values()}
         return sorted({entry["download"] for entry in self.maps[version].values()} - old)
 
@@ -198,7 +198,7 @@ def poll_rule(query, json=None, **members):
 
 
 def merge_patch(old, new):
-    """RFC 7396, the shortest."""
+    """The shortest merge patch (RFC 7396)."""
     patch = {}
     for key in sorted(set(old) | set(new)):
         if key not in new:
@@ -231,9 +231,9 @@ def number(value):
 
 
 def pack(world, base, version, damage=None):
-    """A pack, each file of which is a record: over the file of the same URL where there is one, else over none.
+    """A pack with a record for each file, over the file of the same URL if there is one.
 
-    `damage` is told each part's name and bytes and gives what goes in their place. Gives the bytes, and where the records begin.
+    `damage` gets each part's name and bytes and returns its replacement. Returns the bytes, and the records' offsets.
     """
     old, new = world.maps[base], world.maps[version]
     change = damage or (lambda part, data: data)
@@ -301,7 +301,7 @@ class Book:
 
 
 class Group(list):
-    """Steps that many cases of a file have; the file has them once."""
+    """Steps shared by many cases, which the file contains once."""
 
     def __init__(self, name, steps):
         super().__init__(steps)
@@ -309,7 +309,7 @@ class Group(list):
 
 
 def flat(steps):
-    """Steps out of lists of steps."""
+    """Flattens nested lists of steps."""
     return [one for step in steps for one in (
         flat(step) if isinstance(step, (list, tuple)) and not isinstance(step, Group) else [step])]
 
@@ -327,7 +327,7 @@ def trigger(*asks, kind="launch", **members):
 
 
 def tries(world, held=1):
-    """What a device may ask in one poll whose answer is no document: again, uncoded, without `pack`, or for the whole."""
+    """Requests that one poll may make after an invalid answer: again, uncompressed, without `pack`, or for the whole manifest."""
     return [{"url": world.poll(held), "times": [1, 3]}, {"url": world.poll(held, pack=False), "times": [0, 1]},
             {"url": world.poll(), "times": [0, 1]}]
 
@@ -345,7 +345,7 @@ def local(text, status=200, **headers):
 
 
 def one(files=None, **settings):
-    """A world with one version, and the steps after which a device has it."""
+    """A world with one version, and steps after which a device has it."""
     world = World()
     world.publish(files or {INDEX: "<p>one", APP: "let one"})
     return world, got(world, **settings)
@@ -359,7 +359,7 @@ def got(world, **settings):
 
 
 def two(files=None, next=None, **settings):
-    """A world with two versions, and the steps after which a device has the first and the origin the second."""
+    """A world with two versions, and steps after which a device has the first and the origin the second."""
     world, steps = one(files, **settings)
     world.publish(next or {INDEX: "<p>two", APP: "let two"})
     return world, steps + [serve(world.origin(2, 1), world.files(2, 1), fresh=True), later()]

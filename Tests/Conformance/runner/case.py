@@ -1,13 +1,13 @@
-"""One case: its steps, and what is checked after each."""
+"""One case: its steps and the checks after each."""
 import base64, ctypes, hashlib, json, os, queue, shutil, subprocess, threading, time
 from urllib.parse import parse_qsl, urlsplit
 
 from .network import Network
 
 START = 1_800_000_000_000
-# What a poll may be asked with; a device may send further parameters.
+# Known parameters of polls; a device may send others.
 KNOWN = {"app", "channel", "version", "digest", "patch", "pack", "candidate"}
-# Seconds for one command, on a machine that does much else.
+# Seconds for one command, with a margin for busy machines.
 PATIENCE = float(os.environ.get("CONFORMANCE_PATIENCE", "60"))
 
 
@@ -16,7 +16,7 @@ class Failed(Exception):
 
 
 class Lasting(Failed):
-    """A failure that no waiting mends."""
+    """A failure that isn't retried."""
 
 
 class Skipped(Exception):
@@ -63,7 +63,7 @@ class Device:
         self.process.wait()
 
     def memory(self):
-        """The most bytes of memory that it has had; 0 where the system doesn't tell."""
+        """Peak resident bytes; 0 if unknown."""
         try:
             with open(f"/proc/{self.process.pid}/status") as status:
                 return next((int(line.split()[1]) << 10 for line in status if line.startswith("VmHWM:")), 0)
@@ -71,7 +71,7 @@ class Device:
             return 0
 
     def stop(self):
-        """The end of its input is the end of the process."""
+        """Closes the input, which ends the process."""
         self.process.stdin.close()
         try:
             self.process.wait(PATIENCE)
@@ -130,7 +130,7 @@ class Case:
         if "asks" in step:
             self.check_asks(step["asks"], step.get("ordered", False))
 
-    # What the outside does.
+    # Steps that change the environment.
 
     def do_serve(self, step, device):
         self.network.serve(step["serve"], step.get("fresh", False))
@@ -142,7 +142,7 @@ class Case:
             file.write(base64.b64decode(step["base64"]))
 
     def do_damage(self, step, device):
-        """Changes each file of the device's folder that has just these bytes."""
+        """Damages each file of the device's folder that has exactly this content."""
         wanted = step["damage"]
         wanted, found = (wanted if isinstance(wanted, str) else wanted["text"] * wanted["times"]).encode(), False
         for path in self.device_files(step):
@@ -164,7 +164,7 @@ class Case:
             raise Skipped("no file has just the bytes of a listed one")
 
     def do_damageNotes(self, step, device):
-        """Puts other bytes in place of every file that isn't one of these."""
+        """Overwrites every file whose content isn't listed in `keep`."""
         keep = [text.encode() for text in step.get("keep", [])]
         for path in self.device_files(step):
             with open(path, "rb") as file:
@@ -178,12 +178,12 @@ class Case:
                 file.write(step["damageNotes"].encode())
 
     def do_memoryBelow(self, step, device):
-        """It has never had more bytes of memory than this."""
+        """Checks the peak resident bytes."""
         if device.memory() > step["memoryBelow"]:
             raise Failed(f"it has had {device.memory() >> 20} MiB of memory")
 
     def do_fill(self, step, device):
-        """Fills the small disk until so many bytes are free; none: makes room again."""
+        """Fills the small disk up to this many free bytes; None: frees the space."""
         path = os.path.join(self.folder, "filler")
         if step["fill"] is None:
             os.remove(path)
@@ -196,15 +196,15 @@ class Case:
         shutil.rmtree(os.path.join(self.folder, step["removeFolder"]))
 
     def do_arrives(self, step, device):
-        """A request for this URL has come, or comes."""
+        """Waits for a request for this URL."""
         self.until({"eventually": True}, lambda: self.check_arrived(step["arrives"]))
 
     def do_release(self, step, device):
-        """The answers that were held are sent."""
+        """Sends held answers."""
         self.network.released.set()
 
     def do_absent(self, step, device):
-        """Nothing of this name was written beside the device's folder, or anywhere in it."""
+        """Checks that no file of this name was written in or beside the device's folder."""
         for top, _, names in os.walk(os.path.dirname(self.folder)):
             if step["absent"] in names:
                 raise Failed(f"{top} has it")
@@ -214,18 +214,18 @@ class Case:
             raise Failed("it is gone")
 
     def do_gone(self, step, device):
-        """No file of the device's folder has just these bytes any more."""
+        """Waits until no file of the device's folder has exactly this content."""
         self.until({"eventually": True}, lambda: self.check_gone(step))
 
     def do_sent(self, step, device):
-        """Of an answer for this URL the device took no more than about this many bytes."""
+        """Checks that the device read at most about this many bytes of an answer for this URL."""
         with self.network.lock:
             sent = self.network.sent.get(step["sent"], 0)
         if sent > step["most"]:
             raise Failed(f"it took {sent} bytes")
 
     def do_waits(self, step, device):
-        """The device asks a URL again and again; the seconds in between are in a range, and not always the same."""
+        """Checks that the waits between requests for a URL are in a range and vary."""
         found = []
         for _ in range(step["rounds"]):
             seconds = 0
@@ -257,7 +257,7 @@ class Case:
             raise Skipped("a small disk can't be mounted here")
         self.folder = self.mounted = path
 
-    # What the device is told.
+    # Commands to the device.
 
     def do_open(self, step, _):
         settings = {
@@ -325,7 +325,7 @@ class Case:
         self.tell(device, "leaveCandidate")
 
     def do_secrets(self, step, device):
-        """No request has any of these, in its URL, its headers or its body."""
+        """Checks that no request contains any of these in its URL, headers or body."""
         with self.network.lock:
             posts = [(url, query, str(body)) for url, query, body in self.network.posts]
         for asked in self.asked + self.network.take_log() + posts:
@@ -350,7 +350,7 @@ class Case:
             step["expect"], self.tell(device, "request", url=step["request"], **members, **self.page(step))))
 
     def do_answer(self, step, device):
-        """The answer to a request that was made in the background."""
+        """Checks the answer to a background request."""
         self.check_answer(step["expect"], self.tell(device, "answer", request=self.requests[step["answer"]]))
 
     def do_prefetch(self, step, device):
@@ -376,10 +376,10 @@ class Case:
     def do_told(self, step, device):
         self.until({"eventually": True}, lambda: self.check_told(step["told"]))
 
-    # What is checked.
+    # Checks.
 
     def until(self, step, check):
-        """Checks, several times where something happens behind the device's back."""
+        """Runs a check, with retries if the step is `eventually`."""
         end = time.monotonic() + (min(PATIENCE, step.get("within", PATIENCE)) if step.get("eventually") else 0)
         while True:
             try:
@@ -444,7 +444,7 @@ class Case:
 
     def check_told(self, wanted):
         with self.network.lock:
-            # One without a body: the device ended while it sent it.
+            # Reports without a body are from devices that ended while sending.
             told = [json.loads(body) for _, _, body in self.network.posts if body]
         for want in wanted:
             found = [one for one in told if all(one.get(name) == value for name, value in want.items())]
@@ -452,7 +452,7 @@ class Case:
                 raise (Lasting if found else Failed)(f"not told once: {want}; told: {told}")
 
     def check_reports(self):
-        """Nothing in a report says who sent it (docs/protocol.md, section 12)."""
+        """Checks that reports don't identify their sender (docs/protocol.md, section 12)."""
         with self.network.lock:
             posts = list(self.network.posts)
         for url, query, body in posts:
@@ -481,7 +481,7 @@ def fits(ask, want):
     if wanted != {name: value for name, value in query.items() if name in KNOWN or name in wanted}:
         return False
     return all(
-        name in fields if value == "*" else fields.get(name) == value  # None: not there
+        name in fields if value == "*" else fields.get(name) == value  # None: absent
         for name, value in want.get("headers", {}).items())
 
 

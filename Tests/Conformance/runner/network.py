@@ -1,11 +1,11 @@
-"""The network of one case: a forward proxy for http on a loopback port, which answers for every host itself."""
+"""The network of one case: an HTTP proxy on a loopback port that answers for all hosts itself."""
 import base64, gzip, hashlib, json, socket, struct, threading, time
 from email.utils import formatdate
 from urllib.parse import parse_qsl, urlsplit
 
 
 class Rule:
-    """One scripted answer: for which requests, and what they get."""
+    """A rule that matches requests, and its answer."""
 
     def __init__(self, rule):
         self.at = rule["at"]
@@ -18,7 +18,7 @@ class Rule:
         self.date = rule.get("date")
         self.ranges = rule.get("ranges", True)
         self.coding = rule.get("coding")
-        # What is compressed, where it isn't the body.
+        # The text to compress instead of the body.
         self.coded = rule.get("coded")
         self.damaged = rule.get("damaged", False)
         self.fault = rule.get("fault", {})
@@ -43,17 +43,17 @@ class Rule:
 
 
 class Network:
-    """Answers by the rules, and keeps a log of what was asked."""
+    """Answers by the rules and logs the requests."""
 
     def __init__(self):
         self.rules, self.log, self.posts = [], [], []
-        # The most bytes of a body that one answer for a URL got rid of.
+        # The most body bytes sent in one answer, by URL.
         self.sent = {}
         self.lock = threading.Lock()
         self.kill = lambda: None
         # The device's time, in milliseconds since 1970.
         self.now = lambda: 0
-        # What answers that are held wait for.
+        # Set by the step `release`: held answers are sent.
         self.released = threading.Event()
         self.socket = socket.create_server(("127.0.0.1", 0), backlog=64)
         self.port = self.socket.getsockname()[1]
@@ -103,7 +103,7 @@ class Network:
             connection.close()
 
     def exchange(self, connection, reader):
-        """One request and its answer; false where the connection ends."""
+        """Handles one request; returns False if the connection ends."""
         line = reader.readline(65536).decode("latin-1").split()
         if len(line) != 3:
             return False
@@ -157,7 +157,7 @@ class Network:
         if method == "HEAD":
             return True
         if fault.get("stall"):
-            # Until the device has enough of it.
+            # Until the device closes the connection.
             connection.settimeout(20)
             return bool(connection.recv(1)) and False
         torn = fault.get("torn", fault.get("kill"))
@@ -166,7 +166,7 @@ class Network:
             return True
         self.send(connection, url, body if torn is None else body[:torn])
         if "kill" in fault:
-            # What was sent is the device's to take before it ends.
+            # Gives the device time to read what was sent.
             threading.Event().wait(0.1)
             self.kill()
         return torn is None and not fault.get("length")
@@ -178,7 +178,7 @@ class Network:
                 self.sent[url] = max(self.sent.get(url, 0), min(start + (1 << 16), len(body)))
 
     def drip(self, connection, body, rate):
-        """Sends so many bytes a second, and after the step `release` the rest at once."""
+        """Sends `rate` bytes a second, and the rest at once after the step `release`."""
         begun, sent = time.monotonic(), 0
         while sent < len(body):
             is_over = self.released.wait(0.05)

@@ -27,7 +27,7 @@ import Values
     ("https://m.test/p%20a/%69ndex.html", "<p>"), ("https://m.test/x/../p%20a/index.html", "<p>"),
     (script, "js"), ("https://m.test/%7Ex", "x"),
   ])
-  func listed(url: String, content: String) throws {
+  func listedURLsAreServed(url: String, content: String) throws {
     let resource = try #require(try device.resource(for: url))
     #expect(try resource.read() == bytes(content))
     #expect(resource.size == content.utf8.count)
@@ -41,7 +41,7 @@ import Values
     "https://m.test/P%20a/index.html",
     "https://m.test/p%2520a/index.html", "no url", "",
   ])
-  func notListed(url: String) throws {
+  func otherURLsAreNotServed(url: String) throws {
     #expect(try device.resource(for: url) == nil)
   }
 
@@ -49,7 +49,7 @@ import Values
     ("https://m.test/p%20a/index.html?id=163", "<p>"), ("https://m.test/p%20a/index.html#x", "<p>"),
     (script, "js"), ("https://m.test/app.js?v=2", nil), ("https://other.test/p%20a/index.html?id=1", nil),
   ])
-  func pages(url: String, content: String?) throws {
+  func pagesIgnoreTheirQuery(url: String, content: String?) throws {
     #expect(try device.page(for: url)?.read() == content.map(bytes))
   }
 
@@ -61,11 +61,11 @@ import Values
     ("http://m.test/a", "https://m.test/a", false), ("https://m.test:8/a", "https://m.test/a", false),
     ("https://n.test/a", "https://m.test/a", false), ("https://m.test/a/", "https://m.test/a", false),
   ])
-  func isPage(page: String, entry: String, matches: Bool) throws {
+  func pagesOfEntries(page: String, entry: String, matches: Bool) throws {
     #expect(try ResourceURL(page).isPage(of: ResourceURL(entry)) == matches)
   }
 
-  @Test func aMissingFileIsFetchedWhenItIsAsked() throws {
+  @Test func missingFilesAreFetchedOnDemand() throws {
     let name = try #require(device.index.entries.first { $0.url.text == Self.page }).name.text
     try Kernel.remove("\(files)/\(name)")
     #expect(try device.resource(for: Self.page)?.read() == bytes("<p>"))
@@ -75,7 +75,7 @@ import Values
     #expect(try bench.state() == bench.fresh())
   }
 
-  @Test func aDamagedFileIsNeverServed() throws {
+  @Test func damagedFilesAreNotServed() throws {
     let name = try #require(device.index.entries.first { $0.url.text == Self.page }).name.text
     try Scratch.write("<x>", to: "\(files)/\(name)")
     #expect(try device.resource(for: Self.page)?.read() == bytes("<p>"))
@@ -85,7 +85,7 @@ import Values
     #expect(throws: DeviceError.self) { try device.resource(for: Self.script) }
   }
 
-  @Test func whatLeftIsNotServedAndWhatIsOpenStays() throws {
+  @Test func removedFilesAreNotServedAndOpenOnesStay() throws {
     let open = try #require(try device.resource(for: Self.page))
     try bench.origin.publish([Self.page: bytes("<b>changed")])
     _ = try device.update(force: true)
@@ -99,8 +99,8 @@ import Values
     #expect(try device.resource(for: Self.page)?.read(at: offset, count: count) == bytes(content))
   }
 
-  /// Pages ask from several threads while updates switch back and forth: each answer is whole and of one manifest.
-  @Test func pagesAndUpdatesAtOnce() throws {
+  /// Several threads read while updates switch back and forth: each answer is complete and of one manifest.
+  @Test func concurrentReadsAndUpdates() throws {
     try bench.origin.publish([Self.page: bytes(String(repeating: "a", count: 5000))])
     try bench.origin.publish([Self.page: bytes(String(repeating: "b", count: 7000))])
     let device = device

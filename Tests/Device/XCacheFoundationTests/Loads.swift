@@ -6,14 +6,14 @@ import System
 @testable import XCacheDevice
 @testable import XCacheRuntime
 
-/// A runtime that holds some files of a real server's.
+/// A runtime that holds some files of a real server.
 struct Shop {
   let scratch: Scratch
   let runtime: Runtime
 
   /// - Parameters:
   ///   - config: the prefetch config, as JSON.
-  ///   - fetcher: sends its calls.
+  ///   - fetcher: sends the calls of the prefetch config.
   init(_ files: [String: [UInt8]], config: String? = nil, fetcher: PageFetcher? = nil) async throws {
     let origin = FakeOrigin()
     try origin.publish(files)
@@ -33,7 +33,7 @@ struct Shop {
   }
 }
 
-/// A network in memory for calls that are sent ahead: each answer waits until the test lets it.
+/// A network in memory for prefetched calls; the test decides when it answers.
 final class AheadTransport: PageTransport {
   let sent = Locked<[String]>([])
   let goes = Monitor(true)
@@ -51,15 +51,15 @@ final class AheadTransport: PageTransport {
   }
 }
 
-/// Cookies of an engine that never has any.
+/// The cookie store of an engine with a fixed header.
 struct NoCookies: CookieStore {
   let header: String?
   func header(for url: String) async -> String? { header }
   func take(_ values: [String], from url: String) async {}
 }
 
-/// What a session's delegate is told of one task.
-final class Told: NSObject, URLSessionDataDelegate, Sendable {
+/// Records the calls of a session's delegate for one task.
+final class RecordingDelegate: NSObject, URLSessionDataDelegate, Sendable {
   struct State {
     var response: HTTPURLResponse?
     var pieces: [Data] = []
@@ -74,7 +74,7 @@ final class Told: NSObject, URLSessionDataDelegate, Sendable {
 
   var body: [UInt8] { state.withLock { $0.pieces.flatMap { Array($0) } } }
 
-  /// Waits for the end; gives the error's code.
+  /// Waits for the end, and returns the error's code.
   @discardableResult
   func finish() -> URLError.Code? {
     let error = state.waiting { $0.isOver ? .some($0.error) : nil }
@@ -112,7 +112,7 @@ final class Told: NSObject, URLSessionDataDelegate, Sendable {
   }
 }
 
-/// What a completion handler is told.
+/// The arguments of a completion handler.
 struct Loaded: Sendable {
   var status = 0
   var headers: [String: String] = [:]

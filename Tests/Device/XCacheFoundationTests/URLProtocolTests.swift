@@ -8,9 +8,9 @@ import XCacheRuntime
 
 @testable import XCacheFoundation
 
-/// Real sessions with the protocol in front, over real sockets. One after another, since one runtime answers at a time.
+/// Real sessions with the protocol, over real sockets. Serialized, since only one runtime answers at a time.
 @Suite(.serialized) struct URLProtocolTests {
-  /// Notes what arrives, and answers it.
+  /// Records the requests, and answers them.
   private final class Site: Sendable {
     let seen = Locked<[SocketServer.Request]>([])
     let server: SocketServer
@@ -32,10 +32,10 @@ import XCacheRuntime
     var paths: [String] { seen.withLock { $0.map(\.path) } }
   }
 
-  /// Runs `body` with a session that the protocol answers; afterwards nothing of it is left.
+  /// Runs `body` with a session that uses the protocol; afterwards everything has been released.
   private func with(
     _ site: Site, files: [String: [UInt8]] = [:], takes: XCacheURLProtocol.Requests = .ofHosts,
-    delegate: Told? = nil, progress: (@Sendable (URLSessionTask, Int64, Int64) -> Void)? = nil,
+    delegate: RecordingDelegate? = nil, progress: (@Sendable (URLSessionTask, Int64, Int64) -> Void)? = nil,
     config: String? = nil, fetcher: PageFetcher? = nil, opening page: String? = nil,
     _ body: (URLSession) async throws -> Void
   ) async throws {
@@ -63,7 +63,7 @@ import XCacheRuntime
     XCacheURLProtocol.stop()
     await shop?.runtime.close()
     shop = nil
-    // What is under way ends behind the last answer.
+    // Work under way ends after the last answer.
     for _ in 0..<2_000 where runtime != nil || service != nil || relay != nil {
       try await Task.sleep(for: .milliseconds(5))
     }
@@ -74,7 +74,7 @@ import XCacheRuntime
   static let large = (0..<3_000_000).map { UInt8(truncatingIfNeeded: $0 / 251) }
 
   @Test(arguments: [XCacheURLProtocol.Requests.listed, .ofHosts])
-  func whatIsListedComesFromTheDevice(takes: XCacheURLProtocol.Requests) async throws {
+  func listedFilesComeFromTheDevice(takes: XCacheURLProtocol.Requests) async throws {
     let site = Site()
     let files = ["/a.js": Self.small, "/large.bin": Self.large]
     try await with(site, files: files, takes: takes) { session in
@@ -90,7 +90,7 @@ import XCacheRuntime
       let head = try await session.load(site.request("/a.js", "HEAD"))
       #expect(head.status == 200 && head.headers["content-length"] == "12" && head.body == [])
       #expect(site.paths == [])
-      // Not the device's: another method, another address.
+      // Not from the device: another method, another URL.
       #expect(
         try await session.load(site.request("/a.js", "POST")).body == Array("network responses: /a.js".utf8))
       #expect(try await session.load(site.request("/b.js")).body == Array("network responses: /b.js".utf8))
@@ -98,9 +98,9 @@ import XCacheRuntime
     }
   }
 
-  /// Calls that were sent ahead of a page answer the app's own sessions, too: each once, and only a request like it.
+  /// Prefetched calls also answer the app's own sessions: each once, and only an equal request.
   @Test(arguments: [XCacheURLProtocol.Requests.listed, .ofHosts])
-  func whatWasSentAheadIsHandedOver(takes: XCacheURLProtocol.Requests) async throws {
+  func prefetchedAnswersAreUsed(takes: XCacheURLProtocol.Requests) async throws {
     let site = Site()
     let transport = AheadTransport()
     let base = site.server.url
@@ -118,7 +118,7 @@ import XCacheRuntime
       #expect(
         first.status == 200 && first.body == Array("ahead of \(base)/api/list".utf8) && first.code == nil)
       #expect(first.headers["x-ahead"] == "1" && site.paths == [])
-      // It is gone now.
+      // It was used up.
       #expect(
         try await session.load(site.request("/api/list")).body == Array("network responses: /api/list".utf8))
       var other = try site.request("/api/other")
@@ -127,7 +127,7 @@ import XCacheRuntime
       other = try site.request("/api/other")
       other.setValue("a=1", forHTTPHeaderField: "Cookie")
       #expect(await session.load(other).body == Array("network responses: /api/other".utf8))
-      // Its body is compared by value.
+      // JSON bodies are compared by value.
       var post = try site.request("/api/one", "POST")
       post.setValue("application/json", forHTTPHeaderField: "Content-Type")
       post.httpBody = Data(#"{"a":2}"#.utf8)
@@ -139,8 +139,8 @@ import XCacheRuntime
     #expect(transport.sent.withLock { $0.count } == 3)
   }
 
-  /// Of many who ask at once, while the call is under way, one gets its answer.
-  @Test func itIsHandedOverOnce() async throws {
+  /// Of several concurrent requests during the call, one gets its answer.
+  @Test func prefetchedAnswersAreUsedOnce() async throws {
     let site = Site()
     let transport = AheadTransport()
     transport.goes.withLock { $0 = false }
@@ -161,22 +161,22 @@ import XCacheRuntime
     }
   }
 
-  @Test func piecesGoToDelegates() async throws {
+  @Test func delegatesGetPieces() async throws {
     let site = Site()
-    let told = Told()
-    try await with(site, files: ["/large.bin": Self.large], delegate: told) { session in
+    let delegate = RecordingDelegate()
+    try await with(site, files: ["/large.bin": Self.large], delegate: delegate) { session in
       session.dataTask(with: try site.request("/large.bin")).resume()
-      #expect(told.finish() == nil && told.body == Self.large)
-      #expect(told.state.withLock { $0.pieces.count } > 4)
-      #expect(told.state.withLock { $0.response?.statusCode } == 200)
-      // With a handler of its own a task is given everything at once, whatever the session's delegate.
+      #expect(delegate.finish() == nil && delegate.body == Self.large)
+      #expect(delegate.state.withLock { $0.pieces.count } > 4)
+      #expect(delegate.state.withLock { $0.response?.statusCode } == 200)
+      // A task with a completion handler gets everything at once, whatever the session's delegate.
       #expect(try await session.load(site.request("/large.bin")).body == Self.large)
     }
     #expect(site.paths == [])
   }
 
-  /// Registered for every session, its own one included: what is passed on isn't taken again.
-  @Test func thereIsNoLoop() async throws {
+  /// The protocol is registered for all sessions, including its own: forwarded requests aren't taken again.
+  @Test func forwardedRequestsAreNotTakenAgain() async throws {
     let site = Site()
     #expect(URLProtocol.registerClass(XCacheURLProtocol.self))
     defer { URLProtocol.unregisterClass(XCacheURLProtocol.self) }
@@ -188,18 +188,18 @@ import XCacheRuntime
     #expect(site.paths == ["/a", "/b"])
   }
 
-  @Test func bodiesArriveWhole() async throws {
+  @Test func requestBodiesAreForwarded() async throws {
     let site = Site { .answer(201, body: "\($0.method) \($0.body.count)".utf8) }
     let data = Data(Self.large)
     let scratch = try Scratch()
     let file = URL(fileURLWithPath: "\(scratch.path)/body")
     try data.write(to: file)
-    let told = Told { InputStream(data: data) }
+    let delegate = RecordingDelegate { InputStream(data: data) }
     let sent = Locked<[Int64]>([])
     let progress: @Sendable (URLSessionTask, Int64, Int64) -> Void = { _, count, total in
       sent.withLock { if total == Int64(data.count) { $0.append(count) } }
     }
-    try await with(site, delegate: told, progress: progress) { session in
+    try await with(site, delegate: delegate, progress: progress) { session in
       var request = try site.request("/data", "POST")
       request.setValue("application/octet-stream", forHTTPHeaderField: "Content-Type")
       request.httpBody = data
@@ -213,12 +213,12 @@ import XCacheRuntime
       #expect(await session.load(request).body == Array("POST 3000000".utf8))
       request = try site.request("/asked", "POST")
       session.uploadTask(withStreamedRequest: request).resume()
-      #expect(told.finish() == nil && told.body == Array("POST 3000000".utf8))
+      #expect(delegate.finish() == nil && delegate.body == Array("POST 3000000".utf8))
     }
     let bodies = site.seen.withLock { $0.map(\.body) }
     #expect(bodies.count == 5)
     for (body, path) in zip(bodies, site.paths) { #expect(body == Self.large, "\(path)") }
-    // Told as it goes, up to the last byte.
+    // Progress is reported up to the last byte.
     #expect(sent.withLock { $0.max() } == 3_000_000 && sent.withLock { $0.count } > 5)
   }
 
@@ -243,7 +243,7 @@ import XCacheRuntime
     #expect(last.fields["x-own"] == "mine" && last.fields["cookie"] == "step=1")
   }
 
-  /// Cookies of a request were meant for one host. Foundation may put those that it knows in the place of the app's own.
+  /// Cookies set on a request are for its host. Foundation may replace them by those that it knows.
   @Test func cookiesOfARequestStayWithItsHost() async throws {
     let site = Site { request in
       let place = "http://localhost:\(request.fields["host"]?.split(separator: ":").last ?? "")/end"
@@ -258,7 +258,7 @@ import XCacheRuntime
     #expect(cookies.count == 2 && cookies.first != "" && cookies.last == "", "\(cookies)")
   }
 
-  @Test func redirectsEnd() async throws {
+  @Test func redirectsAreLimited() async throws {
     let site = Site { request in
       switch request.path {
       case "/nowhere": .answer(302, [], body: "nowhere".utf8)
@@ -269,7 +269,7 @@ import XCacheRuntime
     try await with(site) { session in
       #expect(try await session.load(site.request("/loop")).code == .httpTooManyRedirects)
       let nowhere = try await session.load(site.request("/nowhere"))
-      // Foundation gives the body of such an answer to nobody.
+      // Foundation drops the body of such an answer.
       #expect(nowhere.status == 302 && nowhere.code == nil)
       var request = try site.request("/stream", "POST")
       request.httpBodyStream = InputStream(data: Data([1, 2, 3]))
@@ -278,7 +278,7 @@ import XCacheRuntime
     #expect(site.paths.filter { $0 == "/loop" }.count == 21)
   }
 
-  @Test func failuresAreTheClients() async throws {
+  @Test func failuresReachTheClient() async throws {
     let site = Site { request in
       switch request.path {
       case "/cut": [.send(Array("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhalf".utf8)), .close]
@@ -297,21 +297,21 @@ import XCacheRuntime
     }
   }
 
-  /// Foundation asks the client who it is, and asks the server anew.
-  @Test func challengesAreTheClients() async throws {
+  /// Foundation asks the client for credentials, and repeats the request.
+  @Test func challengesReachTheClient() async throws {
     let site = Site { request in
       request.fields["authorization"] == "Basic YTpi"
         ? .answer(body: "welcome".utf8) : .answer(401, [("WWW-Authenticate", "Basic realm=\"a\"")])
     }
-    let told = Told()
-    try await with(site, delegate: told) { session in
+    let delegate = RecordingDelegate()
+    try await with(site, delegate: delegate) { session in
       session.dataTask(with: try site.request("/")).resume()
-      #expect(told.finish() == nil && told.state.withLock { $0.response?.statusCode } == 200)
+      #expect(delegate.finish() == nil && delegate.state.withLock { $0.response?.statusCode } == 200)
     }
     #expect(site.paths.count == 2)
   }
 
-  /// As they come, not when the stream ends; and a task that is cancelled ends its connection.
+  /// Pieces arrive as they are sent, and cancelling the task ends its connection.
   @Test func streamsAndCancellation() async throws {
     let site = Site { _ in
       [
@@ -319,22 +319,22 @@ import XCacheRuntime
         .sleep(milliseconds: 60_000), .close,
       ]
     }
-    let told = Told()
-    try await with(site, delegate: told) { session in
+    let delegate = RecordingDelegate()
+    try await with(site, delegate: delegate) { session in
       let task = session.dataTask(with: try site.request("/events"))
       task.resume()
-      told.state.waiting { $0.pieces.isEmpty ? nil : () }
-      #expect(told.body == Array("data: 1\n\n".utf8))
+      delegate.state.waiting { $0.pieces.isEmpty ? nil : () }
+      #expect(delegate.body == Array("data: 1\n\n".utf8))
       task.cancel()
-      #expect(told.finish() == .cancelled)
+      #expect(delegate.finish() == .cancelled)
     }
   }
 
-  /// What a task isn't told while it is paused it is told afterwards, once.
-  @Test func aPauseLosesNothing() async throws {
+  /// What a suspended task doesn't get, it gets when resumed, once.
+  @Test func suspendedTasksLoseNothing() async throws {
     let site = Site()
-    let told = Told()
-    try await with(site, files: ["/large.bin": Self.large], delegate: told) { session in
+    let delegate = RecordingDelegate()
+    try await with(site, files: ["/large.bin": Self.large], delegate: delegate) { session in
       let task = session.dataTask(with: try site.request("/large.bin"))
       task.resume()
       for _ in 0..<5 {
@@ -342,12 +342,12 @@ import XCacheRuntime
         try await Task.sleep(for: .milliseconds(2))
         task.resume()
       }
-      #expect(told.finish() == nil && told.body == Self.large)
+      #expect(delegate.finish() == nil && delegate.body == Self.large)
     }
   }
 
-  /// Foundation would end the process: no file can be handed to it.
-  @Test func downloadsOfWhatIsTakenAreRefused() async throws {
+  /// They would crash in Foundation, since a protocol can't give it a file.
+  @Test func downloadTasksAreRefused() async throws {
     let site = Site()
     try await with(site, files: ["/a.js": Self.small], takes: .listed) { session in
       let code = await withCheckedContinuation { continuation in
@@ -366,7 +366,7 @@ import XCacheRuntime
     }
   }
 
-  @Test func whatIsStoppedTakesNothing() async throws {
+  @Test func stoppedProtocolsTakeNothing() async throws {
     let site = Site()
     let configuration = URLSessionConfiguration.ephemeral
     try await with(site, files: ["/a.js": Self.small]) { _ in

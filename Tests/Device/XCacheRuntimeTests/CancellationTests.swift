@@ -5,43 +5,43 @@ import Testing
 @testable import XCacheDevice
 @testable import XCacheRuntime
 
-/// Tasks that are cancelled, and runtimes that are closed.
+/// Cancelled tasks, and closed runtimes.
 @Suite struct CancellationTests {
   let bench: RuntimeBench
   var origin: FakeOrigin { bench.origin }
 
   init() throws { bench = try RuntimeBench() }
 
-  /// Holds every file that is fetched at its first piece.
+  /// Blocks every download at its first piece.
   private func hold() -> Barrier {
     let barrier = Barrier()
     origin.eachPiece { if $0.hasPrefix("https://cdn.test/") { barrier.wait() } }
     return barrier
   }
 
-  @Test func aCancelledTaskReturnsAndTheUpdateEnds() async throws {
+  @Test func cancelledTasksReturnAndEndTheUpdate() async throws {
     let runtime = try await bench.runtime()
     let barrier = hold()
     let waiter = Task { await runtime.handle(.launch) }
     await barrier.reached()
     waiter.cancel()
-    // While the server still owes the next byte.
+    // While the next byte hasn't arrived.
     #expect(await waiter.value == nil)
     #expect(runtime.version == "0")
     barrier.open()
     origin.eachPiece(nil)
-    // It ends, and the next one has lost nothing.
+    // The update ends, and the next one works.
     #expect(await runtime.update(force: true)?.to == "1")
     #expect(try await bench.ask(runtime, RuntimeBench.script) == "200 let one")
   }
 
-  @Test func whoStillWaitsGetsTheUpdate() async throws {
+  @Test func otherWaitersGetTheUpdate() async throws {
     let runtime = try await bench.runtime()
     let barrier = hold()
     let first = Task { await runtime.handle(.launch) }
     await barrier.reached()
     let second = Task { await runtime.handle(.foreground) }
-    // The second one has joined once the run says so.
+    // Wait until the second one has joined.
     while runtime.state.withLock({ $0.update?.waiters }) != 2 { try await Task.sleep(for: .milliseconds(1)) }
     first.cancel()
     #expect(await first.value == nil)
@@ -49,7 +49,7 @@ import Testing
     #expect(await second.value?.to == "1")
   }
 
-  @Test func aTaskThatWasCancelledBeforeAsksForNothing() async throws {
+  @Test func tasksCancelledBeforeSendNothing() async throws {
     let runtime = try await bench.runtime()
     _ = origin.takeLog()
     let isCancelled = Barrier()
@@ -65,8 +65,8 @@ import Testing
     #expect(origin.takeLog() == [])
   }
 
-  /// The trigger that waits for a page's first answer.
-  @Test func aTaskThatWaitsForAPageReturns() async throws {
+  /// The trigger `pageOpened` waits for the page's first answer.
+  @Test func tasksThatWaitForAPageAreCancelled() async throws {
     let runtime = try await bench.runtime()
     let open = runtime.open(RuntimeBench.page)
     let task = Task { await runtime.handle(.pageOpened(open)) }
@@ -79,7 +79,7 @@ import Testing
     #expect(origin.takeLog() == [])
   }
 
-  @Test func theNextRuntimeStartsRightAway() async throws {
+  @Test func nextRuntimeStartsAtOnce() async throws {
     for number in 1...5 {
       let runtime = try await bench.runtime()
       #expect(runtime.fault == nil)
@@ -90,7 +90,7 @@ import Testing
       await runtime.close()
       #expect(try await bench.ask(runtime, RuntimeBench.script) == "closed")
       #expect(await runtime.handle(.launch) == nil)
-      // A page that is open doesn't look like a crash, nor do late signals write into the folder.
+      // An open page doesn't count as a crash, and late signals don't write into the folder.
       #expect(try Kernel.status("\(bench.folder)/starting") == nil)
       runtime.scriptFailed(open)
       await runtime.close()
@@ -98,7 +98,7 @@ import Testing
     }
   }
 
-  @Test func closingEndsWhatRuns() async throws {
+  @Test func closingEndsUpdates() async throws {
     let runtime = try await bench.runtime()
     let barrier = hold()
     let update = Task { await runtime.handle(.launch) }
@@ -114,7 +114,7 @@ import Testing
     #expect(await next.update(force: true)?.to == "1")
   }
 
-  @Test func closingEndsAPagesFetch() async throws {
+  @Test func closingEndsFetchesOfPages() async throws {
     let runtime = try await bench.runtime()
     await runtime.update(force: true)
     for name in try Folder.textNames("\(bench.folder)/files") {
@@ -139,7 +139,7 @@ import Testing
     let events = runtime.events
     await runtime.close()
     for await _ in events {}
-    // And for those who listen too late.
+    // Also for later listeners.
     for await _ in runtime.events {}
   }
 }

@@ -5,7 +5,7 @@ import Testing
 @testable import XCacheDevice
 @testable import XCacheRuntime
 
-/// What an update takes, as network and battery allow; and what a page gets meanwhile.
+/// What updates and pages fetch, depending on network and battery.
 @Suite struct ConditionsTests {
   let bench: RuntimeBench
   var origin: FakeOrigin { bench.origin }
@@ -19,7 +19,7 @@ import Testing
     return runtime
   }
 
-  @Test func meteredAPageGetsItsFilesOneByOne() async throws {
+  @Test func meteredPagesFetchFilesOneByOne() async throws {
     let runtime = try await metered()
     #expect(runtime.version == "1" && bench.fetches() == 0)
     #expect(try await bench.ask(runtime, RuntimeBench.script) == "200 let one")
@@ -27,7 +27,7 @@ import Testing
     #expect(runtime.counts.misses == 1 && runtime.counts.disk == 1)
   }
 
-  @Test func theRestComesWhenTheNetworkIsUnmetered() async throws {
+  @Test func backlogIsFetchedWhenTheNetworkIsUnmetered() async throws {
     let runtime = try await metered()
     runtime.conditions.network = .unmetered
     await runtime.close(waitingForBacklog: true)
@@ -35,8 +35,8 @@ import Testing
     #expect(try Folder.textNames("\(bench.folder)/files").count == 2)
   }
 
-  /// Whatever starts it, a backlog stands behind an update that is about to run.
-  @Test func anUpdateGoesFirst() async throws {
+  /// The backlog waits for an update that is about to run.
+  @Test func updatesGoBeforeTheBacklog() async throws {
     let runtime = try await metered()
     let barrier = Barrier()
     runtime.updateThread.add { barrier.wait() }
@@ -52,7 +52,7 @@ import Testing
     #expect(log.first?.contains("/configure.json") == true && log.count == 3)
   }
 
-  @Test func twoWhoChangeThemDontUndoEachOthers() async throws {
+  @Test func concurrentChangesOfConditionsAreKept() async throws {
     let runtime = try await bench.runtime()
     await withTaskGroup { group in
       for _ in 0..<4 {
@@ -60,14 +60,14 @@ import Testing
         group.addTask { for _ in 0..<1001 { runtime.changeConditions { $0.isLowPower.toggle() } } }
       }
     }
-    // An even number of changes each.
+    // Each is toggled an even number of times.
     #expect(runtime.conditions == Conditions() && runtime.device?.conditions == Conditions())
     runtime.device?.conditions.network = .metered
     #expect(runtime.conditions.network == .metered)
   }
 
-  /// A new start on an unmetered network takes it up, too.
-  @Test func theRestComesWithTheNextTrigger() async throws {
+  /// Also after a restart.
+  @Test func backlogIsFetchedWithTheNextTrigger() async throws {
     let first = try await metered()
     await first.close()
     let next = try await bench.runtime()
@@ -76,7 +76,7 @@ import Testing
     #expect(bench.fetches() == 2)
   }
 
-  @Test func inTheBackgroundOnlyLaunchAndPushPoll() async throws {
+  @Test func onlyLaunchAndPushPollInTheBackground() async throws {
     let runtime = try await bench.runtime()
     runtime.conditions.isForeground = false
     _ = origin.takeLog()
@@ -87,13 +87,13 @@ import Testing
     #expect(await runtime.handle(.push)?.to == "1")
   }
 
-  /// The app may well be ended in the background: what pages used is written down before.
-  @Test func usesAreNotedWhenTheAppLeavesTheForeground() async throws {
+  /// The app may be killed in the background, so uses are saved before.
+  @Test func usesAreSavedWhenTheAppLeavesTheForeground() async throws {
     let runtime = try await bench.runtime()
     await runtime.handle(.launch)
     let note = { try DurableFile.read("\(bench.folder)/uses.json") }
     let before = try note()
-    // The first one reads the file, the second one finds it in memory.
+    // The first reads the file, the second finds it in memory.
     for url in [RuntimeBench.script, RuntimeBench.page, RuntimeBench.script, RuntimeBench.page] {
       _ = try await bench.ask(runtime, url, destination: .document)
     }
@@ -105,7 +105,7 @@ import Testing
     #expect(text == #"{"used":["https%3A%2F%2Fm.test%2Findex.html","https%3A%2F%2Fm.test%2Fapp.js"]}"#)
   }
 
-  @Test func theDiskLimitIsTheRuntimesOwn() throws {
+  @Test func diskLimitHasADefault() throws {
     let device = bench.bench.settings()
     #expect(RuntimeSettings(device).device.diskLimit == 100 << 20)
     var limited = device
@@ -113,8 +113,8 @@ import Testing
     #expect(RuntimeSettings(limited).device.diskLimit == 5)
   }
 
-  /// Updates stand back behind a page from its opening to its coming up, failing or going.
-  @Test func aPageThatLoadsIsKnown() async throws {
+  /// Updates wait for a page from its opening until it has come up, failed or closed.
+  @Test func loadingPagesAreCounted() async throws {
     let runtime = try await bench.runtime { $0.pageDeadline = 600_000 }
     let gate = try #require(runtime.device).gate
     let ends: [(OpenPage) -> Void] = [runtime.pageCameUp, runtime.scriptFailed, runtime.close]
@@ -128,7 +128,7 @@ import Testing
 }
 
 extension Runtime {
-  /// As `close`, once the backlog's job has ended by itself.
+  /// Closes once the backlog's job has ended by itself.
   func close(waitingForBacklog: Bool) async {
     await updateThread.run {}
     await close()

@@ -8,7 +8,7 @@ import Testing
 private let page = "https://m.test/index.html"
 private let script = "https://m.test/app.js"
 
-/// What a runtime counts for its origin.
+/// What a runtime counts and sends to its origin.
 @Suite struct CountsTests {
   private let bench: Bench
   private var origin: FakeOrigin { bench.origin }
@@ -32,13 +32,13 @@ private let script = "https://m.test/app.js"
   }
 
   /// The batches that were sent.
-  private func told(_ runtime: Runtime) throws -> [String] {
+  private func batches(_ runtime: Runtime) throws -> [String] {
     let device = try #require(runtime.device)
     device.finishReports(milliseconds: 60_000)
     return origin.takeTold().map { String(decoding: $0.document.canonical, as: UTF8.self) }
   }
 
-  @Test func aClosedPageTellsOnceInAWhile() async throws {
+  @Test func closedPagesSendABatchOnceInAWhile() async throws {
     let runtime = try await runtime()
     let open = runtime.open(page)
     await ask(runtime, page, open)
@@ -53,28 +53,29 @@ private let script = "https://m.test/app.js"
     runtime.reached(.firstPaint, open, after: 9_000)
     runtime.reached(.load, open, after: 900)
     runtime.pageCameUp(open)
-    #expect(try told(runtime) == [])
+    #expect(try batches(runtime) == [])
     runtime.close(open)
     runtime.reached(.load, open, after: 1)
     #expect(
-      try told(runtime) == [
+      try batches(runtime) == [
         #"{"counts":{"body-lost":1,"load-local-1024":1,"local":2,"paint-local-256":1,"passed":1,"#
           + #""status-4xx":1,"status-error":1},"version":"1"}"#
       ])
     let next = runtime.open(page)
     await ask(runtime, page, next)
     runtime.close(next)
-    #expect(try told(runtime) == [], "at most one in two minutes")
-    // What is left goes with the version under which it was counted.
+    #expect(try batches(runtime) == [], "at most one in two minutes")
+    // The rest is sent with the version under which it was counted.
     try origin.publish([page: bytes("<p>two")])
     await runtime.update(force: true)
-    #expect(try told(runtime) == [#"{"counts":{"local":1},"version":"1"}"#])
+    #expect(try batches(runtime) == [#"{"counts":{"local":1},"version":"1"}"#])
     await ask(runtime, page, runtime.open(page))
     #expect(runtime.state.withLock { $0.tally.counts[.local] } == 1)
   }
 
-  /// A view lives for hours, in which links and reloads lead from page to page: what is told of them isn't counted from its beginning.
-  @Test func timesAreThoseOfTheNavigation() async throws {
+  /// A view may live for hours and navigate: times are those of the navigation, not of the view.
+  /// from its beginning.
+  @Test func timesAreOfTheNavigation() async throws {
     let runtime = try await runtime()
     for (since, message) in [
       (nil, "painted 200"), (nil, "loaded 400"), (700, "painted 200"), (1_500, "loaded 400"),
@@ -91,7 +92,7 @@ private let script = "https://m.test/app.js"
       ])
   }
 
-  @Test func pagesThatFailAndFilesThatAreDamagedCount() async throws {
+  @Test func failedPagesAndDamagedFilesAreCounted() async throws {
     await (try await runtime()).close()
     let folder = "\(bench.settings().folder)/files"
     for name in try Folder.textNames(folder) {
@@ -108,17 +109,19 @@ private let script = "https://m.test/app.js"
     runtime.scriptFailed(network)
     runtime.close(open)
     #expect(
-      try told(runtime) == [#"{"counts":{"damaged":1,"local":1,"passed":1,"script-failed":1},"version":"1"}"#]
+      try batches(runtime) == [
+        #"{"counts":{"damaged":1,"local":1,"passed":1,"script-failed":1},"version":"1"}"#
+      ]
     )
   }
 
-  @Test func nothingIsSentToAMirrorOrWithoutAnAnswer() async throws {
+  @Test func nothingIsSentIfTheOriginAsksForNoneOrFails() async throws {
     origin.say(#","reports":0"#)
     let runtime = try await runtime()
     let open = runtime.open(page)
     await ask(runtime, page, open)
     runtime.close(open)
-    #expect(try told(runtime) == [], "the origin asks for none")
+    #expect(try batches(runtime) == [], "the origin asks for none")
 
     origin.fail { $0.contains("configure.json") ? .status(500) : nil }
     await runtime.update(force: true)
@@ -129,7 +132,7 @@ private let script = "https://m.test/app.js"
     #expect(runtime.state.withLock { $0.tally.counts[.local] } == 1, "it waits for an origin that answers")
   }
 
-  @Test func theTallyMakesFewBatches() throws {
+  @Test func tallyMakesFewBatches() throws {
     var tally = Tally(version: "0")
     tally.add(.passed, holding: "0")
     #expect(tally.take(at: 0, holding: "1").isEmpty, "nothing was held")
@@ -147,8 +150,8 @@ private let script = "https://m.test/app.js"
     #expect(tally.take(at: .max, holding: "2").isEmpty)
   }
 
-  /// A page may ask between an update's switch and its end.
-  @Test func eachCountIsOfTheVersionThatWasHeldThen() throws {
+  /// Pages may send requests between an update's switch and its end.
+  @Test func countsBelongToTheVersionThatWasHeld() throws {
     var tally = Tally(version: "0")
     tally.add(.passed, holding: "0")
     for _ in 0..<5 { tally.add(.local, holding: "1") }

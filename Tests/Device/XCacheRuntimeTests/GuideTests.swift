@@ -3,7 +3,7 @@ import Testing
 import XCacheDevice
 import XCacheRuntime
 
-/// The code of docs/guide-runtime.md, as an app would have it: no access to what isn't public.
+/// The code of docs/guide-runtime.md, compiled as in an app: only with public access.
 private enum Guide {
   static func open(
     folder: String, resources: String, transport: any Transport,
@@ -70,26 +70,26 @@ private enum Guide {
   }
 }
 
-/// A network on which nobody answers.
-private struct Nobody: Transport {
+/// A network on which no server answers.
+private struct UnreachableTransport: Transport {
   func get(_ request: TransportRequest, receive: (RawSpan) -> Bool) throws(TransportError) -> TransportReply {
     throw TransportError(.unreachable, "nobody is there")
   }
 }
 
 @Suite struct GuideTests {
-  @Test func theGuidesCodeRuns() async throws {
+  @Test func guidesCodeRuns() async throws {
     let scratch = try Scratch()
     let shown = Locked<[String]>([])
     try await Guide.open(
-      folder: "\(scratch.path)/device", resources: scratch.path, transport: Nobody(),
+      folder: "\(scratch.path)/device", resources: scratch.path, transport: UnreachableTransport(),
       shown: { status, _ in shown.withLock { $0.append("\(status)") } },
       loaded: { url, reason in shown.withLock { $0.append("\(url) \(reason)") } })
     #expect(shown.withLock { $0 } == ["https://m.example.com/index.html notListed"])
   }
 
-  /// What is compiled here is what the guide shows.
-  @Test func theGuideHasThisCode() throws {
+  /// The code above is the code in the guide.
+  @Test func guideHasThisCode() throws {
     let tests = DurableFile.parent(of: #filePath)
     let guide = String(
       decoding: try #require(try DurableFile.read("\(tests)/../../docs/guide-runtime.md")), as: UTF8.self)

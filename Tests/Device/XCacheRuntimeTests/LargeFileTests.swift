@@ -8,7 +8,7 @@ import Testing
 private let video = "https://m.test/film.mp4"
 private let small = "https://m.test/small.js"
 
-/// Listed files that are missing, and too large to let a page wait for them.
+/// Missing files that are too large for a page to wait for them.
 @Suite struct LargeFileTests {
   let bench: RuntimeBench
   var origin: FakeOrigin { bench.origin }
@@ -30,7 +30,7 @@ private let small = "https://m.test/small.js"
       (128 << 10 + 1, true, .unmetered, .pass(fills: true)), (256 << 10, false, .metered, .wait),
       (256 << 10 + 1, false, .metered, .pass(fills: true)), (1, false, .offline, .pass(fills: false)),
     ] as [(Int64, Bool, Conditions.Network, MissingFile)])
-  func whatAPageWaitsFor(size: Int64, isPart: Bool, network: Conditions.Network, becomes: MissingFile) {
+  func filesThatPagesWaitFor(size: Int64, isPart: Bool, network: Conditions.Network, becomes: MissingFile) {
     var conditions = Conditions()
     conditions.network = network
     #expect(MissingFile(size: size, isPart: isPart, conditions, Self.settings) == becomes)
@@ -42,7 +42,7 @@ private let small = "https://m.test/small.js"
     }
   }
 
-  /// Asks for the small file while the server keeps back others that pages wait for; then these come, too.
+  /// Requests the small file while the server delays others that pages wait for; then lets those arrive, too.
   private func askSmall(of runtime: Runtime, besideSlow slow: [String]) async throws {
     let barrier = Barrier()
     origin.eachPiece { if $0.contains("part-") { barrier.wait() } }
@@ -58,7 +58,7 @@ private let small = "https://m.test/small.js"
     }
   }
 
-  /// A runtime that holds the manifest, and whose files with `part` in their names are gone.
+  /// A runtime whose files with `part` in their names are missing.
   private func lacking(
     _ part: String, _ files: [String: [UInt8]], _ change: (inout RuntimeSettings) -> Void = { _ in }
   ) async throws -> Runtime {
@@ -75,8 +75,8 @@ private let small = "https://m.test/small.js"
 
   private static let content = [UInt8](repeating: 0x61, count: 3 << 20)
 
-  /// A hundred bytes of it cost no whole download while the page waits, and the file comes back once.
-  @Test func aPartOfALargeFileComesFromTheNetwork() async throws {
+  /// A range doesn't make the page wait for the whole download, and the file is fetched once in the background.
+  @Test func rangesOfLargeFilesComeFromTheNetwork() async throws {
     let runtime = try await lacking("film", [video: Self.content])
     let barrier = Barrier()
     origin.eachPiece { if $0.contains("film") { barrier.wait() } }
@@ -88,21 +88,21 @@ private let small = "https://m.test/small.js"
     await runtime.updateThread.idle(within: .seconds(60))
     #expect(bench.fetches() == 1)
     #expect(try await bench.ask(runtime, video, [("Range", "bytes=0-2")]) == "206 aaa")
-    // Evicted, or cleared away: it isn't fetched again and again.
+    // If it is removed again, it isn't fetched again and again.
     try remove("film")
     #expect(try await bench.ask(runtime, video, [("Range", "bytes=0-2")]) == "tooLarge")
     await runtime.updateThread.idle(within: .seconds(60))
     #expect(bench.fetches() == 0)
   }
 
-  @Test func whatIsAboveTheDiskLimitIsNeverFetched() async throws {
+  @Test func filesAboveTheDiskLimitAreNotFetched() async throws {
     let runtime = try await lacking("film", [video: Self.content]) { $0.device.diskLimit = 2 << 20 }
     #expect(try await bench.ask(runtime, video) == "tooLarge")
     await runtime.updateThread.idle(within: .seconds(60))
     #expect(bench.fetches() == 0)
   }
 
-  @Test func meteredItWaitsForAnotherNetwork() async throws {
+  @Test func largeFilesWaitForAnUnmeteredNetwork() async throws {
     let runtime = try await lacking("film", [video: Self.content])
     runtime.conditions.network = .metered
     #expect(try await bench.ask(runtime, video) == "tooLarge")
@@ -113,16 +113,16 @@ private let small = "https://m.test/small.js"
     #expect(bench.fetches() == 1)
   }
 
-  /// However many files of middling size a slow server owes, a script isn't behind them.
-  @Test func smallFilesHaveALaneOfTheirOwn() async throws {
-    let middling = (0..<12).map { "https://m.test/part-\($0).bin" }
+  /// A script doesn't wait for medium files of a slow server.
+  @Test func smallFilesHaveTheirOwnLane() async throws {
+    let medium = (0..<12).map { "https://m.test/part-\($0).bin" }
     var files = Dictionary(
-      uniqueKeysWithValues: middling.indices.map {
-        (middling[$0], [UInt8](repeating: UInt8($0), count: 300 << 10))
+      uniqueKeysWithValues: medium.indices.map {
+        (medium[$0], [UInt8](repeating: UInt8($0), count: 300 << 10))
       })
     files[small] = bytes("let small")
     let runtime = try await lacking("", files)
-    try await askSmall(of: runtime, besideSlow: middling)
+    try await askSmall(of: runtime, besideSlow: medium)
   }
 
   @Test func offlineNothingIsRequested() async throws {
@@ -136,14 +136,14 @@ private let small = "https://m.test/small.js"
     #expect(try await bench.ask(runtime, small) == "200 let small")
   }
 
-  /// However many small files a slow server owes, a script of another one waits for them two seconds at most.
+  /// A script waits at most two seconds for small files of a slow server.
   @Test func slowSmallFilesLeaveTheirLane() async throws {
     let slow = (0..<12).map { "https://m.test/part-\($0).js" }
     var files = Dictionary(uniqueKeysWithValues: slow.map { ($0, bytes($0)) })
     files[small] = bytes("let small")
     let runtime = try await lacking("", files)
     try await askSmall(of: runtime, besideSlow: slow)
-    // The spare threads have ended, and the lane still works.
+    // The extra threads have ended, and the lane still works.
     try remove("small")
     #expect(try await bench.ask(runtime, small) == "200 let small")
   }

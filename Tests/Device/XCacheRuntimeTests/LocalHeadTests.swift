@@ -6,7 +6,7 @@ import Values
 @testable import XCacheDevice
 @testable import XCacheRuntime
 
-/// What the head of a local answer says.
+/// Status and headers of local answers.
 @Suite struct LocalHeadTests {
   static let body = bytes("0123456789")
 
@@ -39,7 +39,7 @@ import Values
 
   private static var tag: String { "\"\(MD5.of(body).hex)\"" }
 
-  @Test func aWholeFile() throws {
+  @Test func completeFiles() throws {
     let head = try #require(try Self.head([]))
     #expect(head.status == 200 && head.range == 0..<10)
     #expect(
@@ -54,7 +54,7 @@ import Values
     ("bytes=-3", 206, 7..<10),
     ("bytes=5-99999999999999999999", 206, 5..<10), ("bytes=-99999999999999999999", 206, 0..<10),
     ("bytes=10-", 416, 0..<0), ("bytes=-0", 416, 0..<0), ("bytes=99999999999999999999-", 416, 0..<0),
-    // What may be passed over is: the whole file comes.
+    // Ranges that may be ignored: the whole file is sent.
     ("bytes=4-2", 200, 0..<10), ("bytes=0-1,3-4", 200, 0..<10), ("bytes=", 200, 0..<10),
     ("bytes=-", 200, 0..<10),
     ("lines=1-2", 200, 0..<10), ("bytes=a-b", 200, 0..<10), ("bytes=--1", 200, 0..<10), ("", 200, 0..<10),
@@ -73,7 +73,7 @@ import Values
   }
 
   @Test(arguments: [("bytes=0-", 416), ("bytes=-1", 416)])
-  func rangesOfNothing(text: String, status: Int) throws {
+  func rangesOfEmptyFiles(text: String, status: Int) throws {
     #expect(try Self.head([("range", text)], of: [])?.status == status)
     #expect(try Self.head([], of: [])?.status == 200)
   }
@@ -95,13 +95,13 @@ import Values
     #expect(try Self.head([("Range", "bytes=0-1"), ("If-Range", Self.tag)])?.status == 206)
     #expect(try Self.head([("Range", "bytes=0-1"), ("If-Range", "\"x\"")])?.status == 200)
     #expect(try Self.head([("Range", "bytes=0-1"), ("If-Range", "W/\(Self.tag)")])?.status == 200)
-    // What the server must judge itself.
+    // Conditions that the server must evaluate.
     #expect(try Self.head([("If-Match", Self.tag)]) == nil)
     #expect(try Self.head([("If-Unmodified-Since", "Sun, 22 Nov 2026 00:00:00 GMT")]) == nil)
   }
 
-  /// Each header that an entry may have was decided on, and no other one gets through.
-  @Test func theHeadersOfAnEntry() throws {
+  /// Exactly the headers that an entry may have are sent.
+  @Test func headersOfEntries() throws {
     #expect(LocalHead.ofEntries == Set(EntryHeaders.Name.allCases.map(\.rawValue)))
     let listed = Dictionary(
       uniqueKeysWithValues: (LocalHead.ofEntries.sorted() + [
@@ -114,16 +114,16 @@ import Values
     #expect(Set(head.headers.filter { $0.value == "x" }.map(\.name)) == LocalHead.ofEntries)
   }
 
-  /// A scope beyond the script's folder outlives the page and the policy.
+  /// A worker with a scope beyond its script's folder would outlive the page and the policy.
   @Test(arguments: [
     ("/", false), ("/a/", false), ("/a/b/", true), ("/a/b/c", true), ("/a/b/../", false), ("./", false),
     ("https://m.test/a/b/", false), ("/a/bc", false),
   ])
-  func aWorkersScopeIsTheServersToWiden(scope: String, isLocal: Bool) throws {
+  func widerScopesOfWorkersAreLeftToTheServer(scope: String, isLocal: Bool) throws {
     let file = try Self.file(Self.body, at: "https://m.test/a/b/sw.js", ["Service-Worker-Allowed": scope])
     let script = PageRequest(file.url, headers: [("Service-Worker", "script")], destination: .worker)
     #expect((LocalHead(script, file) { _ in true } != nil) == isLocal)
-    // To anything else it means nothing.
+    // For other requests the header doesn't matter.
     #expect(LocalHead(PageRequest(file.url), file) { _ in true } != nil)
     let plain = try Self.file(at: file.url)
     #expect(LocalHead(script, plain) { _ in true } != nil)

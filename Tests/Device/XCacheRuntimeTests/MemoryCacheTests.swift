@@ -3,7 +3,7 @@ import Testing
 
 @testable import XCacheRuntime
 
-/// A `MemoryCache` that expectations can call.
+/// A `MemoryCache` in a class, so that `#expect` can call its mutating methods.
 private final class Cache {
   var value: MemoryCache
   init(limit: Int) { value = MemoryCache(limit: limit) }
@@ -19,7 +19,7 @@ private final class Cache {
   private func digest(_ number: Int) -> SHA256 { SHA256.of(Array("\(number)".utf8)) }
   private func file(_ count: Int) -> [UInt8] { [UInt8](repeating: 7, count: count) }
 
-  @Test func theLeastRecentlyUsedGoesFirst() {
+  @Test func leastRecentlyUsedFilesAreEvictedFirst() {
     let cache = Cache(limit: 30)
     for number in 1...3 { cache.keep(file(10), as: digest(number)) }
     #expect(cache.bytes(digest(1)) != nil)
@@ -31,7 +31,7 @@ private final class Cache {
     #expect(cache.counts == .init(hits: 4, misses: 1, evictions: 4))
   }
 
-  @Test func whatIsTooLargeIsNotKept() {
+  @Test func largeFilesAreNotKept() {
     let cache = Cache(limit: 10 << 20)
     cache.keep(file(MemoryCache.largestFile), as: digest(1))
     cache.keep(file(MemoryCache.largestFile + 1), as: digest(2))
@@ -45,7 +45,7 @@ private final class Cache {
     #expect(none.count == 1 && none.used == 0)
   }
 
-  @Test func emptyingKeepsItUsable() {
+  @Test func emptiedCachesAreUsable() {
     let cache = Cache(limit: 100)
     for number in 1...20 { cache.keep(file(10), as: digest(number)) }
     cache.empty()
@@ -54,24 +54,24 @@ private final class Cache {
     #expect(cache.bytes(digest(1)) == file(10))
   }
 
-  /// Against a list that is searched.
-  @Test func itDoesWhatASlowOneDoes() {
+  /// Compares with a simple list.
+  @Test func agreesWithASimpleModel() {
     var random = SystemRandomNumberGenerator()
     let cache = Cache(limit: 100)
-    var slow: [(number: Int, count: Int)] = []
+    var model: [(number: Int, count: Int)] = []
     for _ in 0..<5000 {
       let number = Int.random(in: 0..<40, using: &random)
-      let place = slow.firstIndex { $0.number == number }
+      let place = model.firstIndex { $0.number == number }
       #expect((cache.bytes(digest(number)) != nil) == (place != nil))
       if let place {
-        slow.insert(slow.remove(at: place), at: 0)
+        model.insert(model.remove(at: place), at: 0)
       } else {
         let count = Int.random(in: 0...40, using: &random)
         cache.keep(file(count), as: digest(number))
-        while slow.reduce(count, { $0 + $1.count }) > 100 { slow.removeLast() }
-        slow.insert((number, count), at: 0)
+        while model.reduce(count, { $0 + $1.count }) > 100 { model.removeLast() }
+        model.insert((number, count), at: 0)
       }
-      #expect(cache.count == slow.count && cache.used == slow.reduce(0) { $0 + $1.count })
+      #expect(cache.count == model.count && cache.used == model.reduce(0) { $0 + $1.count })
     }
   }
 }

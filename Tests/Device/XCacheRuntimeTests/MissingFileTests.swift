@@ -5,22 +5,22 @@ import Testing
 @testable import XCacheDevice
 @testable import XCacheRuntime
 
-/// Files that are listed, and not there or not right.
+/// Listed files that are missing or damaged.
 @Suite struct MissingFileTests {
   let bench: RuntimeBench
   var origin: FakeOrigin { bench.origin }
 
   init() throws { bench = try RuntimeBench() }
 
-  /// The device's files whose name has `part`.
+  /// Paths of the device's files whose names contain `part`.
   private func files(_ part: String) throws -> [String] {
     try Folder.textNames("\(bench.folder)/files").filter { $0.contains(part) }.map {
       "\(bench.folder)/files/\($0)"
     }
   }
 
-  /// However many requests wait for a server that hangs, what is here is answered from the disk.
-  @Test func aServerThatHangsHoldsUpNobodyElse() async throws {
+  /// However many requests wait for a hanging server, held files are answered from the disk.
+  @Test func hangingServersDoNotBlockOtherRequests() async throws {
     let urls = (0..<12).map { "https://m.test/part-\($0).js" }
     try origin.publish(
       Dictionary(uniqueKeysWithValues: urls.map { ($0, bytes($0)) }).merging([
@@ -43,8 +43,9 @@ import Testing
     }
   }
 
-  /// Somebody clears the app's caches: the next trigger makes the folder again, and its files come back by themselves.
-  @Test func aDeletedFolderComesBack() async throws {
+  /// The app's caches are cleared: the next trigger makes the folder again, and its files are fetched in the
+  /// background.
+  @Test func deletedFoldersAreRestored() async throws {
     let runtime = try await bench.runtime { $0.memoryLimit = 0 }
     #expect(await runtime.handle(.launch)?.fetched == 2)
     Scratch.removeAll(bench.folder)
@@ -61,7 +62,7 @@ import Testing
     #expect(bench.fetches() == 0)
   }
 
-  /// A runtime that holds a manifest without the script's file, whose fetch waits.
+  /// A runtime whose script file is missing, and whose downloads wait at the barrier.
   private func lacking() async throws -> (runtime: Runtime, barrier: Barrier) {
     let runtime = try await bench.runtime()
     await runtime.handle(.launch)
@@ -76,7 +77,7 @@ import Testing
     runtime.state.withLock { $0.fetches.values.first?.waiters ?? 0 }
   }
 
-  @Test func requestsAtOnceShareOneFetch() async throws {
+  @Test func concurrentRequestsShareOneFetch() async throws {
     let (runtime, barrier) = try await lacking()
     let ranges = ["", "bytes=0-2", "bytes=4-"]
     let tasks = (0..<9).map { number in
@@ -91,7 +92,7 @@ import Testing
     #expect(runtime.state.withLock { $0.fetches.isEmpty })
   }
 
-  @Test func oneThatIsCancelledLeavesTheOthers() async throws {
+  @Test func cancelledRequestsDoNotAffectOthers() async throws {
     let (runtime, barrier) = try await lacking()
     let tasks = (0..<3).map { _ in Task { try await bench.ask(runtime, RuntimeBench.script) } }
     while waiters(runtime) < 3 { try await Task.sleep(for: .milliseconds(1)) }
@@ -102,14 +103,14 @@ import Testing
     #expect(bench.fetches() == 1)
   }
 
-  @Test func theLastOneThatIsCancelledEndsIt() async throws {
+  @Test func lastCancelledRequestEndsTheFetch() async throws {
     let (runtime, barrier) = try await lacking()
     let events = runtime.events
     let task = Task { try await bench.ask(runtime, RuntimeBench.script) }
     await barrier.reached()
     task.cancel()
     #expect(try await task.value == "cancelled")
-    // Another one doesn't get what is ending.
+    // A new request doesn't join the fetch that is ending.
     let next = Task { try await bench.ask(runtime, RuntimeBench.script) }
     while waiters(runtime) != 1 { try await Task.sleep(for: .milliseconds(1)) }
     barrier.open()
@@ -120,7 +121,7 @@ import Testing
     for await event in events { Issue.record("\(event)") }
   }
 
-  /// The blocking calls share theirs, too, and so do URLs that have the same bytes.
+  /// Blocking calls share a fetch, too, and so do URLs with the same bytes.
   @Test func threadsShareOneFetch() async throws {
     try origin.publish([RuntimeBench.script: bytes("same"), "https://m.test/twin.js": bytes("same")])
     let (runtime, barrier) = try await lacking()
@@ -141,8 +142,8 @@ import Testing
     #expect(bench.fetches() == 1)
   }
 
-  /// Once nothing came for a page, the next ones don't wait for what isn't here.
-  @Test func aLineThatBroughtNothingIsLeftAlone() async throws {
+  /// After a fetch timed out, other requests don't wait for missing files.
+  @Test func requestsDoNotWaitAfterATimeout() async throws {
     let runtime = try await bench.runtime { $0.memoryLimit = 0 }
     await runtime.handle(.launch)
     for file in try files("m.test") { try Kernel.remove(file) }
@@ -153,8 +154,8 @@ import Testing
     #expect(bench.fetches() == 0)
   }
 
-  /// Bytes that were checked, and written to behind the device's back.
-  @Test func aFileThatWasWrittenToIsCheckedOnceMore() async throws {
+  /// Files that are changed after they were verified.
+  @Test func changedFilesAreVerifiedAgain() async throws {
     let runtime = try await bench.runtime { $0.memoryLimit = 0 }
     await runtime.handle(.launch)
     #expect(try await bench.ask(runtime, RuntimeBench.script) == "200 let one")

@@ -7,12 +7,12 @@ import Testing
 @testable import XCacheDevice
 @testable import XCacheRuntime
 
-/// A runtime that is told what the network costs.
+/// A runtime that follows changes of the network.
 @Suite struct FollowNetworkTests {
   private static let head = "Iface\tDestination\tGateway \tFlags\tRefCnt\tUse\tMetric\tMask\t\tMTU\n"
   private static let route = "eth0\t00000000\t0100007F\t0003\t0\t0\t100\t00000000\t0\t0\t0\n"
 
-  @Test(.timeLimit(.minutes(2))) func itFollowsUntilItIsClosed() async throws {
+  @Test(.timeLimit(.minutes(2))) func followsTheNetworkUntilItIsClosed() async throws {
     let bench = try RuntimeBench()
     let runtime = try await bench.runtime()
     let folder = bench.bench.scratch.path
@@ -26,14 +26,14 @@ import Testing
     try await becomes(.offline)
     try DurableFile.write(bytes(Self.head + Self.route), to: "\(folder)/route")
     try await becomes(.unmetered)
-    // What else the app said stays.
+    // The app's other conditions stay.
     #expect(runtime.conditions.savesData)
     await runtime.close()
     await following.value
   }
 
-  /// Another way out is another network, also where it costs the same; a second look at the same one is none.
-  @Test(.timeLimit(.minutes(2))) func anotherRouteIsAnotherNetwork() async throws {
+  /// Another default route is another network, also if it costs the same.
+  @Test(.timeLimit(.minutes(2))) func otherRoutesAreNetworkChanges() async throws {
     let bench = try RuntimeBench()
     let service = CountingService()
     let names = try HTTPDNSResolver(
@@ -61,7 +61,7 @@ import Testing
       while transport.networks < 1 + count { try await Task.sleep(for: .milliseconds(1)) }
     }
     while service.lists < 3 { try await Task.sleep(for: .milliseconds(1)) }
-    // What costs another price is another network, too, and one that is gone is none yet.
+    // Another cost is another network, too; going offline isn't.
     runtime.conditions.network = .metered
     runtime.conditions.network = .offline
     #expect(transport.networks == 5)
@@ -69,7 +69,7 @@ import Testing
     await following.value
   }
 
-  @Test(.timeLimit(.minutes(2))) func aTaskThatIsCancelledEndsIt() async throws {
+  @Test(.timeLimit(.minutes(2))) func cancellationEndsFollowing() async throws {
     let runtime = try await RuntimeBench().runtime()
     let following = Task {
       await runtime.followNetwork(LinuxNetwork(routes: "/nowhere", bus: "/nowhere"), every: .seconds(3600))
@@ -82,7 +82,7 @@ import Testing
   }
 }
 
-/// A name service that counts how often it is asked where it is.
+/// A name service that counts requests for its list of addresses.
 private final class CountingService: ServiceExchange {
   private let count = Locked(0)
 
@@ -94,9 +94,9 @@ private final class CountingService: ServiceExchange {
   }
 }
 
-/// Servers that say nothing.
+/// Servers that don't answer.
 @Suite struct HungServerTests {
-  /// Ends within a second or so, where the transport alone would wait for three minutes.
+  /// `close` ends within about a second; the transport alone would wait for three minutes.
   @Test(.timeLimit(.minutes(2)), arguments: [false, true]) func closingDoesNotWait(hasUpdate: Bool)
     async throws
   {
@@ -128,13 +128,13 @@ private final class CountingService: ServiceExchange {
     }
     while !asked.withLock({ $0 }) { try await Task.sleep(for: .milliseconds(1)) }
     await runtime.close()
-    // `close` has some timeout and then goes; who waits for an answer has to have it by itself.
+    // `close` has a timeout; waiting requests must end by themselves.
     #expect(await task.value)
     #expect(try await bench.runtime().fault == nil)
   }
 }
 
-/// Sends every request to one server, which is as slow as it likes.
+/// Sends every request to one server.
 private struct OneServer: Transport {
   let inner: CurlTransport
   let url: String

@@ -5,7 +5,7 @@ import Testing
 @testable import XCacheDevice
 @testable import XCacheRuntime
 
-/// A page that is still open when the device has moved on.
+/// Pages that are still open after the device has switched to another version.
 @Suite struct OldPageTests {
   let bench: RuntimeBench
   let runtime: Runtime
@@ -28,13 +28,13 @@ import Testing
     try await bench.ask(runtime, RuntimeBench.script, page: old)
   }
 
-  @Test func itGetsItsLazyParts() async throws {
+  @Test func oldPagesGetFilesThatWereRemoved() async throws {
     try await switches()
     #expect(try await script() == "200 let one")
   }
 
-  /// Its own script, not the one that is listed under the same URL now: the two don't fit together.
-  @Test func itGetsTheFilesOfItsVersion() async throws {
+  /// The script of the page's version, not the one that is listed under the same URL now.
+  @Test func oldPagesGetTheFilesOfTheirVersion() async throws {
     try await switches([RuntimeBench.page: bytes("<p>two"), RuntimeBench.script: bytes("let two")])
     #expect(try await script() == "200 let one")
     #expect(try await bench.ask(runtime, RuntimeBench.script) == "200 let two")
@@ -46,7 +46,7 @@ import Testing
     #expect(try await script() == "200 let two")
   }
 
-  @Test func aFileThatIsGoneIsAsListedNow() async throws {
+  @Test func missingOldFilesAreAnsweredAsListedNow() async throws {
     try await switches([RuntimeBench.page: bytes("<p>two"), RuntimeBench.script: bytes("let two")])
     let aside = "\(bench.folder)/aside"
     for name in try Folder.textNames(aside) { try Kernel.remove("\(aside)/\(name)") }
@@ -54,7 +54,7 @@ import Testing
   }
 
   @Test(arguments: [("If-None-Match", "*", 304), ("Range", "bytes=99-", 416)])
-  func anAnswerWithoutBytesHasNoFile(name: String, value: String, status: Int) async throws {
+  func answersWithoutABodyHaveNoFile(name: String, value: String, status: Int) async throws {
     try await switches()
     let answer = await runtime.answer(PageRequest(RuntimeBench.script, headers: [(name, value)], page: old))
     guard case .local(let local) = answer, case .empty = local.body else {
@@ -64,7 +64,7 @@ import Testing
     #expect(local.status == status)
   }
 
-  @Test func oneThatIsDamagedIsCounted() async throws {
+  @Test func damagedOldFilesAreCounted() async throws {
     try await switches()
     let aside = "\(bench.folder)/aside"
     for name in try Folder.textNames(aside) {
@@ -72,26 +72,26 @@ import Testing
     }
     #expect(try await script() == "notListed")
     #expect(runtime.device?.takeDamage() == 1)
-    // It is gone, and can't be damaged once more.
+    // It was removed, and isn't counted again.
     #expect(try await script() == "notListed")
     #expect(runtime.device?.takeDamage() == 0)
   }
 
-  @Test func killEndsIt() async throws {
+  @Test func killEndsAnswersForOldPages() async throws {
     try await switches()
     bench.serve(policy: 1, #""intercept":false,"bypass":[]"#)
     await runtime.update(force: true)
     #expect(try await script() == "killed")
   }
 
-  @Test func bypassEndsIt() async throws {
+  @Test func bypassEndsAnswersForOldPages() async throws {
     try await switches()
     bench.serve(policy: 1, #""intercept":true,"bypass":["\#(RuntimeBench.page)"]"#)
     await runtime.update(force: true)
     #expect(try await script() == "bypassed")
   }
 
-  @Test func aRollbackEndsItForFilesThatAreListedToo() async throws {
+  @Test func rollbacksEndItForListedFilesToo() async throws {
     try await switches([RuntimeBench.page: bytes("<p>two"), RuntimeBench.script: bytes("let two")])
     #expect(try await script() == "200 let one")
     bench.origin.say(#","rollback":"3""#)
@@ -99,12 +99,12 @@ import Testing
     #expect(try await script() == "200 let three")
   }
 
-  @Test func aRollbackEndsIt() async throws {
+  @Test func rollbacksEndIt() async throws {
     try await switches()
     bench.origin.say(#","rollback":"3""#)
     try await switches([RuntimeBench.page: bytes("<p>three")])
     #expect(try await script() == "notListed")
-    // Pages that were opened since have their own.
+    // Pages opened since then get the new files.
     let new = runtime.open(RuntimeBench.page)
     #expect(
       try await bench.ask(runtime, RuntimeBench.page, destination: .document, page: new) == "200 <p>three")

@@ -3,7 +3,7 @@ import Testing
 
 @testable import XCacheRuntime
 
-/// A `PageHealth` that expectations can call.
+/// A `PageHealth` in a class, so that `#expect` can call its mutating methods.
 private final class Health {
   var value: PageHealth
   init(_ value: PageHealth) { self.value = value }
@@ -17,12 +17,12 @@ private final class Health {
 @Suite struct PageHealthTests {
   private let page = "https://m.test/p"
 
-  @Test func twiceInARowIsEnough() {
+  @Test func pagesFailAfterTwoFailuresInARow() {
     let health = Health(version: "5")
     #expect(!health.failed(page, from: "5") && !health.isFailed(page))
     #expect(health.failed(page, from: "5") && health.isFailed(page))
     #expect(!health.isFailed("https://m.test/q"))
-    // Told once.
+    // Returned once.
     #expect(!health.failed(page, from: "5"))
     health.holds("5")
     #expect(health.isFailed(page))
@@ -30,14 +30,14 @@ private final class Health {
     #expect(!health.isFailed(page))
   }
 
-  @Test func aPageThatComesUpIsCountedAnew() {
+  @Test func successResetsTheCount() {
     let health = Health(version: "5")
     #expect(!health.failed(page, from: "5"))
     #expect(health.cameUp(page, from: "5"))
     #expect(!health.failed(page, from: "5") && !health.isFailed(page))
   }
 
-  @Test func signalsOfOlderVersionsCountForNothing() {
+  @Test func signalsOfOlderVersionsAreIgnored() {
     let health = Health(version: "5")
     #expect(!health.failed(page, from: "4") && !health.failed(page, from: "4") && !health.isFailed(page))
     #expect(!health.failed(page, from: "5"))
@@ -46,7 +46,7 @@ private final class Health {
     #expect(!health.cameUp(page, from: "5") && health.isFailed(page))
   }
 
-  @Test func itSurvivesARestart() {
+  @Test func stateSurvivesARestart() {
     let health = Health(version: "5")
     _ = health.failed(page, from: "5")
     let next = Health(PageHealth(saved: health.value.saved, version: "5"))
@@ -60,14 +60,14 @@ private final class Health {
     }
   }
 
-  @Test func pagesWithoutEndAreNotCounted() {
+  @Test func numberOfPagesIsLimited() {
     let health = Health(version: "5")
     for number in 0..<1000 { _ = health.failed("https://m.test/\(number)", from: "5") }
     #expect(health.value.failures.count == PageHealth.capacity)
   }
 
-  /// Those that failed once make way, the oldest first.
-  @Test func aFullTableStillTakesAPage() {
+  /// Pages that failed once are evicted first, the oldest first.
+  @Test func fullTablesStillTakePages() {
     let health = Health(version: "5")
     for _ in 1...2 { _ = health.failed(page, from: "5") }
     for number in 0..<1000 {
@@ -85,7 +85,7 @@ private final class Health {
   private static let now: Int64 = 1_800_000_000_000
   private static let day: Int64 = 24 * 3600 * 1000
 
-  @Test func threeProcessesThatEndedTurnItOff() throws {
+  @Test func threeCrashesTurnItOff() throws {
     let scratch = try Scratch()
     let marker = CrashMarker(path: "\(scratch.path)/starting", subject: "3 build-1")
     let off = (1...5).map { start -> Bool in
@@ -93,7 +93,7 @@ private final class Health {
       return marker.offSince(at: Self.now + Int64(start)) != nil
     }
     #expect(off == [false, false, false, true, true])
-    // Another policy, or another build of the app, is another chance.
+    // Another policy or build of the app starts again.
     #expect(CrashMarker(path: marker.path, subject: "4 build-1").offSince(at: Self.now + 5) == nil)
     marker.end()
     #expect(marker.offSince(at: Self.now) == nil)
@@ -108,24 +108,24 @@ private final class Health {
   }
 
   @Test(arguments: [(0, true), (day - 1, true), (day, false), (10 * day, false), (-1, false), (-day, false)])
-  func itLapses(after time: Int64, isOff: Bool) throws {
+  func countsExpire(after time: Int64, isOff: Bool) throws {
     let scratch = try Scratch()
     let marker = CrashMarker(path: "\(scratch.path)/starting", subject: "3 build-1")
     for _ in 0..<3 { marker.begin(at: Self.now) }
     #expect((marker.offSince(at: Self.now + time) != nil) == isOff)
-    // A count that lapsed begins anew.
+    // An expired count begins anew.
     marker.begin(at: Self.now + time)
     #expect((marker.offSince(at: Self.now + time) != nil) == isOff)
   }
 
-  @Test func whereNothingCanBeWrittenItStarts() {
+  @Test func unwritableMarkersAreIgnored() {
     let marker = CrashMarker(path: "/proc/none/starting", subject: "3")
     for _ in 0..<5 { marker.begin(at: Self.now) }
     #expect(marker.offSince(at: Self.now) == nil)
   }
 
-  /// In the background, systems end apps without asking.
-  @Test func anAppInTheBackgroundMayEnd() async throws {
+  /// Systems kill apps in the background.
+  @Test func endingInTheBackgroundIsNoCrash() async throws {
     let bench = try RuntimeBench()
     let path = "\(bench.folder)/starting"
     let runtime = try await bench.runtime()

@@ -4,7 +4,7 @@ import Testing
 @testable import XCacheDevice
 @testable import XCacheRuntime
 
-/// Policies that come while a file is on its way: they don't wait for it.
+/// Polls during a download: a policy doesn't wait for it.
 @Suite struct PollBesideTests {
   let bench: RuntimeBench
   var origin: FakeOrigin { bench.origin }
@@ -21,7 +21,7 @@ import Testing
 
   private func advance() { bench.bench.clock.advance(seconds: 31) }
 
-  /// A runtime whose update to version 2 waits for the first byte of a file, until the barrier is opened.
+  /// Starts an update to version 2 whose download waits until the barrier is opened.
   private func downloading(_ runtime: Runtime) async throws -> (Task<UpdateReport?, Never>, Barrier) {
     #expect(await runtime.handle(.launch)?.to == "1")
     try origin.publish([RuntimeBench.page: bytes("<p>one"), RuntimeBench.script: bytes("let two")])
@@ -48,12 +48,12 @@ import Testing
     return task
   }
 
-  @Test func theKillSwitchArrivesBesideADownload() async throws {
+  @Test func killSwitchWorksDuringADownload() async throws {
     let runtime = try await runtime()
     let events = runtime.events
     let (update, barrier) = try await downloading(runtime)
     bench.serve(policy: 7, Self.kill)
-    // Not due.
+    // No poll is due yet.
     let early = await trigger(runtime, waiters: 2)
     #expect(polls() == 0 && !(runtime.device?.isKilled ?? true))
     advance()
@@ -62,17 +62,17 @@ import Testing
     #expect(try await bench.ask(runtime, RuntimeBench.script) == "killed")
     #expect(await becomes { runtime.state.withLock { $0.pollBeside == nil } })
     #expect(polls() == 1 && runtime.version == "1")
-    // The interval counts from there, and whoever listens has heard of it.
+    // The interval counts from then, and listeners get the event.
     let again = await trigger(runtime, waiters: 4)
     #expect(polls() == 0)
     for await event in events { if case .policyChanged(version: "7") = event { break } }
     barrier.open()
     for task in [update, early, due, again] { #expect(await task.value?.to == "2") }
-    // It was the only update.
+    // There was only one update.
     #expect(!origin.takeLog().contains { $0.hasPrefix("https://cdn.test/") })
   }
 
-  @Test func aPollBesideADownloadCountsAsAny() async throws {
+  @Test func pollsDuringADownloadCount() async throws {
     let runtime = try await runtime()
     let (update, barrier) = try await downloading(runtime)
     let device = try #require(runtime.device)
@@ -93,7 +93,7 @@ import Testing
     _ = await due.value
   }
 
-  @Test func closingEndsAPollBesideADownload() async throws {
+  @Test func closingEndsPollsDuringADownload() async throws {
     let runtime = try await runtime()
     let (update, barrier) = try await downloading(runtime)
     let second = Barrier()
@@ -112,8 +112,8 @@ import Testing
     #expect(try await self.runtime().fault == nil)
   }
 
-  /// A request that waits for a missing file when the kill switch arrives.
-  @Test func aRequestThatWaitsIsPassedOn() async throws {
+  /// The request waits for a missing file when the kill switch arrives.
+  @Test func waitingRequestsArePassedOnWhenKilled() async throws {
     do {
       let runtime = try await runtime()
       #expect(await runtime.handle(.launch)?.to == "1")

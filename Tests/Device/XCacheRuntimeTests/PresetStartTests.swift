@@ -7,14 +7,14 @@ import Values
 @testable import XCacheDevice
 @testable import XCacheRuntime
 
-/// What an app ships with, and folders of other times.
+/// Presets that an app ships with, and folders of other formats.
 @Suite struct PresetStartTests {
   let bench: RuntimeBench
   var origin: FakeOrigin { bench.origin }
 
   init() throws { bench = try RuntimeBench() }
 
-  /// Makes the next version and the zip of it that an app would ship.
+  /// Publishes the next version, and writes the zip of it that an app would ship.
   private func ship(_ name: String, _ files: [String: [UInt8]]) throws -> String {
     try origin.publish(files)
     var body: [UInt8] = []
@@ -42,7 +42,7 @@ import Values
     }
   }
 
-  @Test func theFirstLaunchOfflineOpensThePage() async throws {
+  @Test func firstLaunchOpensThePageOffline() async throws {
     let preset = try ship("1.zip", [RuntimeBench.page: bytes("<p>shipped"), RuntimeBench.script: bytes("x")])
     origin.fail { _ in .error(TransportError(.unreachable, "no network")) }
     let runtime = try await start(preset, build: "1")
@@ -56,7 +56,7 @@ import Values
     #expect(runtime.counts.misses == 0)
   }
 
-  @Test func anUpgradeIsTakenWhereItIsNewer() async throws {
+  @Test func newerPresetsAreTakenAfterAnUpgrade() async throws {
     let old = try ship("2.zip", [RuntimeBench.page: bytes("<p>2")])
     let new = try ship("3.zip", [RuntimeBench.page: bytes("<p>3")])
     for (preset, build, version) in [(old, "1", "2"), (new, "2", "3"), (old, "3", "3")] {
@@ -74,8 +74,8 @@ import Values
     #expect(try await bench.ask(next, RuntimeBench.page) == "200 <p>4")
   }
 
-  /// Each build has it taken once: a channel that was put back by its origin isn't moved on again by the app's file.
-  @Test func aBuildTakesItOnce() async throws {
+  /// If the origin went back to an older version, the app's preset isn't taken again.
+  @Test func presetsAreTakenOncePerBuild() async throws {
     let preset = try ship("2.zip", [RuntimeBench.page: bytes("<p>2")])
     let first = try await start(preset, build: "1")
     origin.restore(to: 1)
@@ -86,7 +86,7 @@ import Values
     #expect(next.version == "1")
   }
 
-  @Test func aPresetThatIsDamagedCostsNothing() async throws {
+  @Test func damagedPresetsAreReported() async throws {
     let preset = try ship("2.zip", [RuntimeBench.page: bytes("<p>2")])
     try DurableFile.write(bytes("PK"), to: preset)
     let runtime = try await start(preset, build: "1")
@@ -98,7 +98,7 @@ import Values
     #expect(await runtime.update(force: true)?.to == "2")
   }
 
-  @Test func aPresetThatIsMissingIsTold() async throws {
+  @Test func missingPresetsAreReported() async throws {
     let runtime = try await start("/nowhere/1.zip", build: "1")
     #expect(runtime.fault == nil && runtime.version == "0")
     #expect(
@@ -106,7 +106,7 @@ import Values
     #expect(try await start(try ship("2.zip", [RuntimeBench.page: bytes("2")]), build: "1").fault != nil)
   }
 
-  @Test func anotherAppsPresetIsTold() async throws {
+  @Test func presetsOfOtherAppsAreReported() async throws {
     let preset = try ship("2.zip", ["https://bank.example/": bytes("<p>bank")])
     let runtime = try await start(preset, build: "1")
     #expect(runtime.fault == nil && runtime.version == "0")
@@ -117,8 +117,8 @@ import Values
     #expect(reason.contains("bank.example"))
   }
 
-  /// What was shipped anew under the same name, by the same build.
-  @Test func anotherFileAtTheSamePathIsTaken() async throws {
+  /// A new file under the same name, in the same build.
+  @Test func changedPresetsAreTaken() async throws {
     let preset = try ship("app.zip", [RuntimeBench.page: bytes("<p>2")])
     let first = try await start(preset, build: "1")
     #expect(first.version == "2" && first.presetFault == nil)
@@ -129,8 +129,8 @@ import Values
     #expect(try await bench.ask(next, RuntimeBench.page) == "200 <p>3")
   }
 
-  /// Some systems install an app at another path each time.
-  @Test func theSameFileAtAnotherPathIsNotTakenAgain() async throws {
+  /// Some systems install an app at a different path each time.
+  @Test func movedPresetsAreNotTakenAgain() async throws {
     let files = [RuntimeBench.page: bytes("<p>2")]
     let preset = try ship("a.zip", files)
     let first = try await start(preset, build: "1")
@@ -143,8 +143,8 @@ import Values
     #expect(try await start(moved, build: "1").version == "1")
   }
 
-  /// An app that was put back to an older build finds a folder that it can't read.
-  @Test func aFolderOfANewerFormatStartsEmpty() async throws {
+  /// After a downgrade, an app finds a folder of a newer format.
+  @Test func foldersOfNewerFormatsStartEmpty() async throws {
     let first = try await bench.runtime()
     await first.handle(.launch)
     await first.close()

@@ -4,7 +4,7 @@ import System
 @testable import XCacheDevice
 @testable import XCacheRuntime
 
-/// Runtimes over an origin in memory, one after another on one folder.
+/// Makes runtimes with an origin in memory, one after another on one folder.
 struct RuntimeBench {
   static let page = "https://m.test/index.html"
   static let script = "https://m.test/app.js"
@@ -27,7 +27,7 @@ struct RuntimeBench {
     return try await Runtime(settings, transport: origin)
   }
 
-  /// What a page gets: `200 text`, or the reason why it went to the network.
+  /// What a page gets: `200 text`, or the reason why the request went to the network.
   func ask(
     _ runtime: Runtime, _ url: String, method: String = "GET",
     _ headers: [(name: String, value: String)] = [],
@@ -41,22 +41,22 @@ struct RuntimeBench {
     }
   }
 
-  /// Has the origin answer with a policy from now on.
+  /// Makes the origin serve a policy from now on.
   func serve(policy version: Int, _ members: String) {
     let document = #"{"code":200,"data":{"version":"\#(version)",\#(members),"scripts":[]}}"#
     origin.serve(bytes(document), at: "\(FakeOrigin.server)/policy.json?app=shop&channel=online")
     origin.say(#","policy":"\#(version)""#)
   }
 
-  /// Asked for of files since the last call.
+  /// The number of files that were requested since the last call.
   func fetches() -> Int { origin.takeLog().count { $0.hasPrefix("https://cdn.test/") } }
 }
 
-/// Something that one side waits for, without a thread of Swift's concurrency, and the other lets happen.
+/// Blocks one side, without using a thread of Swift's concurrency, until the other side opens it.
 final class Barrier: Sendable {
   private let state = Monitor((isReached: false, isOpen: false))
 
-  /// Comes here, and waits until it is opened.
+  /// Arrives at the barrier, and waits until it is opened.
   func wait() {
     state.broadcasting { $0.isReached = true }
     state.waiting { $0.isOpen ? () : nil }
@@ -64,7 +64,7 @@ final class Barrier: Sendable {
 
   func open() { state.broadcasting { $0.isOpen = true } }
 
-  /// Waits until somebody has come.
+  /// Waits until a thread has arrived.
   func reached() async {
     while !state.withLock({ $0.isReached }) { try? await Task.sleep(for: .milliseconds(1)) }
   }

@@ -8,7 +8,7 @@ import Testing
 private let page = RuntimeBench.page
 private let script = RuntimeBench.script
 
-/// A runtime over an origin in memory.
+/// A runtime with an origin in memory.
 @Suite struct RuntimeTests {
   let bench: RuntimeBench
   var origin: FakeOrigin { bench.origin }
@@ -19,8 +19,8 @@ private let script = RuntimeBench.script
     try await bench.runtime(change)
   }
 
-  /// The runtime after one that was let go of without `close`, as when a process ends. A thread that just finished its last
-  /// job may still hold it, where a process's end would have let go of the folder.
+  /// A runtime after one that was released without `close`, as when a process ends. A thread that just finished its
+  /// last job may still hold the folder, which the end of a process would have released.
   private func afterACrash(_ change: (inout RuntimeSettings) -> Void = { _ in }) async throws -> Runtime {
     while true {
       let runtime = try await runtime(change)
@@ -29,7 +29,7 @@ private let script = RuntimeBench.script
     }
   }
 
-  /// What a page gets: `200 text`, or the reason why it went to the network.
+  /// What a page gets: `200 text`, or the reason why the request went to the network.
   private func ask(
     _ runtime: Runtime, _ url: String, method: String = "GET",
     _ headers: [(name: String, value: String)] = [],
@@ -38,7 +38,7 @@ private let script = RuntimeBench.script
     try await bench.ask(runtime, url, method: method, headers, destination: destination, page: page)
   }
 
-  @Test func aPageComesFromTheDevice() async throws {
+  @Test func pagesComeFromTheDevice() async throws {
     let runtime = try await runtime()
     #expect(try await ask(runtime, script) == "notListed")
     #expect(await runtime.handle(.launch)?.to == "1")
@@ -56,13 +56,13 @@ private let script = RuntimeBench.script
     #expect(counts.passed == [.notListed: 2, .notCacheable: 2, .foreignHost: 1])
   }
 
-  @Test func aPageOfAnotherHostGetsNothing() async throws {
+  @Test func pagesOfOtherHostsGetNothing() async throws {
     let runtime = try await runtime()
     await runtime.handle(.launch)
     #expect(try await ask(runtime, script, page: runtime.open("https://bank.test/")) == "foreignHost")
   }
 
-  @Test func triggersPollOnceInThirtySeconds() async throws {
+  @Test func triggersPollAtMostOnceIn30Seconds() async throws {
     let runtime = try await runtime()
     _ = origin.takeLog()
     async let first = runtime.handle(.launch)
@@ -74,7 +74,7 @@ private let script = RuntimeBench.script
     #expect(origin.takeLog().count { $0.contains("configure.json") } == 1)
   }
 
-  @Test func offlineNothingIsAsked() async throws {
+  @Test func nothingIsRequestedOffline() async throws {
     let runtime = try await runtime()
     runtime.conditions.network = .offline
     _ = origin.takeLog()
@@ -82,24 +82,24 @@ private let script = RuntimeBench.script
     #expect(origin.takeLog() == [])
   }
 
-  @Test func eventsTellWhatHappens() async throws {
+  @Test func eventsAreSent() async throws {
     let runtime = try await runtime()
     var events = runtime.events.makeAsyncIterator()
-    var told: [String] = []
+    var received: [String] = []
     await runtime.handle(.launch)
     while let event = await events.next() {
       switch event {
-      case .updateFound(let version): told.append("found \(version)")
-      case .progress: if told.last != "progress" { told.append("progress") }
-      case .switched(let from, let to): told.append("switched \(from) \(to)")
-      default: told.append("?")
+      case .updateFound(let version): received.append("found \(version)")
+      case .progress: if received.last != "progress" { received.append("progress") }
+      case .switched(let from, let to): received.append("switched \(from) \(to)")
+      default: received.append("?")
       }
       if case .switched = event { break }
     }
-    #expect(told == ["found 1", "progress", "switched 0 1"])
+    #expect(received == ["found 1", "progress", "switched 0 1"])
   }
 
-  @Test func aPageOfAnOlderVersionStillGetsItsParts() async throws {
+  @Test func pagesOfOlderVersionsGetTheirFiles() async throws {
     let runtime = try await runtime()
     await runtime.handle(.launch)
     let old = runtime.open(page)
@@ -116,7 +116,7 @@ private let script = RuntimeBench.script
     #expect(try await ask(runtime, script, page: old) == "notListed")
   }
 
-  @Test func aDamagedFileIsFetchedAgain() async throws {
+  @Test func damagedFilesAreFetchedAgain() async throws {
     let first = try await runtime()
     await first.handle(.launch)
     await first.close()
@@ -126,7 +126,7 @@ private let script = RuntimeBench.script
     }
     let runtime = try await runtime()
     #expect(try await ask(runtime, script) == "200 let one")
-    // And where it can't be, the network has the word.
+    // If that fails, the request goes to the network.
     for name in try Folder.textNames(folder) where name.contains("index") {
       try DurableFile.write(bytes("damaged"), to: "\(folder)/\(name)")
     }
@@ -134,19 +134,19 @@ private let script = RuntimeBench.script
     #expect(try await ask(runtime, page, destination: .document) == "unavailable")
   }
 
-  @Test func aPageThatFailsTwiceGoesToTheNetwork() async throws {
+  @Test func pagesThatFailTwiceGoToTheNetwork() async throws {
     let first = try await runtime { $0.pageDeadline = 60_000 }
     func fail(_ runtime: Runtime) async throws {
       let open = runtime.open(page)
       #expect(try await ask(runtime, page, destination: .document, page: open) == "200 <p>one")
       runtime.scriptFailed(open)
-      // Late, and so for nothing.
+      // Too late to count.
       runtime.pageCameUp(open)
       runtime.close(open)
     }
     await first.handle(.launch)
     try await fail(first)
-    // Over a restart of the app.
+    // Also across a restart of the app.
     await first.close()
     let next = try await runtime { $0.pageDeadline = 60_000 }
     var events = next.events.makeAsyncIterator()
@@ -165,11 +165,11 @@ private let script = RuntimeBench.script
     #expect(try await ask(next, page, destination: .document, page: next.open(page)) == "200 <p>two")
   }
 
-  @Test func aPageThatNeverPaintsHasFailed() async throws {
+  @Test func pagesThatNeverPaintHaveFailed() async throws {
     let runtime = try await runtime { $0.pageDeadline = 20 }
     await runtime.handle(.launch)
     var events = runtime.events.makeAsyncIterator()
-    // A page whose deadline comes before its document does counts for nothing, so it may take more than two.
+    // A page whose deadline passes before its document arrives doesn't count, so it may take more than two.
     while !runtime.state.withLock({ $0.health.isFailed(page) }) {
       _ = try await ask(runtime, page, destination: .document, page: runtime.open(page))
       try await Task.sleep(for: .milliseconds(5))
@@ -180,7 +180,7 @@ private let script = RuntimeBench.script
     }
   }
 
-  @Test func aPageThatNobodySeesFailsOnlyOnceItIsSeen() async throws {
+  @Test func hiddenPagesFailOnlyOnceVisible() async throws {
     let runtime = try await runtime { $0.pageDeadline = 20 }
     await runtime.handle(.launch)
     func hidden() async throws -> OpenPage {
@@ -196,9 +196,9 @@ private let script = RuntimeBench.script
       runtime.scriptFailed(open)
     }
     #expect(runtime.state.withLock { $0.health.failures } == [:])
-    // The process lived through it all the same.
+    // The process survived the start all the same.
     while runtime.state.withLock({ $0.marker != nil }) { try await Task.sleep(for: .milliseconds(5)) }
-    // Whoever sees it waits for it, from then on.
+    // The deadline begins when the page becomes visible.
     let seen = try await (hidden(), hidden())
     try await Task.sleep(for: .milliseconds(60))
     for open in [seen.0, seen.1] { runtime.setHidden(false, open) }
@@ -207,7 +207,7 @@ private let script = RuntimeBench.script
     }
   }
 
-  @Test func aScriptThatFailsBeforeAHiddenPageIsLoadedCounts() async throws {
+  @Test func scriptErrorsBeforeAHiddenPageIsLoadedCount() async throws {
     let runtime = try await runtime { $0.pageDeadline = 60_000 }
     await runtime.handle(.launch)
     for _ in 1...2 {
@@ -219,7 +219,7 @@ private let script = RuntimeBench.script
     #expect(runtime.state.withLock { $0.health.isFailed(page) })
   }
 
-  @Test func aSecondProcessPassesEverythingOn() async throws {
+  @Test func secondProcessesPassEverythingOn() async throws {
     let first = try await runtime()
     await first.handle(.launch)
     let second = try await runtime()
@@ -242,8 +242,8 @@ private let script = RuntimeBench.script
     }
   }
 
-  @Test func afterCrashesInterceptionIsOff() async throws {
-    // Starts without a page, and pages that are left, count for nothing.
+  @Test func interceptionIsOffAfterCrashes() async throws {
+    // Starts without a page, and pages that are closed, don't count.
     for _ in 0..<4 {
       let quiet = try await runtime()
       await quiet.handle(.launch)
@@ -256,11 +256,11 @@ private let script = RuntimeBench.script
     #expect(try await ask(off, script) == "crashLoop")
     #expect(try await ask(off, page, destination: .document, page: off.open(page)) == "crashLoop")
     await off.close()
-    // Another build of the app is another chance.
+    // Another build of the app starts again.
     let other = try await runtime { $0.build = "2" }
     #expect(try await ask(other, script) == "200 let one")
     await other.close()
-    // And so is another policy.
+    // So does another policy.
     let runtime = try await runtime()
     #expect(try await ask(runtime, script) == "crashLoop")
     bench.serve(policy: 1, #""intercept":true,"bypass":[]"#)
@@ -268,7 +268,7 @@ private let script = RuntimeBench.script
     #expect(try await ask(runtime, script) == "200 let one")
   }
 
-  @Test func badSettingsAreThrown() async throws {
+  @Test func invalidSettingsAreErrors() async throws {
     await #expect(throws: DeviceError.self) {
       _ = try await runtime { $0.device.hosts = [] }
     }

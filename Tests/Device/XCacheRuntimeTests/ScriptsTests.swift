@@ -5,7 +5,7 @@ import Testing
 @testable import XCacheDevice
 @testable import XCacheRuntime
 
-/// The policy's scripts, for a page (RFC 8032, section 7.1, test 2: the message is one byte, `r`).
+/// The policy's scripts for pages (RFC 8032, section 7.1, test 2: the message is one byte, `r`).
 @Suite struct ScriptsTests {
   let bench: RuntimeBench
   var origin: FakeOrigin { bench.origin }
@@ -39,12 +39,12 @@ import Testing
   private func runtime(key: [UInt8]? = key) async throws -> Runtime {
     let runtime = try await bench.runtime { $0.device.scriptKey = key }
     await runtime.handle(.launch)
-    // Scripts are fetched behind the update.
+    // Scripts are fetched after the update.
     await runtime.updateThread.run {}
     return runtime
   }
 
-  @Test func theyComeWithThePolicy() async throws {
+  @Test func scriptsAreFetchedWithThePolicy() async throws {
     for name in ["a", "b"] { origin.serve(bytes("r"), at: Self.download(name)) }
     serve(1, [Self.script("b"), Self.script("a")])
     let runtime = try await runtime()
@@ -53,13 +53,13 @@ import Testing
       await runtime.scripts(for: RuntimeBench.page) == [
         PageScript(name: "b", source: "r"), PageScript(name: "a", source: "r"),
       ])
-    // No page waits for them.
+    // Pages don't wait for downloads.
     #expect(origin.takeLog() == [])
     await runtime.close()
     #expect(await runtime.scripts(for: RuntimeBench.page) == [])
   }
 
-  @Test func oneThatCannotBeHadIsToldAndLeftOut() async throws {
+  @Test func failedScriptsAreReportedAndSkipped() async throws {
     for name in ["a", "c"] { origin.serve(bytes("r"), at: Self.download(name)) }
     origin.serve(bytes("r"), at: Self.download("evil", "evil.test"))
     serve(1, [Self.script("c", "m.test", "other"), Self.script("evil", "evil.test", "x"), Self.script("a")])
@@ -75,7 +75,7 @@ import Testing
       failures.map(\.description).contains { $0.contains("the script's host is not one of the app's hosts") })
   }
 
-  @Test func onlyPagesOfTheAppGetThem() async throws {
+  @Test func onlyPagesOfTheAppGetScripts() async throws {
     origin.serve(bytes("r"), at: Self.download("a"))
     serve(1, [Self.script("a")], #""intercept":true,"bypass":["https://m.test/bypassed.html"]"#)
     let runtime = try await runtime()
@@ -90,7 +90,7 @@ import Testing
     #expect(await runtime.scripts(for: RuntimeBench.page) == [])
   }
 
-  @Test func documentsOfTheAppHaveThePatterns() async throws {
+  @Test func patternsOfTheAppsDocuments() async throws {
     let runtime = try await bench.runtime { $0.device.hosts = ["M.test", "*.example.com"] }
     #expect(
       runtime.scriptPatterns == [
@@ -99,7 +99,7 @@ import Testing
     await runtime.close()
   }
 
-  @Test func withoutAKeyThereAreNone() async throws {
+  @Test func noScriptsWithoutAKey() async throws {
     origin.serve(bytes("r"), at: Self.download("a"))
     serve(1, [Self.script("a")])
     let runtime = try await runtime(key: nil)

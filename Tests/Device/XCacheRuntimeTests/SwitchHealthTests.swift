@@ -3,7 +3,7 @@ import Testing
 @testable import XCacheDevice
 @testable import XCacheRuntime
 
-/// Pages that fail right at a switch.
+/// Pages that fail during a switch.
 @Suite struct SwitchHealthTests {
   let bench: RuntimeBench
   let runtime: Runtime
@@ -24,8 +24,8 @@ import Testing
     runtime.close(page)
   }
 
-  /// It was opened before the switch, and its document is the new version's.
-  @Test func whatCountsIsWhereTheDocumentCameFrom() async throws {
+  /// The page was opened before the switch, but its document is the new version's.
+  @Test func failuresCountForTheDocumentsVersion() async throws {
     let events = runtime.events
     let early = [runtime.open(RuntimeBench.page), runtime.open(RuntimeBench.page)]
     try bench.origin.publish([RuntimeBench.page: bytes("<p>two")])
@@ -36,8 +36,8 @@ import Testing
     for await case .pageFailed(_, let version) in events { #expect(version == "2") }
   }
 
-  /// The device has switched, and the update that did has not ended yet.
-  @Test func aPageMayBeFasterThanTheUpdatesEnd() async throws {
+  /// The device has switched, but the update hasn't ended yet.
+  @Test func failuresBeforeTheUpdateEndsCount() async throws {
     let device = try #require(runtime.device)
     try bench.origin.publish([RuntimeBench.page: bytes("<p>two")])
     _ = try device.update(force: true)

@@ -1,7 +1,7 @@
 import Testing
 import XCacheRuntime
 
-/// What the pools of all engines decide, without an engine.
+/// The pool's decisions for all engines, without an engine.
 @Suite struct WarmViewsTests {
   private let start = ContinuousClock.now
 
@@ -23,18 +23,18 @@ import XCacheRuntime
     }
   }
 
-  @Test func eachIsTakenOnceAndTheOldestFirst() {
+  @Test func viewsAreTakenOnceOldestFirst() {
     var views = views("a", "b")
     #expect((1...3).map { _ in choose(&views) } == ["a", "b", "new"])
   }
 
-  /// A page of another host, or one that the policy leaves alone, takes no view that the next one could have.
-  @Test func aPageThatTheDeviceDoesNotAnswerTakesNone() {
+  /// A page of another host, or a bypassed one, doesn't take a view.
+  @Test func pagesThatTheDeviceDoesNotAnswerTakeNone() {
     var views = views("a")
     #expect(choose(&views, isAnswered: false) == "plain" && views.all == ["a"])
   }
 
-  @Test func noMoreThanItsSize() {
+  @Test func sizeIsLimited() {
     var views = views("a", "b", size: 2)
     let round = views.round
     #expect(!views.lacksOne(since: round))
@@ -42,12 +42,12 @@ import XCacheRuntime
     #expect(!isAdded && views.all == ["a", "b"])
     _ = choose(&views)
     #expect(views.lacksOne(since: round))
-    // A pool of nothing makes none.
+    // A pool of size 0 makes none.
     let none = self.views(size: 0)
     #expect(!none.lacksOne(since: none.round))
   }
 
-  @Test func noOlderThanItsAge() {
+  @Test func ageIsLimited() {
     var views = views("a")
     _ = views.add("b", since: views.round, at: start + .seconds(4))
     #expect(views.oldestEnd == start + .seconds(10))
@@ -58,13 +58,13 @@ import XCacheRuntime
     #expect(choose(&views, at: 14) == "new" && views.oldestEnd == nil)
   }
 
-  /// Its process ended while it waited.
-  @Test func whatCannotBeUsedIsPassedOver() {
+  /// A view's process may end while it waits.
+  @Test func unusableViewsAreSkipped() {
     var views = views("a", "b", "c")
     #expect(choose(&views, dead: ["a", "c"]) == "b" && views.count == 0)
   }
 
-  @Test func aMemoryWarningEndsThoseThatAreBeingMade() {
+  @Test func memoryWarningsDropViewsInTheMaking() {
     var views = views("a")
     let round = views.round
     views.removeAll()

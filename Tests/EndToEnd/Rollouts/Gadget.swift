@@ -4,7 +4,7 @@ import TestSupport
 
 @testable import XCacheDevice
 
-/// A device: what decides is the runtime's own code, and beside it is what the documentation says that it should have.
+/// A simulated device: the runtime's own code decides what it takes, next to what it should have according to the documentation.
 struct Gadget {
   static let versions: [String?] = ["4.1", "4.2.0", "4.9", "5.0.0-rc.1", "5.0", nil, "five"]
   static let groups: [Set<String>] = [[], [], [], [], ["qa"], ["beta", "qa"]]
@@ -17,18 +17,18 @@ struct Gadget {
   private let state: Locked<RolloutState>
   private(set) var held = 0
   private var taken: String?
-  /// The prefetch configs that it holds: the channel's, and a candidate's.
+  /// The prefetch configs that it has: the channel's, and a candidate's.
   private var plan = 0
   private var candidatePlan = 0
 
-  /// What it should hold.
+  /// The version it should have.
   private(set) var expected = 0
   private var expectedSeed: String?
   private var expectedPlan = 0
   /// The rule of the last answer.
   private var lastRule: Rule?
 
-  /// An open candidate as an answer tells of it, in the model's words.
+  /// An open candidate in an answer, in the model's terms.
   struct Rule: Equatable {
     let version: Int
     let seed: String
@@ -51,19 +51,19 @@ struct Gadget {
     change(&random)
   }
 
-  /// The app is updated, or its user is put into other groups.
+  /// Updates the app, or changes the user's groups.
   mutating func change(_ random: inout SplitMix) {
     app.version = Self.versions[random.below(Self.versions.count)]
     app.groups = Self.groups[random.below(Self.groups.count)]
   }
 
-  /// The process ends, and the next one reads what the disk has.
+  /// Restarts the process, which reads the saved state.
   func restart() { state.withLock { $0 = RolloutState(saved: $0.saved) ?? $0 } }
 
-  /// The app of a device that was thrown out of memory before it wrote what it had taken: only for a fault that is to be noticed.
+  /// Forgets what was taken, like an app killed before it saved that: only for an injected fault.
   mutating func forget() { taken = nil }
 
-  // MARK: - What the runtime does
+  // MARK: - Actual behaviour
 
   /// Polls the origin as `Poller.askOrigin` does.
   mutating func poll(_ ask: (_ held: Int, _ candidate: Bool) throws -> ConfigureAnswer) throws {
@@ -102,7 +102,7 @@ struct Gadget {
     taken = candidate?.seed
   }
 
-  /// Takes the prefetch configs that an answer names, as `Device.follow` does.
+  /// Takes the prefetch configs named in an answer, as `Device.follow` does.
   private mutating func follow(_ extras: AnswerExtras, _ choice: VersionChoice) {
     if let named = extras.prefetch, named > plan { plan = Int(named) }
     guard knowsRollouts, let rule = extras.rollout, let named = rule.prefetch, choice.isIn(by: rule) else {
@@ -111,7 +111,7 @@ struct Gadget {
     candidatePlan = Int(named)
   }
 
-  /// The prefetch config that it follows, as `Device.prefetch` decides.
+  /// The prefetch config in use, as `Device.prefetch` decides.
   private var followed: Int {
     let named = state.withLock { $0.prefetch(holding: taken) }
     return named == Int64(candidatePlan) && candidatePlan > plan ? candidatePlan : plan
@@ -123,11 +123,11 @@ struct Gadget {
       taken = answer.version.flatMap { answer.seed(of: $0) }
       return
     }
-    // "Nothing new" about another version than the one that is held would be wrong.
+    // "No update" about a version other than the device's would be wrong.
     if version.number != held { held = -1 }
   }
 
-  // MARK: - What it should do
+  // MARK: - Expected behaviour
 
   private func isIn(_ rule: Rule) -> Bool {
     guard rule.audience.range.contains(app.version) else { return false }
@@ -160,16 +160,16 @@ struct Gadget {
       }
       return
     }
-    // only a higher one, unless it holds the last rule's candidate and its app lies outside that rule's range.
+    // only a higher version, unless the device has the last rule's candidate and its app is outside that rule's range.
     let goesBack =
       lastRule.map { expectedSeed == $0.seed && !$0.audience.range.contains(app.version) } ?? false
     if model.full > expected || goesBack { (expected, expectedSeed) = (model.full, nil) }
   }
 
-  /// What is wrong with it; nil if nothing is.
+  /// How it differs from what is expected, or nil.
   var problem: String? {
-    let its = lastRule.flatMap { $0.seed == expectedSeed ? $0.plan : nil } ?? 0
-    let wanted = max(its, expectedPlan)
+    let candidatesPlan = lastRule.flatMap { $0.seed == expectedSeed ? $0.plan : nil } ?? 0
+    let wanted = max(candidatesPlan, expectedPlan)
     if held == expected, followed != wanted {
       return "a device at version \(held) follows prefetch config \(followed) instead of \(wanted)"
     }

@@ -3,11 +3,10 @@ import Manifests
 import System
 import Testing
 
-/// A device that knows no rollouts, against today's origin and its static copy.
+/// A device of a version without rollouts, against the current origin and its static copy.
 ///
-/// The device is the program that XCACHE_OLD_BINARY names, one from before rollouts; without it only what such a device sends is
-/// tested.
-@Suite("Devices from before rollouts") struct OldDeviceTests {
+/// The device is the program at XCACHE_OLD_BINARY, from before rollouts. Without it, only the requests of such a device are tested.
+@Suite("Devices of versions before rollouts") struct OldDeviceTests {
   private static let old = getenv("XCACHE_OLD_BINARY").map { String(cString: $0) }
 
   private static func old(_ site: Site, _ words: [String], server: String) throws -> Outcome {
@@ -31,7 +30,7 @@ import Testing
     #expect(outcome.exitCode == 0, "\(outcome.errors)")
   }
 
-  @Test("Its polls are answered with full versions, whatever it holds") func polls() throws {
+  @Test("Polls are answered with full versions, whatever version the device has") func polls() throws {
     try Site.with { site in
       try Self.publish(site, "one")
       try Self.publish(site, "two")
@@ -52,7 +51,7 @@ import Testing
   }
 
   @Test(
-    "It gets full versions alone, from the origin and from the copy",
+    "The device gets only full versions, from the origin and from the copy",
     .enabled(if: old != nil, "XCACHE_OLD_BINARY names no program from before rollouts"))
   func pull() throws {
     try Site.with { site in
@@ -64,7 +63,7 @@ import Testing
         return try site.tree(of: "device").texts["index.html"] ?? ""
       }
       let empty = try Self.old(site, ["rollout", "show", "--app", "shop"], server: site.url)
-      #expect(empty.exitCode == 2, "XCACHE_OLD_BINARY knows rollouts: it is no old one")
+      #expect(empty.exitCode == 2, "XCACHE_OLD_BINARY has rollouts: it is too new")
       #expect(try pulled(from: site.url) == "<p>one")
       try Self.publish(site, "candidate", "--rollout", "100%")
       #expect(try pulled(from: site.url) == "<p>one")
@@ -76,7 +75,7 @@ import Testing
       let checked = try Self.old(site, ["check", folder], server: site.url)
       #expect(checked.exitCode == 0, "\(checked.errors)")
 
-      // From the copy, by a device of its own and by the one that came from the origin.
+      // From the copy, with a new device and with the one that used the origin.
       try site.mirror("--to", "www")
       let copy = try Site.with { other in other.port }
       let web = try Child(
@@ -85,7 +84,7 @@ import Testing
       defer { web.signal(SIGTERM) }
       #expect(Wait.until(10) { (try? WebSocket(copy)) != nil })
       for device in ["device", "fresh"] {
-        // Nothing listens there; the copy is asked after five failed polls in a row.
+        // No server listens there; the copy is used after five failed polls in a row.
         let lost = words.map { $0 == "device" ? device : $0 } + ["--fallback", "http://127.0.0.1:\(copy)"]
         var outcome = try Self.old(site, lost, server: "http://127.0.0.1:1")
         for _ in 0..<6 where outcome.exitCode != 0 {

@@ -4,19 +4,19 @@ import System
 import TestSupport
 import Values
 
-/// One origin with 200 devices and a static copy: random acts, some of which a SIGKILL cuts off, and what everyone should have.
+/// An origin with 200 devices and a static copy: random acts, some interrupted by SIGKILL, and the state that each should have.
 struct RolloutLife {
-  /// What is broken on purpose between the origin and the devices, to see that it is noticed.
+  /// A fault injected between origin and devices, which the checks have to detect.
   enum Fault: String, CaseIterable {
-    /// Buckets are made of another id.
+    /// Buckets are computed from another id.
     case otherBucket
     /// A device forgets that it took the candidate.
     case notSticky
-    /// The copy stays as it was when a rollout is halted.
+    /// The copy isn't updated when a rollout is halted.
     case copyIgnoresHalt
-    /// A candidate that is made again has another seed.
+    /// A candidate that is made again gets another seed.
     case otherSeed
-    /// Devices that know no rollouts get the candidate.
+    /// Devices without rollouts get the candidate.
     case candidateForAll
     /// Rules don't name the candidate's prefetch config.
     case noConfig
@@ -32,9 +32,9 @@ struct RolloutLife {
   private let fault: Fault?
   private var random: SplitMix
   private var model = RolloutModel()
-  /// What the channel `test` has, to be promoted.
+  /// The content of the channel `test`, which is promoted.
   private var test: RolloutModel.Content = [:]
-  /// What the origin was when the copy was written; nil: there is no copy.
+  /// The state of the origin when the copy was written, or nil if there is no copy.
   private var copied: RolloutModel?
   private var gadgets: [Gadget] = []
   private var seeds: Set<String> = []
@@ -44,15 +44,15 @@ struct RolloutLife {
   private(set) var problems: [String] = []
   private(set) var counts: [String: Int] = [:]
 
-  /// - Parameter fault: what is broken on purpose.
+  /// - Parameter fault: the fault to inject.
   init(seed: UInt64, on site: Site, fault: Fault? = nil) throws {
     (self.site, self.seed, self.fault) = (site, seed, fault)
     random = SplitMix(seed: seed)
     for _ in 0..<Self.devices { gadgets.append(Gadget(&random)) }
   }
 
-  /// Lives a whole life.
-  /// - Parameter crashes: whether some acts are cut off.
+  /// Runs all acts and checks.
+  /// - Parameter crashes: whether some acts are interrupted.
   mutating func run(crashes: Bool) throws {
     try send(["a": 0, "b": 0])
     try act(crashes: false) { model in
@@ -69,25 +69,25 @@ struct RolloutLife {
   // MARK: - Acts
 
   private mutating func step(crashes: Bool) throws {
-    let isCut = crashes && random.below(4) == 0
+    let isInterrupted = crashes && random.below(4) == 0
     let kind = random.below(19)
     switch kind {
-    case 0...4: try publish(nil, isCut)
-    case 5...7: try publish(audience(), isCut)
-    case 8: try set(isCut)
-    case 9: try steer(random.below(2) == 0 ? "pause" : "resume", isCut)
-    case 10: try steer("complete", isCut)
-    case 11: try steer("halt", isCut)
-    case 12: try rollBack(isCut)
-    case 13: try promote(isCut)
+    case 0...4: try publish(nil, isInterrupted)
+    case 5...7: try publish(audience(), isInterrupted)
+    case 8: try set(isInterrupted)
+    case 9: try steer(random.below(2) == 0 ? "pause" : "resume", isInterrupted)
+    case 10: try steer("complete", isInterrupted)
+    case 11: try steer("halt", isInterrupted)
+    case 12: try rollBack(isInterrupted)
+    case 13: try promote(isInterrupted)
     case 14:
       note("gc")
       _ = try site.api("POST", "gc", ["dryRun": false, "keepDays": 0, "keepVersions": 8])
-    case 15: try pushPlan(nil, isCut)
+    case 15: try pushPlan(nil, isInterrupted)
     case 16, 17:
-      // Mostly along with what is open.
+      // Mostly for the audience of the open candidate.
       let open = random.below(5) > 0 ? model.candidate?.audience : nil
-      try pushPlan(open ?? audience(), isCut)
+      try pushPlan(open ?? audience(), isInterrupted)
     default: try random.below(2) == 0 ? mirror() : restart()
     }
     try check()
@@ -111,20 +111,20 @@ struct RolloutLife {
     return wanted.isEmpty ? ["a": random.below(Self.contents)] : wanted
   }
 
-  private mutating func publish(_ audience: RolloutModel.Audience?, _ isCut: Bool) throws {
+  private mutating func publish(_ audience: RolloutModel.Audience?, _ isInterrupted: Bool) throws {
     let wanted = content()
     try send(wanted)
     note(audience == nil ? "publish" : "candidate")
-    try act(crashes: isCut) { model in
+    try act(crashes: isInterrupted) { model in
       model.publish(wanted, to: audience)
       return ("releases", Self.release(wanted, to: audience))
     }
   }
 
-  private mutating func pushPlan(_ audience: RolloutModel.Audience?, _ isCut: Bool) throws {
+  private mutating func pushPlan(_ audience: RolloutModel.Audience?, _ isInterrupted: Bool) throws {
     let number = random.below(Self.contents)
     note(audience == nil ? "config" : "candidate's config")
-    try act(crashes: isCut) { model in
+    try act(crashes: isInterrupted) { model in
       let isDone = model.pushPlan(number, to: audience)
       var body = JSONObject()
       body["document"] = Self.config(number)
@@ -133,7 +133,7 @@ struct RolloutLife {
     }
   }
 
-  /// A prefetch config with a content; 0: the empty one.
+  /// A prefetch config of this content; 0 is the empty one.
   private static func config(_ number: Int) -> JSONValue {
     if number == 0 { return [] }
     return [
@@ -144,11 +144,11 @@ struct RolloutLife {
     ]
   }
 
-  private mutating func set(_ isCut: Bool) throws {
+  private mutating func set(_ isInterrupted: Bool) throws {
     guard model.candidate != nil else { return }
     let audience = audience()
     note("set")
-    try act(crashes: isCut) { model in
+    try act(crashes: isInterrupted) { model in
       model.candidate?.audience = audience
       return (
         "rollout/set",
@@ -160,10 +160,10 @@ struct RolloutLife {
     }
   }
 
-  private mutating func steer(_ verb: String, _ isCut: Bool) throws {
+  private mutating func steer(_ verb: String, _ isInterrupted: Bool) throws {
     guard model.candidate != nil else { return }
     note(verb)
-    try act(crashes: isCut) { model in
+    try act(crashes: isInterrupted) { model in
       switch verb {
       case "complete": model.complete()
       case "halt": model.halt()
@@ -173,13 +173,13 @@ struct RolloutLife {
     }
   }
 
-  private mutating func rollBack(_ isCut: Bool) throws {
-    // Older ones may be kept no more.
+  private mutating func rollBack(_ isInterrupted: Bool) throws {
+    // Older ones may have been removed.
     let kept = model.past.keys.filter { $0 > model.newest - 8 }.sorted()
     guard let target = kept.randomElement(using: &random) else { return }
     let audience = random.below(3) == 0 ? audience() : nil
     note("rollback")
-    try act(crashes: isCut) { model in
+    try act(crashes: isInterrupted) { model in
       var body: JSONObject = JSONObject()
       body["allBundles"] = true
       body["message"] = "back"
@@ -191,7 +191,7 @@ struct RolloutLife {
     }
   }
 
-  private mutating func promote(_ isCut: Bool) throws {
+  private mutating func promote(_ isInterrupted: Bool) throws {
     for (bundle, number) in content() { test[bundle] = number }
     try send(test)
     let made = try site.api(
@@ -200,7 +200,7 @@ struct RolloutLife {
     let audience = random.below(2) == 0 ? audience() : nil
     note("promote")
     let source = test
-    try act(crashes: isCut) { model in
+    try act(crashes: isInterrupted) { model in
       model.publish(source, to: audience)
       var body = JSONObject()
       body["from"] = "test"
@@ -224,8 +224,8 @@ struct RolloutLife {
     copied = model
   }
 
-  /// Does an act at the origin and in the model; one that is cut off may have been done or not, and nothing between.
-  /// - Parameter change: changes the model, and gives the call, whose name ends in `?` if it is to be refused.
+  /// Does an act at the origin and in the model. An interrupted act may have been done or not, but never partially.
+  /// - Parameter change: changes the model and returns the call; its name ends in `?` if it should be refused.
   private mutating func act(crashes: Bool, _ change: (inout RolloutModel) -> (String, JSONValue)) throws {
     let before = model
     let (name, body) = change(&model)
@@ -267,7 +267,7 @@ struct RolloutLife {
 
   // MARK: - The origin
 
-  /// What the origin says of its two versions.
+  /// The origin's state of both versions.
   private struct State {
     let full: JSONValue
     let candidate: JSONValue
@@ -281,17 +281,17 @@ struct RolloutLife {
     difference(state, model) == nil
   }
 
-  /// How the origin differs from a model; nil: not at all.
+  /// How the origin differs from a model, or nil.
   private func difference(_ state: State, _ model: RolloutModel) -> String? {
     let open = model.candidate
     let rule = state.full["rollout"]
     if rule != state.candidate["rollout"] { return "two rules" }
     if (rule != nil) != (open != nil) { return "the rule is \(rule?.words ?? "none")" }
     if let open, let rule {
-      let is0 = open.isPaused
+      let isPaused = open.isPaused
       if rule["version"]?.string != "\(open.version)"
-        || rule["share"]?.integer != Int64(is0 ? 0 : open.audience.share)
-        || (rule["groups"]?.array?.compactMap(\.string) ?? []) != (is0 ? [] : open.audience.groups)
+        || rule["share"]?.integer != Int64(isPaused ? 0 : open.audience.share)
+        || (rule["groups"]?.array?.compactMap(\.string) ?? []) != (isPaused ? [] : open.audience.groups)
         || rule["app"]?.string != open.audience.range.text
         || (open.seed != nil && rule["seed"]?.string != open.seed)
         || rule["prefetch"]?.string != open.plan.map({ "\($0)" })
@@ -344,7 +344,7 @@ struct RolloutLife {
     }
   }
 
-  /// Learns the seed of a candidate that is new.
+  /// Records the seed of a new candidate.
   private mutating func learn() throws {
     guard model.candidate != nil, model.candidate?.seed == nil else { return }
     guard let known = try site.poll()["data"]?["rollout"]?["seed"]?.string else { return }
@@ -352,7 +352,7 @@ struct RolloutLife {
     model.candidate?.seed = known
   }
 
-  /// Sends what a release names; gc removes what none does.
+  /// Uploads the files of a release, as gc may have removed them.
   private func send(_ content: RolloutModel.Content) throws {
     for text in Set(content.flatMap { Self.texts($0.key, $0.value).values }) {
       let bytes = Array(text.utf8)
@@ -412,7 +412,7 @@ struct RolloutLife {
 
   // MARK: - Devices
 
-  /// One of `share` devices polls the origin.
+  /// Polls the origin with one of `share` devices.
   private mutating func pollAll(share: Int) throws {
     var answers = answers
     let (site, seed, fault) = (site, seed, fault)
@@ -466,7 +466,7 @@ struct RolloutLife {
     for index in gadgets.indices where random.below(4) == 0 {
       try gadgets[index].poll(copy: { name in
         if let answer = known[name] { return answer }
-        // What isn't there leaves the device with nothing, which is noticed.
+        // A missing file leaves the device without an answer, which the checks detect.
         let answer =
           try DurableFile.read("\(folder)/\(name)").map { try ConfigureAnswer.parse($0) }
           ?? .failure(code: 404, message: name)

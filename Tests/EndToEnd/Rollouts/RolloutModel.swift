@@ -1,7 +1,7 @@
 import Manifests
 import System
 
-/// What a channel should be after each act, by the words of the documentation alone: contents are numbers, and versions count up.
+/// The state of a channel after each act, derived from the documentation alone: contents are numbers, and versions count up.
 struct RolloutModel: Equatable {
   /// The number of each bundle's content.
   typealias Content = [String: Int]
@@ -20,21 +20,21 @@ struct RolloutModel: Equatable {
     var isRollback = false
     /// Nil until the first answer that names it.
     var seed: String?
-    /// The version of the prefetch config that goes along with it.
+    /// The version of the prefetch config that belongs to it.
     var plan: Int?
   }
 
   private(set) var newest = 0
   private(set) var full = 0
   private(set) var content: Content = [:]
-  /// The newest version for all that a rollback made.
+  /// The newest full version that was made by a rollback.
   private(set) var rollback: Int?
   var candidate: Candidate?
   /// The version of the channel's prefetch config; 0 before the first.
   private(set) var plan = 0
   /// The content of each config.
   private(set) var plans = [0: 0]
-  /// What each version for all had.
+  /// The content of each full version.
   private(set) var past: [Int: Content] = [:]
 
   var candidateBundles: Set<String> {
@@ -79,10 +79,10 @@ struct RolloutModel: Equatable {
     candidate = again
   }
 
-  /// - Returns: false if it is to be refused.
+  /// - Returns: false if it should be refused.
   mutating func rollBack(to version: Int, for audience: Audience?) -> Bool {
     guard let wanted = past[version] else { return false }
-    // What all devices have is no candidate.
+    // The content that all devices have can't be a candidate.
     if wanted == content, audience != nil { return true }
     if candidate?.content == content {
       if wanted == content { return true }
@@ -92,7 +92,7 @@ struct RolloutModel: Equatable {
         }
         return true
       }
-      // One that only brought a config has no bundle that the rollback could touch.
+      // A candidate that only brought a config has no bundle in common with the rollback.
       makeFull(wanted, isRollback: true)
       (again.version, again.content) = (next(), wanted)
       candidate = again
@@ -121,7 +121,7 @@ struct RolloutModel: Equatable {
     return true
   }
 
-  /// - Returns: false if it is to be refused.
+  /// - Returns: false if it should be refused.
   mutating func pushPlan(_ number: Int, to audience: Audience?) -> Bool {
     func make() -> Int {
       let version = plans.count
@@ -129,7 +129,7 @@ struct RolloutModel: Equatable {
       return version
     }
     guard let audience else {
-      // The first one counts, also if it is empty.
+      // The first one counts, even if it is empty.
       if plan > 0, plans[plan] == number { return true }
       plan = make()
       guard candidate?.plan != nil else { return true }
@@ -159,7 +159,7 @@ struct RolloutModel: Equatable {
   }
 }
 
-/// Ranges of app versions, with the versions of `Gadget.versions` that lie in them, written down by hand.
+/// Ranges of app versions, with the members of `Gadget.versions` in them, written by hand.
 enum AppRange: Int, CaseIterable {
   case all, four, five, ends
 
@@ -182,7 +182,7 @@ enum AppRange: Int, CaseIterable {
   }
 }
 
-/// A bucket as `docs/protocol.md` describes it, byte by byte.
+/// A bucket, computed as `docs/protocol.md` describes it.
 enum Bucket {
   static func of(_ id: [UInt8], _ seed: String) -> Int {
     let digest = SHA256.of(id + Array(seed.utf8)).hex.prefix(16)

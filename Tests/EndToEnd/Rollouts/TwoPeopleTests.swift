@@ -4,13 +4,13 @@ import Testing
 import TestSupport
 import Values
 
-/// Anna at the command line and Ben at the console steer one rollout at once: nothing is lost, and who comes second is told what the
-/// other one did.
-@Suite("Two people and one rollout") struct TwoPeopleTests {
+/// Two people steer one rollout concurrently, Anna at the command line and Ben in the console: nothing is lost, and the second one is told
+/// what the first one did.
+@Suite("Concurrent changes of a rollout") struct TwoPeopleTests {
   enum Act: String, CaseIterable {
     case set, pause, halt, complete, publish, other
 
-    /// Anna's words.
+    /// Anna's command line.
     var words: [String] {
       switch self {
       case .set: ["rollout", "set", "25%"]
@@ -27,7 +27,7 @@ import Values
 
     var isRelease: Bool { self == .publish || self == .other }
 
-    /// What the audit trail calls it.
+    /// Its name in the audit trail.
     var name: String { isRelease ? "publish" : "rollout.\(rawValue)" }
   }
 
@@ -37,7 +37,7 @@ import Values
     return try #require(made.json["token"]?.string, "\(made.json)")
   }
 
-  /// What happened to the channel after a row of the audit trail, oldest first.
+  /// The acts on the channel after a row of the audit trail, oldest first.
   private static func acts(_ site: Site, after row: Int) throws -> [String] {
     let rows = try site.api("GET", "audit?limit=1000").json["rows"]?.array ?? []
     return rows.reversed().dropFirst(row).compactMap { row in
@@ -45,7 +45,7 @@ import Values
     }
   }
 
-  @Test("Nothing is lost, and the second one is told what the first one did", arguments: Act.allCases)
+  @Test("No act is lost, and the second person is told what the first one did", arguments: Act.allCases)
   func atOnce(_ mine: Act) throws {
     try Site.with { site in
       let (anna, ben) = (try Self.token(site, "anna"), try Self.token(site, "ben"))
@@ -95,7 +95,7 @@ import Values
         #expect(outcome.exitCode == 0 || answer.status < 300, note)
         wins[outcome.exitCode != 0 ? "ben" : answer.status >= 300 ? "anna" : "both", default: 0] += 1
 
-        // What is there afterwards is what the acts, one after the other, lead to.
+        // The final state is the result of the acts in order.
         let after = try site.api("GET", "apps/shop/channels/online/rollout").json
         var isOpen = true
         var share: Int64 = 500

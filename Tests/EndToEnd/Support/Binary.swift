@@ -3,7 +3,7 @@ import System
 
 /// The program under test.
 enum Binary {
-  /// `XCACHE_BINARY`, else the one that was built beside the tests.
+  /// `XCACHE_BINARY`, or the program that was built with the tests.
   static let path: String = {
     if let given = getenv("XCACHE_BINARY") { return String(cString: given) }
     guard let tests = try? Kernel.realPath("/proc/self/exe") else { return "xcache" }
@@ -11,9 +11,9 @@ enum Binary {
   }()
 }
 
-/// What a command did.
+/// The result of a command.
 struct Outcome: Sendable {
-  /// `errors` without what `publish` says of a public URL on this machine, which every test's origin has.
+  /// `errors` without the warning of `publish` about a loopback public URL, which every test's origin has.
   var remarks: String {
     errors.split(separator: "\n", omittingEmptySubsequences: false)
       .filter { !$0.hasPrefix("devices are told to download from ") }.joined(separator: "\n")
@@ -22,7 +22,7 @@ struct Outcome: Sendable {
   let exitCode: Int32
   let output: String
   let errors: String
-  /// The most memory that was resident, in bytes, about.
+  /// The approximate peak resident memory, in bytes.
   let peakMemory: Int
 
   init(_ child: Child, seconds: Double = 60) throws {

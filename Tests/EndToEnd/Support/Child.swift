@@ -2,13 +2,13 @@ import Glibc
 import Synchronization
 import System
 
-/// A process that a test started; its output goes to files, so that it never waits for a reader.
+/// A child process. Its output goes to files, so that it never blocks on a reader.
 final class Child: Sendable {
   let id: pid_t
-  /// Holds `stdout` and `stderr`.
+  /// Contains `stdout` and `stderr`.
   private let folder: Scratch
   private let status = Locked<Int32?>(nil)
-  /// Peak memory, as it was seen last.
+  /// The peak memory when last read.
   private let peak = Atomic<Int>(0)
 
   struct Failed: Error, CustomStringConvertible {
@@ -32,9 +32,9 @@ final class Child: Sendable {
     sigemptyset(&none)
     posix_spawnattr_setsigmask(&attributes, &none)
     posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK))
-    // The action that would change the folder is behind _GNU_SOURCE; env gives its place to the program.
+    // posix_spawn's action for the working directory needs _GNU_SOURCE; env changes it, and then executes the program.
     var arguments = (["env", "-C", folder] + words).map { strdup($0) } + [nil]
-    // Programs built with a sanitizer report where the tests do. That they leave nothing behind is looked for too.
+    // Programs built with a sanitizer report to the same place as the tests, and are checked for leaks too.
     let sanitizers = Environment.variables.filter { ["ASAN_OPTIONS", "TSAN_OPTIONS"].contains($0.key) }
       .mapValues { $0 + ":detect_leaks=1" }
     var variables = environment.merging(sanitizers) { own, _ in own }.map { strdup("\($0)=\($1)") } + [nil]
@@ -45,7 +45,7 @@ final class Child: Sendable {
     self.id = id
   }
 
-  // A test that failed half-way leaves nothing running.
+  // A failed test leaves no process running.
   deinit {
     guard status.withLock({ $0 == nil }) else { return }
     kill(id, SIGKILL)
@@ -62,7 +62,7 @@ final class Child: Sendable {
     String(decoding: (try? DurableFile.read("\(folder.path)/\(name)")) ?? [], as: UTF8.self)
   }
 
-  /// Whether it ended, looked at without waiting.
+  /// Whether it has ended; doesn't block.
   var hasEnded: Bool {
     status.withLock { status in
       if status != nil { return true }
@@ -74,8 +74,8 @@ final class Child: Sendable {
     }
   }
 
-  /// Waits for the end.
-  /// - Returns: the exit code; 128 and the signal's number where one ended it, as shells say it.
+  /// Waits until it ends.
+  /// - Returns: the exit code, or 128 plus the number of the signal that ended it, as in shells.
   func wait(seconds: Double = 60) throws -> Int32 {
     guard Wait.until(seconds, { hasEnded }), let raw = status.withLock({ $0 }) else {
       throw Failed(description: "process \(id) still runs after \(seconds) s; it said: \(standardError)")
@@ -83,9 +83,9 @@ final class Child: Sendable {
     return raw & 0x7f == 0 ? raw >> 8 & 0xff : 128 + raw & 0x7f
   }
 
-  // MARK: - What the kernel says of it
+  // MARK: - Kernel statistics
 
-  /// The most memory it had resident so far, in bytes; of an ended process, as was seen last.
+  /// The peak resident memory, in bytes; for an ended process the last value that was read.
   var peakMemory: Int {
     notePeak()
     return peak.load(ordering: .relaxed)
@@ -99,7 +99,7 @@ final class Child: Sendable {
     peak.store(kilobytes << 10, ordering: .relaxed)
   }
 
-  /// A file of the kernel's, which says that it has no bytes; empty where there is none.
+  /// Reads a file in /proc, whose size is given as 0; empty if it doesn't exist.
   private static func read(_ path: String) -> String {
     let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 8192, alignment: 8)
     defer { buffer.deallocate() }
@@ -108,7 +108,7 @@ final class Child: Sendable {
     return String(decoding: buffer[..<count], as: UTF8.self)
   }
 
-  /// What each open descriptor leads to.
+  /// The target of each open descriptor.
   var descriptors: [String] {
     let folder = "/proc/\(id)/fd"
     return ((try? Folder.textNames(folder)) ?? []).compactMap { name in
@@ -119,9 +119,9 @@ final class Child: Sendable {
   }
 }
 
-/// Waiting for what happens elsewhere.
+/// Waiting for a condition.
 enum Wait {
-  /// Looks again and again, at most for `seconds`; whether it came true.
+  /// Repeats `condition` for at most `seconds`; returns whether it became true.
   static func until(_ seconds: Double, _ condition: () throws -> Bool) rethrows -> Bool {
     let end = Clock.monotonicNanoseconds() + UInt64(seconds * 1e9)
     while try !condition() {

@@ -1,25 +1,24 @@
 import SocketServer
 import System
 
-/// A proxy on the way to an origin that loses the first answer to each changing request: the origin has done what it
-/// was asked, and whoever asked doesn't know.
+/// A proxy in front of an origin that loses the first answer to each changing request: the origin has acted, but the client doesn't know.
 final class LosingProxy: Sendable {
   enum Loss: String, Sendable, CaseIterable {
-    /// The connection breaks.
+    /// The connection is reset.
     case reset
-    /// The proxy says that it got no answer.
+    /// The proxy answers that it got no response.
     case badGateway = "502"
   }
 
-  /// What a request is told apart by; a retry has the same.
-  private struct Seen: Hashable {
+  /// The identity of a request; retries have the same.
+  private struct RequestIdentity: Hashable {
     let method: String
     let path: String
     let body: SHA256
   }
 
   private final class State: Sendable {
-    let seen = Locked<Set<Seen>>([])
+    let identities = Locked<Set<RequestIdentity>>([])
     let lost = Locked<[String]>([])
   }
 
@@ -28,18 +27,19 @@ final class LosingProxy: Sendable {
 
   var url: String { server.url }
 
-  /// The requests whose answer was lost so far, as `POST releases`.
+  /// The requests whose answer was lost so far, such as `POST releases`.
   var lost: [String] { state.lost.withLock { $0 } }
 
   /// - Parameters:
-  ///   - port: where the origin listens.
-  ///   - losing: run before an answer is lost, on the request's own thread.
+  ///   - port: the origin's port.
+  /// - port: the origin's port.
   init(to port: UInt16, _ loss: Loss, losing: @escaping @Sendable (SocketServer.Request) -> Void = { _ in }) {
     let state = self.state
     server = SocketServer { request in
       guard let answer = LosingProxy.forward(request, to: port) else { return [.reset] }
-      let seen = Seen(method: request.method, path: request.path, body: SHA256.of(request.body))
-      let isFirst = state.seen.withLock { $0.insert(seen).inserted }
+      let identity = RequestIdentity(
+        method: request.method, path: request.path, body: SHA256.of(request.body))
+      let isFirst = state.identities.withLock { $0.insert(identity).inserted }
       guard isFirst, !["GET", "HEAD"].contains(request.method) else { return [.send(answer)] }
       losing(request)
       state.lost.withLock { $0.append("\(request.method) \(request.path)") }
@@ -50,7 +50,7 @@ final class LosingProxy: Sendable {
     }
   }
 
-  /// The origin's whole answer; nil where it gave none within 10 seconds, in which it may be started again.
+  /// The origin's whole answer, or nil if there is none within 10 seconds, in which the origin may be restarted.
   private static func forward(_ request: SocketServer.Request, to port: UInt16) -> [UInt8]? {
     var head = "\(request.method) \(request.path) HTTP/1.1\r\n"
     for (name, value) in request.fields where !["connection", "expect"].contains(name) {

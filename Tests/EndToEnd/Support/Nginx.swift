@@ -1,6 +1,6 @@
 import Glibc
 
-/// nginx as the static host of a mirror; what isn't there it asks an origin for, as a CDN does.
+/// nginx as the static host of a mirror. Missing files are requested from an origin, as a CDN does.
 final class Nginx {
   let port: UInt16
   private let scratch: Scratch
@@ -8,10 +8,10 @@ final class Nginx {
 
   var url: String { "http://127.0.0.1:\(port)" }
 
-  /// Whether there is one on this machine.
+  /// Whether nginx is installed.
   static var isInstalled: Bool { access("/usr/sbin/nginx", X_OK) == 0 }
 
-  /// A port that was free just now.
+  /// A port that is currently free.
   static func freePort() -> UInt16 {
     let socket = Glibc.socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
     defer { close(socket) }

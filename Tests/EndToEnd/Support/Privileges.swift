@@ -1,14 +1,13 @@
 import Glibc
 
-/// What these tests may do on this machine.
+/// What tests can do on this machine.
 enum Privileges {
-  /// Starts a program as `nobody`, for whom permissions count.
+  /// Runs a program as `nobody`, who is subject to file permissions.
   static let nobody = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
 
   static let canBeNobody = works(nobody + [Binary.path, "--version"])
 
-  /// Starts a program over a file system of its own on `folder` with room for `size` (as tmpfs takes it); it is
-  /// gone with the program.
+  /// Runs a program with a file system of its own at `folder`, of `size` as tmpfs takes it. It is unmounted when the program ends.
   static func mounting(_ size: String, on folder: String) -> [String] {
     [
       "unshare", "--mount", "sh", "-c",
@@ -31,10 +30,10 @@ enum Privileges {
     return (try? child.wait(seconds: 10)) == 0
   }
 
-  /// The programs were built with a sanitizer (`make test-sanitizers`), which holds back what they free: how much
-  /// memory they take says nothing.
+  /// Whether the programs were built with a sanitizer (`make test-sanitizers`), which keeps freed memory, so that their memory use means
+  /// nothing.
   static let hasSanitizer = getenv("XCACHE_SANITIZER") != nil
 
-  /// Takes a while or much room: asked for with XCACHE_LONG_TESTS=1 (`make test-long`).
+  /// Whether slow and large tests run: XCACHE_LONG_TESTS=1 (`make test-long`).
   static let wantsLong = getenv("XCACHE_LONG_TESTS") != nil
 }

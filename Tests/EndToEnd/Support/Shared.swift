@@ -6,7 +6,7 @@ import Values
 /// One origin for all tests that only read: three versions of a small app `shop`, and the apps `many` and `files`.
 enum Shared {
   final class ReadOnly: Sendable {
-    // Nothing changes it after it was made.
+    // Not changed after its creation.
     nonisolated(unsafe) let site: Site
     let digests: [Int: String]
     let maps: [Int: JSONValue]
@@ -42,7 +42,7 @@ enum Shared {
   private static let made = Result {
     let shared = try ReadOnly()
     process.store(Int(shared.site.server.id), ordering: .relaxed)
-    // Nobody lets go of it before the tests' own process ends.
+    // It is kept until the test process exits.
     atexit {
       kill(pid_t(Shared.process.load(ordering: .relaxed)), SIGKILL)
       Shared.scratch.withLock { Scratch.remove($0) }

@@ -3,26 +3,26 @@ import System
 import Testing
 import Values
 
-/// An origin of a test's own: the real program on a port that the kernel chose, over a folder that goes with it.
+/// An origin for one test: the real program on a port chosen by the kernel, with a data folder that is removed afterwards.
 final class Site {
   let scratch: Scratch
   let data: String
   private(set) var server: Child
   private(set) var port: UInt16
-  /// What `serve` is given beyond its folder and address; a change counts from the next start on.
+  /// Options of `serve` besides its folder and address. A change takes effect at the next start.
   var options: [String]
-  /// Words before the program's own, such as `unshare -m …`.
+  /// Words before the program, such as `unshare -m …`.
   private let launcher: [String]
-  /// What the server held open before anybody asked it anything.
+  /// The descriptors that the server had open before the first request.
   private var idle: [String] = []
 
   var web: Web { Web(port: port) }
   var url: String { "http://127.0.0.1:\(port)" }
 
-  /// The first admin token. Read through the process, whose folder may be mounted for it alone.
+  /// The first admin token. It is read through /proc, since the folder may be mounted for the process alone.
   let token: String
 
-  /// - Parameter options: what `serve` is given beyond its folder and address.
+  /// - Parameter options: options of `serve` besides its folder and address.
   init(_ options: [String] = [], launcher: (String) -> [String] = { _ in [] }) throws {
     scratch = try Scratch()
     data = scratch.path + "/data"
@@ -36,18 +36,18 @@ final class Site {
     settle()
   }
 
-  /// Runs `body` against a new origin, and sees it off: nothing may be left open, and SIGTERM ends it with exit 0.
+  /// Runs `body` with a new origin, and stops it: no descriptor may be left open, and SIGTERM must end it with exit code 0.
   static func with<Result>(
     _ options: [String] = [], launcher: (String) -> [String] = { _ in [] },
     _ body: (Site) throws -> Result
   ) throws -> Result {
     let site = try Site(options, launcher: launcher)
     let result = try body(site)
-    try site.seeOff()
+    try site.stop()
     return result
   }
 
-  func seeOff() throws {
+  func stop() throws {
     #expect(
       Wait.until(10) { openCount <= idle.count },
       "left open: \(server.descriptors.filter(Site.counts).filter { !idle.contains($0) })")
@@ -70,7 +70,7 @@ final class Site {
     ["PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "HOME": scratch.path, "SWIFT_BACKTRACE": "enable=no"]
   }
 
-  /// The port in the line that says where the server listens.
+  /// The port in the line that the server prints when it listens.
   private static func port(of server: Child) throws -> UInt16 {
     var port: UInt16?
     _ = Wait.until(30) {
@@ -82,7 +82,7 @@ final class Site {
     return port
   }
 
-  /// Starts the server again, where it was.
+  /// Starts the server again on the same port.
   func start() throws {
     let words = Site.words(data, port: port, options, launcher)
     server = try Child(words, environment: Site.environment(scratch), in: scratch.path)
@@ -90,14 +90,14 @@ final class Site {
     settle()
   }
 
-  /// Ends the server without a word to it, and starts it again.
+  /// Kills the server, and starts it again.
   func crash() throws {
     server.signal(SIGKILL)
     _ = try server.wait()
     try start()
   }
 
-  /// Notes what the server holds open once all its threads have begun.
+  /// Records the open descriptors once all threads have started.
   private func settle() {
     repeat {
       idle = server.descriptors.filter(Site.counts)
@@ -105,8 +105,8 @@ final class Site {
     } while openCount != idle.count
   }
 
-  /// Descriptors, without the files that an origin keeps open on purpose, its databases and what it serves, and
-  /// without what threads keep for themselves from their start on: what they wait on, and a spare descriptor.
+  /// The number of open descriptors, without the files that an origin keeps open on purpose (databases and served files) and those that
+  /// threads keep from their start (event counters and a spare descriptor).
   var openCount: Int { server.descriptors.count(where: Site.counts) }
 
   private static func counts(_ target: String) -> Bool {
@@ -117,8 +117,8 @@ final class Site {
 
   // MARK: - Commands
 
-  /// Runs `xcache` as the engineer or device that holds `token`; nil: that holds none.
-  /// - Parameter folder: the working directory, the home and its caches; nil: the site's own.
+  /// Runs `xcache` with `token`; with an empty one if it is nil.
+  /// - Parameter folder: the working directory, also for the home and caches; nil: the site's own.
   func start(
     _ words: [String], token: String? = nil, launcher: [String] = [], in folder: Scratch? = nil
   ) throws -> Child {
@@ -134,7 +134,7 @@ final class Site {
     try Outcome(try start(words, token: token))
   }
 
-  /// Publishes small files as one bundle; gives what `--json` says.
+  /// Publishes small files as one bundle, and returns the `--json` output.
   @discardableResult
   func publish(
     _ files: Files, as bundle: String = "main", app: String = "shop", base: String = Site.base,
@@ -151,7 +151,7 @@ final class Site {
 
   static let base = "https://m.example.com/shop"
 
-  /// Makes the folder `device` a device that is up to date; gives what `--json` says.
+  /// Updates the device in the folder `device`, and returns the `--json` output.
   @discardableResult
   func pull(_ device: String, app: String = "shop", _ more: String...) throws -> JSONValue {
     let words = ["pull", "--to", "\(scratch.path)/\(device)", "--app", app, "--force", "--json"]
@@ -177,13 +177,13 @@ final class Site {
     try poll(app: app)["data"]?["resourcemap"]?["\(base)/\(path)"]
   }
 
-  /// The path of an entry's download, as a client sends it.
+  /// The path of an entry's download, as clients request it.
   static func path(of entry: JSONValue?) -> String {
     guard let url = entry?["download"]?.string, let host = url.firstRange(of: "://") else { return "/none" }
     return String(url[host.upperBound...].drop { $0 != "/" })
   }
 
-  /// A call of the publishing API.
+  /// Calls the publishing API.
   func api(
     _ method: String, _ path: String, _ body: JSONValue? = nil, token: String? = nil
   ) throws -> (status: Int, json: JSONValue) {
@@ -194,6 +194,6 @@ final class Site {
 }
 
 extension [String: [UInt8]] {
-  /// The same as text, to compare with what was published.
+  /// The same as text.
   var texts: Files { mapValues { String(decoding: $0, as: UTF8.self) } }
 }

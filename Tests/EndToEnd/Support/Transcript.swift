@@ -2,21 +2,21 @@ import Glibc
 import System
 import Testing
 
-/// Commands and what they print, one after another, held against a golden file; XCACHE_RECORD=1 writes it anew.
+/// Commands and their output, compared with a golden file; XCACHE_RECORD=1 writes it again.
 final class Transcript {
   private let site: Site
   private var text = ""
 
   init(_ site: Site) { self.site = site }
 
-  /// Runs a command; words are split at spaces.
+  /// Runs a command, which is split at spaces.
   func run(_ line: String) throws {
     let outcome = try Outcome(try site.start(line.split(separator: " ").map(String.init)))
     text += "$ xcache \(line)\n\(outcome.output)\(outcome.errors)"
     if outcome.exitCode != 0 { text += "exit code \(outcome.exitCode)\n" }
   }
 
-  /// The same for people, then as JSON.
+  /// Runs a command twice: with output for people, and with `--json`.
   func show(_ line: String) throws {
     try run(line)
     try run(line + " --json")
@@ -40,8 +40,7 @@ final class Transcript {
     }
   }
 
-  /// Without what differs from run to run: times, ids and digests that hold them, durations, ports, folders, and how
-  /// far work in the background is.
+  /// The text without what differs from run to run: times, ids and digests, durations, ports, folders, and the progress of background work.
   private var masked: String {
     text.replacing(site.scratch.path, with: "…").replacing(site.url, with: "http://origin")
       .replacing(/\d{4}-\d\d-\d\d([T ])\d\d:\d\d:\d\d(\.\d{3})?/) {
@@ -49,7 +48,7 @@ final class Transcript {
       }
       .replacing(/\b[0-9a-f]{12,64}\b/) { "<\($0.0.count) hex digits>" }
       .replacing(/("[a-zA-Z]*[mM]illiseconds"|"sentBytes"|"filesRead"):\d+/) { "\($0.1):0" }
-      // The machine's disk, and whether it is full.
+      // The usage of the machine's disk.
       .replacing(/"disk":\{"hours":\[[^\]]*\],"now":\{[^}]*\}\}/, with: #""disk":{}"#)
       .replacing(/"problems":\[[^\]]*\]/, with: #""problems":[]"#)
       .replacing(/made in \d+ ms/, with: "made in 0 ms")
@@ -58,17 +57,17 @@ final class Transcript {
   }
 }
 
-/// A command that a message names in backticks, for the reader to paste.
+/// A command that a message suggests in backticks.
 struct Hint: Hashable {
   let line: String
 
-  /// The distinct ones in a text.
+  /// The distinct hints in a text.
   static func all(in text: String) -> [Hint] {
     let hints = text.matches(of: /`xcache ([^`\n]+)`/).map { Hint(line: String($0.1)) }
     return Array(Set(hints)).sorted { $0.line < $1.line }
   }
 
-  /// Its words, with something real for each placeholder. What would run for ever is only asked for its help.
+  /// Its words, with real values for placeholders. For commands that don't exit, only the help is requested.
   var words: [String] {
     let real = [
       "NAME": "main", "NAMES": "m.example.com", "CHANNEL": "test", "URL": "https://m.example.com/", "V": "1",

@@ -1,6 +1,6 @@
 import Glibc
 
-/// HTTP by hand: what is sent is what is written here, and what comes back is all there is.
+/// A minimal HTTP client that sends exactly what it is given, and returns everything it receives.
 struct Web: Sendable {
   let port: UInt16
 
@@ -17,11 +17,11 @@ struct Web: Sendable {
   }
 
   struct Broken: Error {
-    let what: String
+    let reason: String
   }
 
-  /// One exchange on a connection of its own.
-  /// - Parameter path: goes out as it is.
+  /// One exchange on a new connection.
+  /// - Parameter path: sent as it is.
   func ask(
     _ path: String, _ method: String = "GET", _ fields: [String: String] = [:], body: [UInt8]? = nil
   ) throws -> Answer {
@@ -33,19 +33,20 @@ struct Web: Sendable {
     return try Web.answer(try socket.receiveAll(), to: method)
   }
 
-  /// Splits what a server sent, and holds it to its own Content-Length.
+  /// Parses what a server sent, and checks it against Content-Length.
   static func answer(_ bytes: [UInt8], to method: String) throws -> Answer {
     guard let end = bytes.indices.first(where: { bytes[$0...].starts(with: Array("\r\n\r\n".utf8)) }) else {
       throw Broken(
-        what: "no whole head in \(bytes.count) bytes: \(String(decoding: bytes.prefix(200), as: UTF8.self))")
+        reason: "no whole head in \(bytes.count) bytes: \(String(decoding: bytes.prefix(200), as: UTF8.self))"
+      )
     }
     let lines = String(decoding: bytes[..<end], as: UTF8.self).split(separator: "\r\n")
     guard let line = lines.first, line.hasPrefix("HTTP/1.1 "),
       let status = Int(line.dropFirst(9).prefix(3))
-    else { throw Broken(what: "no status line") }
+    else { throw Broken(reason: "no status line") }
     var fields: [(name: String, value: String)] = []
     for line in lines.dropFirst() {
-      guard let colon = line.firstIndex(of: ":") else { throw Broken(what: "no field: \(line)") }
+      guard let colon = line.firstIndex(of: ":") else { throw Broken(reason: "no field: \(line)") }
       let value = line[line.index(after: colon)...].drop { $0 == " " }
       fields.append((line[..<colon].lowercased(), String(value)))
     }
@@ -53,9 +54,9 @@ struct Web: Sendable {
     let hasBody = method != "HEAD" && ![204, 304].contains(status)
     if hasBody, answer["content-length"].flatMap(Int.init) != answer.body.count {
       throw Broken(
-        what: "\(answer.body.count) bytes of body, Content-Length \(answer["content-length"] ?? "absent")")
+        reason: "\(answer.body.count) bytes of body, Content-Length \(answer["content-length"] ?? "absent")")
     }
-    if !hasBody, !answer.body.isEmpty { throw Broken(what: "a body where there must be none") }
+    if !hasBody, !answer.body.isEmpty { throw Broken(reason: "a body where there must be none") }
     return answer
   }
 }
@@ -75,20 +76,20 @@ final class WebSocket {
         connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
       }
     }
-    if connected != 0 { throw Web.Broken(what: "can't connect: \(String(cString: strerror(errno)))") }
+    if connected != 0 { throw Web.Broken(reason: "can't connect: \(String(cString: strerror(errno)))") }
     var limit = timeval(tv_sec: 30, tv_usec: 0)
     setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
   }
 
   deinit { close(descriptor) }
 
-  /// How many bytes the kernel keeps for this side: few make a slow reader.
+  /// Sets the size of the kernel's receive buffer: a small one makes a slow reader.
   func limitReceiving(to bytes: Int32) {
     var bytes = bytes
     setsockopt(descriptor, SOL_SOCKET, SO_RCVBUF, &bytes, socklen_t(MemoryLayout<Int32>.size))
   }
 
-  /// Sends all, or as much as the other side takes.
+  /// Sends everything, or as much as the other side accepts.
   func send(_ bytes: [UInt8]) {
     var rest = bytes[...]
     while !rest.isEmpty {
@@ -100,12 +101,12 @@ final class WebSocket {
     }
   }
 
-  /// Up to `count` bytes; empty at the end.
+  /// Receives up to `count` bytes; empty at the end.
   func receive(_ count: Int) throws -> [UInt8] {
     var bytes = [UInt8](repeating: 0, count: count)
-    let got = recv(descriptor, &bytes, count, 0)
-    if got < 0 { throw Web.Broken(what: "reading: \(String(cString: strerror(errno)))") }
-    return Array(bytes[..<got])
+    let received = recv(descriptor, &bytes, count, 0)
+    if received < 0 { throw Web.Broken(reason: "reading: \(String(cString: strerror(errno)))") }
+    return Array(bytes[..<received])
   }
 
   func receiveAll() throws -> [UInt8] {

@@ -2,8 +2,8 @@ import Linux
 import System
 import Testing
 
-@Suite("Another program") struct ChildProcessTests {
-  /// Runs a shell's script to its end, and gives what it wrote.
+@Suite("Child processes") struct ChildProcessTests {
+  /// Runs a shell script to its end, and returns its output.
   private static func run(
     _ script: String, environment: [String: String] = [:], input: String? = nil, patience: Int = 10_000
   ) throws -> (output: String, end: ChildProcess.End) {
@@ -19,11 +19,11 @@ import Testing
     return (String(decoding: output, as: UTF8.self), child.finish(within: patience))
   }
 
-  @Test("It gets what is written to it, these variables alone, and no descriptor beside its three")
+  @Test("It gets its input, only the given variables, and no descriptors besides the standard three")
   func streams() throws {
     let (output, end) = try Self.run(
       "cat; env | grep -v PWD; ls /proc/self/fd", environment: ["A": "b c"], input: "in\n")
-    // ls itself opens the folder, as 3.
+    // ls itself opens the folder, as descriptor 3.
     #expect(
       output.split(separator: "\n").filter { !$0.hasPrefix("_=") } == ["in", "A=b c", "0", "1", "2", "3"])
     #expect(end == .exit(0))
@@ -35,12 +35,12 @@ import Testing
     ("trap '' TERM; exec >&-; while :; do sleep 1; done", .signal(9)),
   ]
 
-  @Test("How it ended is known; one that doesn't is asked to, and then made to", arguments: ends)
+  @Test("Its exit status is reported; one that doesn't exit is terminated, then killed", arguments: ends)
   func end(_ script: String, _ end: ChildProcess.End) throws {
     #expect(try Self.run(script, patience: script.contains("sleep") ? 100 : 10_000).end == end)
   }
 
-  @Test("What it started ends with it, and its own end shows while that still has the pipe") func group()
+  @Test("Its own children end with it, and its exit is noticed though they have the pipe open") func group()
     throws
   {
     let child = try ChildProcess("/bin/sh", ["-c", "sleep 1000 & echo $!; exit 3"], environment: [:])
@@ -60,7 +60,7 @@ import Testing
     #expect(try !isThere())
   }
 
-  @Test("A program that isn't there can't be started") func missing() {
+  @Test("A program that doesn't exist can't be started") func missing() {
     #expect(throws: SystemError.self) { try ChildProcess("/nonexistent/program", environment: [:]) }
   }
 }

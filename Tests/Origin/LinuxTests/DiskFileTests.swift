@@ -3,7 +3,7 @@ import System
 import Testing
 
 @Suite struct DiskFileTests {
-  @Test(arguments: [0, 1, 4096, 100_000]) func everyByteIsReadFromTheDisk(size: Int) throws {
+  @Test(arguments: [0, 1, 4096, 100_000]) func readsAllBytesFromTheDisk(size: Int) throws {
     let path = "\(Environment.variables["TMPDIR"] ?? "/tmp")/xcache-disk-\(Environment.processID)-\(size)"
     defer { try? Kernel.remove(path) }
     let bytes = (0..<size).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ $0 >> 9) }
@@ -23,7 +23,7 @@ import Testing
     }
   }
 
-  @Test func aNameThatNothingHasIsNil() throws {
+  @Test func missingFileIsNil() throws {
     let isThere = try DiskFile("/nowhere/at/all") != nil
     #expect(!isThere)
   }

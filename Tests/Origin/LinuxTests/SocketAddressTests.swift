@@ -3,7 +3,7 @@ import Testing
 
 @Suite struct SocketAddressTests {
   @Test(arguments: ["127.0.0.1:8080", "0.0.0.0:0", "[::1]:443", "[2001:db8::1]:65535"])
-  func textsAreReadAndWritten(text: String) throws {
+  func textRoundTrips(text: String) throws {
     #expect(try #require(SocketAddress(text)).description == text)
   }
 
@@ -11,9 +11,9 @@ import Testing
     "", "127.0.0.1", "127.0.0.1:", "127.0.0.1:65536", "127.0.0.256:80", "::1:80", "[::1]", "[::1:80",
     "example.com:80",
   ])
-  func whatIsNoAddress(text: String) { #expect(SocketAddress(text) == nil) }
+  func invalidAddresses(text: String) { #expect(SocketAddress(text) == nil) }
 
-  @Test func localhostIsTheLoopback() {
+  @Test func localhostIsALoopbackAddress() {
     #expect(SocketAddress("localhost:80") == SocketAddress("127.0.0.1:80"))
     #expect(SocketAddress("[::]:80")?.isUnspecified == true)
     for text in ["127.0.0.1:0", "127.9.9.9:80", "[::1]:80", "localhost:80"] {

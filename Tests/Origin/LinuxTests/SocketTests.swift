@@ -11,7 +11,7 @@ private final class Pair {
     let listener = try Kernel.listen(try #require(SocketAddress("127.0.0.1:0")), backlog: 8)
     let address = try Kernel.localAddress(listener.raw)
     near = try TestSocket.connect(port: address.port)
-    // The kernel has it in its queue by now: connect(2) has returned.
+    // The connection is in the kernel's queue: connect(2) has returned.
     switch Kernel.accept(listener.raw) {
     case .connection(let descriptor, let peer):
       far = descriptor
@@ -22,7 +22,7 @@ private final class Pair {
 }
 
 @Suite struct SocketTests {
-  /// Waits until a descriptor shows one of `events`; false after ten seconds.
+  /// Waits for one of `events` on a descriptor; nil after ten seconds.
   private static func wait(for events: EpollEvents, on descriptor: Int32) throws -> EpollEvents? {
     let epoll = try Kernel.epoll()
     try Kernel.watch(descriptor, events, token: 7, in: epoll.raw)
@@ -43,7 +43,7 @@ private final class Pair {
     bytes.withUnsafeBytes { Kernel.send(socket, $0) }
   }
 
-  @Test func bytesGoBothWays() throws {
+  @Test func bytesAreSentInBothDirections() throws {
     let pair = try Pair()
     #expect(Self.receive(pair.far.raw).0 == .wouldBlock)
     #expect(Self.send([1, 2, 3], to: pair.near.raw) == .bytes(3))
@@ -55,7 +55,7 @@ private final class Pair {
     #expect(Self.receive(pair.near.raw).1 == [9])
   }
 
-  @Test func piecesGoInOrderWithOneCall() throws {
+  @Test func gatheredPiecesAreSentInOrder() throws {
     let pair = try Pair()
     let (a, b): ([UInt8], [UInt8]) = ([1, 2], [3])
     var pieces = GatherList(capacity: 2)
@@ -75,8 +75,8 @@ private final class Pair {
     #expect(Self.receive(pair.far.raw).1 == [1, 2, 3])
   }
 
-  /// Half of a connection is shut: the other half goes on.
-  @Test func whoSendsNoMoreStillReceives() throws {
+  /// A half-closed connection still receives.
+  @Test func halfClosedSocketStillReceives() throws {
     let pair = try Pair()
     Kernel.shutdownSending(pair.near.raw)
     #expect(try Self.wait(for: [.readable, .peerDone], on: pair.far.raw)?.contains(.peerDone) == true)
@@ -86,8 +86,8 @@ private final class Pair {
     #expect(Self.receive(pair.near.raw).1 == [5])
   }
 
-  /// A socket that nobody reads takes so much and no more, and says when there is room again.
-  @Test func aFullSocketWouldBlock() throws {
+  /// A socket that isn't read accepts a limited amount, and reports when there is room again.
+  @Test func sendingToAFullSocketWouldBlock() throws {
     let pair = try Pair()
     let block = [UInt8](repeating: 7, count: 1 << 16)
     var sent = 0
@@ -103,7 +103,7 @@ private final class Pair {
     #expect(try Self.wait(for: .writable, on: pair.near.raw)?.contains(.writable) == true)
   }
 
-  @Test func aFileGoesFromItsOffset() throws {
+  @Test func sendFileStartsAtItsOffset() throws {
     let pair = try Pair()
     let path = "\(Environment.variables["TMPDIR"] ?? "/tmp")/xcache-sendfile-\(Environment.processID)"
     defer { try? Kernel.remove(path) }
@@ -112,11 +112,11 @@ private final class Pair {
     #expect(Kernel.sendFile(file.raw, at: 3, count: 4, to: pair.near.raw) == .bytes(4))
     #expect(try Self.wait(for: .readable, on: pair.far.raw) != nil)
     #expect(Self.receive(pair.far.raw).1 == Array("3456".utf8))
-    // Shorter than it was said to be.
+    // The file is shorter than the count.
     #expect(Kernel.sendFile(file.raw, at: 10, count: 4, to: pair.near.raw) == .end)
   }
 
-  @Test func aConnectionThatIsGoneIsBroken() throws {
+  @Test func resetConnectionIsBroken() throws {
     let pair = try Pair()
     TestSocket.reset(pair.near.raw)
     #expect(try Self.wait(for: .readable, on: pair.far.raw) != nil)
@@ -131,7 +131,7 @@ private final class Pair {
     }
   }
 
-  @Test func nobodyWaitsAndNobodyListensAnyMore() throws {
+  @Test func acceptWithoutConnectionsAndListenOnAUsedPort() throws {
     let listener = try Kernel.listen(try #require(SocketAddress("[::1]:0")), backlog: 1)
     #expect(Self.isQuiet(listener.raw))
     let address = try Kernel.localAddress(listener.raw)
@@ -154,13 +154,13 @@ private final class Pair {
     #expect(count == 1)
   }
 
-  @Test func nothingHappensWithinItsTime() throws {
+  @Test func waitTimesOutWithoutEvents() throws {
     let epoll = try Kernel.epoll()
     var batch = EpollBatch(capacity: 4)
     expectNothing(&batch, epoll.raw)
   }
 
-  @Test func aCounterWakes() throws {
+  @Test func eventCounterWakesTheWait() throws {
     let epoll = try Kernel.epoll()
     let counter = try Kernel.eventCounter()
     try Kernel.watch(counter.raw, [.readable, .edge], token: .max, in: epoll.raw)
@@ -170,7 +170,7 @@ private final class Pair {
     expectEvent(&batch, epoll.raw)
     let (events, token) = batch[0]
     #expect(token == .max && events.contains(.readable))
-    // Edge-triggered: what isn't new isn't told again.
+    // Edge-triggered: an event is reported once.
     expectNothing(&batch, epoll.raw)
     Kernel.raise(counter.raw)
     expectEvent(&batch, epoll.raw)
@@ -178,7 +178,7 @@ private final class Pair {
     expectNothing(&batch, epoll.raw)
   }
 
-  @Test func aLevelIsToldUntilItIsReset() throws {
+  @Test func levelTriggeredEventsAreReportedUntilReset() throws {
     let epoll = try Kernel.epoll()
     let counter = try Kernel.eventCounter()
     try Kernel.watch(counter.raw, .readable, token: 3, in: epoll.raw)

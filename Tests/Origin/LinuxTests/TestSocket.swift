@@ -1,7 +1,7 @@
 import Glibc
 import System
 
-/// What tests do with sockets that the program never does.
+/// Socket operations for tests that the program never uses.
 enum TestSocket {
   /// A non-blocking connection to a port of 127.0.0.1.
   static func connect(port: UInt16) throws -> Descriptor {
@@ -20,7 +20,7 @@ enum TestSocket {
     return socket
   }
 
-  /// Has the kernel send a RST: disconnecting with a linger of no time.
+  /// Sends a RST, by disconnecting with a linger time of 0.
   static func reset(_ socket: Int32) {
     var linger = linger(l_onoff: 1, l_linger: 0)
     setsockopt(socket, SOL_SOCKET, SO_LINGER, &linger, socklen_t(MemoryLayout.size(ofValue: linger)))

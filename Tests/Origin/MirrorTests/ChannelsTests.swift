@@ -5,7 +5,7 @@ import Testing
 
 @testable import Mirror
 
-@Suite("A copy of several channels")
+@Suite("Copies of several channels")
 struct ChannelsTests {
   static let places = ["shop online", "shop test", "mall online", "mall test", "shop beta"]
 
@@ -30,7 +30,7 @@ struct ChannelsTests {
     return ChannelSelection(apps: Set(named.map(\.app)), channels: Set(named.map(\.channel)))
   }
 
-  /// Everything that a device may be led to by the documents that are there.
+  /// Requires every file that the documents name.
   static func requireNothingMissing(_ www: String, _ places: [String] = places) throws {
     for place in places {
       let folder = try "\(www)/\(Bench.channel(place).folder)"
@@ -65,8 +65,8 @@ struct ChannelsTests {
   }
 
   @Test(
-    "A run that is ended at any moment, and one after it about another channel, lose nothing of any channel")
-  func endedAnywhere() throws {
+    "A run interrupted at any moment, and one for another channel after it, lose nothing")
+  func interruptedAnywhere() throws {
     let bench = try Self.bench()
     let turns = [try Self.selection("shop online"), try Self.selection("mall test"), ChannelSelection.all]
     var (calls, version, ends) = (0, 1, false)
@@ -107,16 +107,16 @@ struct ChannelsTests {
     try bench.mirror(fresh) { $0.keep = 1 }
     let (files, others) = (try Bench.files(bench.www), try Bench.files(fresh))
     #expect(Set(files.keys) == Set(others.keys))
-    // What a release's document tells of resource versions is that of the time when it was the newest.
+    // A release's document has the resource versions of the time when it was the newest.
     for (path, bytes) in files where !path.contains("/release/") { #expect(others[path] == bytes, "\(path)") }
   }
 
-  /// Whether a file may be one of the channels that a run is about.
+  /// Whether a file may belong to the channels of a run.
   private static func isAbout(_ path: String, _ selection: ChannelSelection) throws -> Bool {
     let (shop, mall) = (try AppName("shop"), try AppName("mall"))
     return switch MirrorPath.owner(path) {
     case .document(let channel): selection.contains(channel)
-    // Apps are numbered as `places` brings them.
+    // Apps are numbered in the order of `places`.
     case .resource(let channel, let id):
       selection.contains(MirroredChannel(id == 1 ? shop : mall, channel))
     case .delta(let channel): selection.contains(channel)
@@ -124,10 +124,10 @@ struct ChannelsTests {
     }
   }
 
-  @Test("A channel that a run left half-way stays so until a run is about it, whatever others do meanwhile")
-  func halfWay() throws {
+  @Test("A channel that an interrupted run left inconsistent stays marked until a run includes it")
+  func inconsistentChannel() throws {
     let bench = try Self.bench(["shop online", "shop test"])
-    // The documents of "test" are those of its second version, and mirror.json's are those of the first.
+    // The documents of "test" are those of its second version, mirror.json's are those of the first.
     try Self.publish(bench, "shop test", 2)
     // The first call that fails after a document was written leaves the mark.
     var calls = 0
@@ -150,7 +150,7 @@ struct ChannelsTests {
   }
 
   @Test(
-    "An older xcache's mark, which has no bytes, and a damaged one name every channel",
+    "The empty mark of an older xcache, and a damaged one, name every channel",
     arguments: ["", "{", "{\"channels\":[{\"app\":\"shop\"}]}"])
   func oldMark(text: String) throws {
     let (online, test) = (try Bench.channel("shop online"), try Bench.channel("shop test"))
@@ -160,7 +160,7 @@ struct ChannelsTests {
     #expect(RunMark(parsing: named.document) == named && !named.names(online))
   }
 
-  @Test("Runs about one channel after another, and two at once, name all of them")
+  @Test("Runs for one channel after another, and two concurrent ones, name all channels")
   func alternating() throws {
     let bench = try Bench(versions: 0)
     for place in Self.places { try Self.publish(bench, place, 1) }
@@ -171,7 +171,7 @@ struct ChannelsTests {
     try Self.requireNothingMissing(bench.www)
     for place in Self.places { try Self.publish(bench, place, 2) }
     try Parallel.forEach(Self.places.count, threads: 5) { (index) throws(MirrorError) in
-      // The lock lets one run in; the others try again.
+      // The lock admits one run; the others try again.
       while true {
         do {
           try bench.mirror {
@@ -190,7 +190,7 @@ struct ChannelsTests {
     #expect(try Verification(FolderReader(bench.www)).run().divergences.isEmpty)
   }
 
-  @Test("A channel that the origin doesn't have any more leaves with a run about it, and with no other")
+  @Test("A channel removed at the origin is removed by a run that includes it, and by no other")
   func removed() throws {
     let bench = try Self.bench(["shop online", "shop test", "mall online"])
     try bench.release("main", [:], remove: ["index.html", "app.1.js", "same.css"], in: "shop test")
@@ -206,7 +206,7 @@ struct ChannelsTests {
     try Self.requireNothingMissing(bench.www, ["shop online", "mall online"])
   }
 
-  @Test("A token that may read some apps mirrors those, touches nothing else, and says so")
+  @Test("A token limited to some apps mirrors those, changes nothing else, and the report says so")
   func limited() throws {
     let bench = try Self.bench(["shop online", "mall online"])
     try Self.publish(bench, "mall online", 2)

@@ -6,9 +6,9 @@ import Testing
 
 @testable import Mirror
 
-@Suite("Documents and files of a mirror that aren't what mirror.json says")
+@Suite("Mirrored documents and files that differ from mirror.json")
 struct DamagedDocumentTests {
-  /// As a reader of JSON takes it, the same; its bytes aren't.
+  /// Changes the bytes of a document, but not the JSON value.
   private func change(_ path: String) throws {
     try VerifyTests.change(path) { $0.append(UInt8(ascii: " ")) }
   }
@@ -22,7 +22,7 @@ struct DamagedDocumentTests {
     "policy.json", "prefetchConfig.json", "version.json", "release/3.json", "configure/3.json",
   ]
 
-  @Test("Where nothing else is there, nothing is restored, and the document is named", arguments: needed)
+  @Test("If nothing else is there, nothing is restored, and the document is named", arguments: needed)
   func refused(name: String) throws {
     let bench = try Bench()
     try bench.mirror()
@@ -36,7 +36,7 @@ struct DamagedDocumentTests {
   }
 
   @Test(
-    "A damaged channel is left out and named, and the others come back",
+    "A damaged channel is skipped and named, and the others are restored",
     arguments: ["policy.json", "version.json"])
   func oneChannel(name: String) throws {
     let bench = try ChannelsTests.bench(["shop online", "shop test"])
@@ -50,7 +50,7 @@ struct DamagedDocumentTests {
   }
 
   @Test(
-    "An older version with a damaged document is left out and named", arguments: ["release", "configure"],
+    "An older version with a damaged document is skipped and named", arguments: ["release", "configure"],
     [1, 2])
   func oldVersion(kind: String, version: Int) throws {
     for isGone in [true, false] {
@@ -71,8 +71,8 @@ struct DamagedDocumentTests {
     }
   }
 
-  @Test("Documents of a run that was ended are newer than mirror.json: its channels are restored and named")
-  func halfWay() throws {
+  @Test("Documents of an interrupted run are newer than mirror.json: its channels are restored and named")
+  func interruptedRun() throws {
     let bench = try Bench()
     try bench.mirror()
     try change("\(bench.www)/xcache/shop/version.json")
@@ -82,7 +82,7 @@ struct DamagedDocumentTests {
     #expect(report.damaged.isEmpty && report.unfinished.map(\.description) == ["shop online"])
   }
 
-  @Test("A value that nobody writes is the mirror's fault, not a database's")
+  @Test("An impossible value is reported as the mirror's error, not as the database's")
   func values() throws {
     let bench = try Bench()
     try bench.mirror()
@@ -98,7 +98,7 @@ struct DamagedDocumentTests {
 
   enum Harm: CaseIterable { case folder, loop, diskError, pipe }
 
-  @Test("A file that can't be read costs that file alone, and verify names it", arguments: Harm.allCases)
+  @Test("If a file can't be read, only that file is skipped, and verify names it", arguments: Harm.allCases)
   func unreadable(_ harm: Harm) throws {
     let bench = try Bench()
     try bench.mirror()
@@ -107,7 +107,7 @@ struct DamagedDocumentTests {
     switch harm {
     case .folder: try Kernel.makeFolder(path)
     case .loop: #expect(symlink(path, path) == 0)
-    // Reading it from its start on is EIO.
+    // Reading it from the start fails with EIO.
     case .diskError: #expect(symlink("/proc/self/mem", path) == 0)
     case .pipe: #expect(mkfifo(path, 0o600) == 0)
     }
@@ -129,7 +129,7 @@ struct DamagedDocumentTests {
       found.contains { $0.path.hasSuffix("shop/configure/1.json") && $0.message.contains("can't be read") })
   }
 
-  @Test("No copy goes into an origin's data")
+  @Test("A copy can't be written into an origin's data folder")
   func intoData() throws {
     let bench = try Bench(versions: 1)
     for place in [bench.data, bench.data + "/www", bench.data + "/a/b"] {

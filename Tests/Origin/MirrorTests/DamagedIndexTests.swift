@@ -6,7 +6,7 @@ import Values
 
 @testable import Mirror
 
-@Suite("A mirror.json that can't be relied on")
+@Suite("A damaged mirror.json")
 struct DamagedIndexTests {
   struct Damage: Sendable, CustomTestStringConvertible {
     let testDescription: String
@@ -37,9 +37,9 @@ struct DamagedIndexTests {
   }
 
   @Test(
-    "A run about some channels is refused where it would forget others; one about all of them heals it",
+    "A run for some channels is refused if it would forget others; one for all channels repairs the copy",
     arguments: damages)
-  func heals(_ damage: Damage) throws {
+  func repairs(_ damage: Damage) throws {
     let bench = try ChannelsTests.bench()
     let files = try Bench.files(bench.www)
     try self.damage(bench, damage)
@@ -60,8 +60,8 @@ struct DamagedIndexTests {
     #expect(try Verification(FolderReader(bench.www)).run().divergences.isEmpty)
   }
 
-  @Test("Who reads it is told where it is; a web page in its place is called so, by a folder and by a host")
-  func told() throws {
+  @Test("The error names the path or URL of mirror.json, and recognises a web page in its place")
+  func errorNamesThePlace() throws {
     let bench = try Bench(versions: 1)
     try bench.mirror()
     let page = Array("\n<!doctype html>\n<title>Nothing here".utf8)
@@ -78,8 +78,8 @@ struct DamagedIndexTests {
     #expect(error.map { "\($0)" }?.contains("\(bench.www)/mirror.json can't be read") == true)
   }
 
-  @Test("A first run that was ended doesn't bind the next one to all channels")
-  func endedFirstRun() throws {
+  @Test("An interrupted first run doesn't force the next one to include all channels")
+  func interruptedFirstRun() throws {
     let bench = try ChannelsTests.bench()
     try Kernel.remove(bench.www + "/mirror.json")
     let all = try Set(ChannelsTests.places.map(Bench.channel))
@@ -91,7 +91,7 @@ struct DamagedIndexTests {
     try ChannelsTests.requireNothingMissing(bench.www)
   }
 
-  @Test("What a newer xcache wrote is left alone")
+  @Test("A mirror.json of a newer xcache is left unchanged")
   func newer() throws {
     let bench = try Bench(versions: 1)
     try bench.mirror()
@@ -106,7 +106,7 @@ struct DamagedIndexTests {
   }
 
   @Test(
-    "No number in it ends a program",
+    "No number in it crashes a program",
     arguments: ["-9223372036854775808", "9223372036854775807", "-1", "1e99"])
   func hostileNumbers(_ number: String) throws {
     let bench = try Bench(versions: 1)
@@ -128,7 +128,7 @@ struct DamagedIndexTests {
     }
   }
 
-  @Test("A channel that stands in it twice makes it unreadable")
+  @Test("A mirror.json that lists a channel twice is invalid")
   func twice() throws {
     let bench = try Bench(versions: 1)
     try bench.mirror()

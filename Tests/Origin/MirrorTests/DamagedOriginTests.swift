@@ -5,11 +5,11 @@ import Testing
 
 @testable import Mirror
 
-@Suite("A copy of an origin whose disk loses bytes")
+@Suite("Copies of an origin with a damaged disk")
 struct DamagedOriginTests {
   enum Damage: CaseIterable { case changed, gone }
 
-  @Test("A damaged file stops its channel alone, which stays as it was", arguments: Damage.allCases)
+  @Test("A damaged file stops only its channel, which stays unchanged", arguments: Damage.allCases)
   func oneFile(damage: Damage) throws {
     let places = ["shop online", "mall online"]
     let bench = try ChannelsTests.bench(places)
@@ -41,7 +41,8 @@ struct DamagedOriginTests {
   }
 
   @Test(
-    "Damaged files of older versions hold up neither the newest nor the candidate", arguments: Damage.allCases
+    "Damaged files of older versions delay neither the newest version nor the candidate",
+    arguments: Damage.allCases
   )
   func olderVersion(damage: Damage) throws {
     let places = ["shop online"]
@@ -69,7 +70,7 @@ struct DamagedOriginTests {
     #expect(versions == [1, 2, 3, 4, 5])
   }
 
-  @Test("A channel that can't be updated loses what the origin purged all the same", arguments: ["", "shop"])
+  @Test("Purged bytes are removed from a channel that can't be updated, too", arguments: ["", "shop"])
   func purgedWhereStopped(app: String) throws {
     let places = ["shop online", "mall online"]
     let bench = try ChannelsTests.bench(places)
@@ -119,7 +120,7 @@ struct DamagedOriginTests {
     #expect(try deltas().isEmpty)
   }
 
-  @Test("What a killed run showed of a channel that can't be brought is never pruned")
+  @Test("Files published by a killed run in a channel that can't be mirrored now are never pruned")
   func shownBefore() throws {
     let places = ["shop online", "zeta online"]
     let bench = try ChannelsTests.bench(places)
@@ -131,7 +132,7 @@ struct DamagedOriginTests {
       _ = try? bench.mirror(from: FailingSource(bench.store, after: calls)) { $0.keep = 0 }
       calls += 1
     }
-    // Its documents name files that mirror.json doesn't.
+    // The channel's documents name files that aren't in mirror.json.
     try #require(
       try DurableFile.read(mark) != nil && bench.index.channels.allSatisfy { $0.version.number == 1 })
     try ChannelsTests.publish(bench, "shop online", 3)
@@ -141,7 +142,7 @@ struct DamagedOriginTests {
     try ChannelsTests.requireNothingMissing(bench.www, places)
   }
 
-  @Test("A damaged delta is left out, and ends nothing")
+  @Test("A damaged delta is skipped, and doesn't stop the run")
   func delta() throws {
     let bench = try Bench(versions: 0)
     for version in 1...2 {

@@ -7,7 +7,7 @@ import Values
 @testable import Mirror
 
 @Suite struct IndexTests {
-  @Test func whatIsWrittenIsRead() throws {
+  @Test func roundTrips() throws {
     let file = MirrorIndex.File(sha256: .of([1]), size: 1)
     let channel = MirrorIndex.Channel(
       app: try AppName("shop"), appID: 3, channel: .online, publicURL: try BaseURL("https://cdn.test/x"),
@@ -30,13 +30,13 @@ import Values
   }
 }
 
-/// Numbers in a mirror that nobody honest writes: watching, verifying, mirroring anew and restoring go on or say why not.
+/// Extreme numbers in a mirror: monitoring, verifying, mirroring and restoring either work or report an error.
 @Suite struct HostileIndexTests {
   private static let numbers = [
     "9223372036854775807", "-9223372036854775808", "9007199254740991", "-9007199254740991", "-1", "1e400",
   ]
 
-  /// Lets mirror.json say what a document is now.
+  /// Updates mirror.json with a document's current digest and size.
   static func list(_ bench: Bench, _ name: String) throws {
     if name == MirrorIndex.path { return }
     var index = try bench.index
@@ -51,7 +51,7 @@ import Values
     try DurableFile.write(index.document, to: bench.www + "/" + MirrorIndex.path)
   }
 
-  /// Changes the first place of `text` in a file of the mirror.
+  /// Replaces the first match of a pattern in a file of the mirror.
   private func replace(_ bench: Bench, _ name: String, _ pattern: Regex<Substring>, with text: String) throws
   {
     let path = "\(bench.www)/\(name)"
@@ -62,7 +62,7 @@ import Values
     try Self.list(bench, name)
   }
 
-  /// Everything that reads a mirror; what each makes of it doesn't matter here.
+  /// Runs everything that reads a mirror, and ignores the results.
   private func readAll(_ bench: Bench) throws {
     let reader = FolderReader(bench.www)
     let watch = MirrorMonitor(reader, newest: { [] }, log: { _ in })
@@ -75,7 +75,7 @@ import Values
   }
 
   @Test(arguments: numbers)
-  func whenItWasMade(number: String) throws {
+  func creationTime(number: String) throws {
     let bench = try Bench()
     try bench.mirror()
     try replace(bench, "mirror.json", #/"at":[0-9]+/#, with: "\"at\":\(number)")
@@ -91,7 +91,7 @@ import Values
   }
 
   @Test(arguments: numbers)
-  func leavingAndAudit(number: String) throws {
+  func leavingFilesAndAudit(number: String) throws {
     let bench = try Bench()
     try bench.mirror()
     try replace(bench, "mirror.json", #/"leaving":\{\}/#, with: "\"leaving\":{\"xcache/1/1/1/x\":\(number)}")
@@ -100,7 +100,7 @@ import Values
   }
 
   @Test(arguments: ["4503599627370497", "9007199254740991", "9223372036854775807"])
-  func nothingIsRestoredThatCannotGoOn(number: String) throws {
+  func restoredVersionNumbersHaveSuccessors(number: String) throws {
     for (name, pattern, text) in [
       ("xcache/shop/prefetchConfig.json", #/"version":"[0-9]+"/#, "\"version\":\"\(number)\""),
       ("xcache/shop/policy.json", #/"version":"[0-9]+"/#, "\"version\":\"\(number)\""),
@@ -112,7 +112,7 @@ import Values
       try replace(bench, name, pattern, with: text)
       let store = try Store(path: "\(bench.folder)/new")
       _ = try? Restoration(from: FolderReader(bench.www)).restore(into: store)
-      // Either it said no, or the next release and the next documents have numbers that devices read.
+      // Either it was refused, or the next release and documents have numbers that devices accept.
       guard (try? bench.shop(store)) != nil else { continue }
       let next = try bench.release("main", ["index.html": "<p>next"], into: store)
       #expect(next.version.number < 1 << 53 && ManifestVersion(text: next.version.text) != nil, "\(name)")

@@ -6,9 +6,9 @@ import Testing
 
 @testable import Mirror
 
-@Suite("Packs of a mirror")
+@Suite("Packs in mirrors")
 struct PackTests {
-  @Test func stepsWithAPackHaveAnUpdate() throws {
+  @Test func versionsWithAPackHaveAnUpdateDocument() throws {
     let bench = try Bench()
     let pack = try bench.keepPack(from: 2, to: 3)
     let report = try bench.mirror()
@@ -19,17 +19,17 @@ struct PackTests {
     #expect(update.pack.size == pack.size)
     let path = try #require(PackPath(download: update.pack.download))
     #expect(SHA256.of(try DurableFile.read("\(bench.www)/\(path)") ?? []) == pack.sha256)
-    // No pack joins 1 and 3: its devices are told by the patch.
+    // There is no pack from 1 to 3, so devices get the patch.
     #expect(try Kernel.status("\(folder)/update/1-3.json") == nil)
     #expect(try Kernel.status("\(folder)/patch/1-3.json") != nil)
     #expect(try bench.verify().isEmpty)
-    // Nothing changed, so nothing but mirror.json is written.
+    // Nothing changed, so only mirror.json is written.
     #expect(report.written > 10)
     #expect(try bench.mirror().written == 1)
   }
 
-  /// A run of an older xcache copied what a server with a damaged pack answered, and recorded it.
-  @Test func aPackThatWasDamagedWhenItWasCopiedIsPlacedAgain() throws {
+  /// A run of an older xcache copied a damaged pack from a server, and recorded it.
+  @Test func packThatWasCopiedDamagedIsReplaced() throws {
     let bench = try Bench()
     let pack = try bench.keepPack(from: 2, to: 3)
     try bench.mirror()
@@ -45,8 +45,8 @@ struct PackTests {
     #expect(try bench.verify().isEmpty)
   }
 
-  /// A merge patch keeps what it doesn't name: a header that goes has to be named.
-  @Test func aHeaderThatWentIsFollowed() throws {
+  /// A merge patch keeps members that it doesn't name, so removed headers have to be named.
+  @Test func removedHeaderIsInThePatch() throws {
     let bench = try Bench(versions: 1)
     let both = EntryHeaders([.xFrameOptions: try .init("DENY"), .referrerPolicy: try .init("no-referrer")])
     for headers in [both, EntryHeaders([.xFrameOptions: try .init("DENY")]), EntryHeaders()] {
@@ -59,7 +59,7 @@ struct PackTests {
     #expect(try bench.verify().isEmpty)
   }
 
-  @Test func aPackThatCameLaterIsBrought() throws {
+  @Test func laterPackIsMirrored() throws {
     let bench = try Bench()
     try bench.mirror()
     let pack = try bench.keepPack(from: 1, to: 3)
@@ -69,7 +69,7 @@ struct PackTests {
     #expect(try bench.verify().isEmpty)
   }
 
-  @Test func aPackThatTheOriginLostIsLeftOut() throws {
+  @Test func lostPackIsSkipped() throws {
     let bench = try Bench()
     let pack = try bench.keepPack(from: 2, to: 3)
     try Kernel.remove(bench.store.derived.packFile(pack, of: bench.shop(bench.store)))
@@ -78,7 +78,7 @@ struct PackTests {
     #expect(try bench.verify().isEmpty)
   }
 
-  @Test func aDamagedPackAtTheOriginIsLeftOut() throws {
+  @Test func damagedPackIsSkipped() throws {
     let bench = try Bench()
     let pack = try bench.keepPack(from: 2, to: 3)
     let file = try bench.store.derived.packFile(pack, of: bench.shop(bench.store))
@@ -88,7 +88,7 @@ struct PackTests {
     #expect(try bench.verify().isEmpty)
   }
 
-  @Test func aFlippedByteOfAPackIsFound() throws {
+  @Test func verifyFindsAFlippedByteOfAPack() throws {
     let bench = try Bench()
     _ = try bench.keepPack(from: 2, to: 3)
     try bench.mirror()
@@ -96,16 +96,16 @@ struct PackTests {
     let found = try bench.verify()
     #expect(found.map(\.message) == ["its content doesn't match mirror.json"])
     #expect(found[0].path.hasSuffix(".xpk"))
-    // And --repair puts it right.
+    // --repair restores it.
     #expect(try bench.mirror { $0.repairs = true }.written == 2)
     #expect(try bench.verify().isEmpty)
-    // What is right isn't written again.
+    // Intact files aren't written again.
     #expect(try bench.mirror { $0.repairs = true }.written == 1)
   }
 
-  @Test func aPackThatLeadsElsewhereIsFound() throws {
+  @Test func verifyFindsAPackWithAnotherResult() throws {
     let bench = try Bench()
-    // It takes away what it should replace.
+    // It removes what it should replace.
     _ = try bench.keepPack(from: 2, to: 3, lacksLast: true)
     try bench.mirror()
     let found = try bench.verify()
@@ -114,7 +114,7 @@ struct PackTests {
     #expect(found.first?.message.hasPrefix("the pack ") == true)
   }
 
-  @Test func aRestoredOriginNeedsNoPack() throws {
+  @Test func restoreNeedsNoPack() throws {
     let bench = try Bench()
     _ = try bench.keepPack(from: 2, to: 3)
     try bench.mirror()
@@ -133,7 +133,7 @@ extension Bench {
     return try answer.manifest()
   }
 
-  /// Makes and keeps the pack between two versions, or one that says so and lacks the last entry that comes.
+  /// Makes and keeps the pack between two versions, optionally one that lacks the last added entry.
   func keepPack(from base: Int64, to version: Int64, lacksLast: Bool = false) throws -> StoredPack {
     let (old, new) = (try manifest(base), try manifest(version))
     let urls = Set(old.items.map(\.url)).union(new.items.map(\.url)).sorted()

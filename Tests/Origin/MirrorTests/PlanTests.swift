@@ -6,9 +6,9 @@ import Values
 
 @testable import Mirror
 
-@Suite("What a channel's files are made from")
+@Suite("Inputs of a channel's files")
 struct PlanTests {
-  /// A change of these bytes writes every document of every copy anew: it needs a reason and a new `format`.
+  /// If these bytes change, every document of every copy is written again: that needs a reason and a new `format`.
   @Test func canonicalBytes() throws {
     let state = MirroredChannelState(
       app: try AppName("shop"), appID: 3, channel: .online, publicURL: try BaseURL("https://cdn.test/x"),
@@ -27,7 +27,7 @@ struct PlanTests {
         """)
   }
 
-  @Test("A copy whose inputs were hashed in another way is rendered anew once, and then not again")
+  @Test("A copy whose inputs were hashed in another way is rendered again once")
   func otherHash() throws {
     let bench = try Bench(versions: 2)
     try bench.mirror()
@@ -40,7 +40,7 @@ struct PlanTests {
     }
     let index = MirrorIndex(origin: old.origin, defaultApp: nil, at: old.at, channels: channels, leaving: [:])
     try DurableFile.write(index.document, to: bench.www + "/mirror.json")
-    // Rendered anew, the documents are the same, so that mirror.json alone is written.
+    // The documents are rendered with the same bytes, so only mirror.json is written.
     #expect(try bench.mirror().written == 1)
     #expect(try Bench.files(bench.www) == files)
     #expect(try bench.index.channels.map(\.inputs) == old.channels.map(\.inputs))

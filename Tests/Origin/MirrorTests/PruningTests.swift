@@ -6,9 +6,9 @@ import Testing
 
 @testable import Mirror
 
-@Suite("What a run removes")
+@Suite("Files that a run removes")
 struct PruningTests {
-  /// Files of two apps, whose ids are 1 and 2, and what a run about `shop online` may remove of them.
+  /// Files of two apps, with ids 1 and 2, and whether a run for `shop online` may remove them.
   @Test(arguments: [
     ("xcache/shop/configure/1.json", true), ("xcache/1/3/1/u/name", true),
     ("xcache/mall/configure.json", false),
@@ -25,7 +25,7 @@ struct PruningTests {
     #expect(pruning.mayRemove(path) == may)
   }
 
-  @Test("A run about everything removes of unknown apps, too, and nothing that no run writes")
+  @Test("A run for everything removes files of unknown apps, too, but nothing that isn't a mirror's file")
   func ofAll() throws {
     let pruning = Pruning(selections: [.all, .all], apps: [:])
     for path in ["xcache/9/3/1/u/name", "xcache/delta/a/b.dcz", "xcache_test/x/configure.json"] {
@@ -39,7 +39,7 @@ struct PruningTests {
   }
 
   @Test(
-    "The grace time begins when a file is first seen to be named no more; a clock that went wrong counts from now"
+    "The grace period begins when a file is first unnamed; a time in the future is taken as now"
   )
   func grace() throws {
     let pruning = Pruning(selections: [.all], apps: [:])
@@ -53,21 +53,21 @@ struct PruningTests {
     #expect(leaving == [paths[1]: 4500, paths[3]: 5000, paths[4]: 5000])
   }
 
-  @Test("What a run that was ended had named stays for the grace time from when it is named no more")
-  func graceAfterAnEndedRun() throws {
+  @Test("Files of an interrupted run get the grace period from when they are no longer named")
+  func graceAfterAnInterruptedRun() throws {
     let bench = try Bench(versions: 1)
     try bench.mirror { $0.keep = 0 }
     try bench.publish(1)
     try DurableFile.write([], to: bench.www + "/" + RunMark.path)
-    // Old files, as far as their times tell.
+    // By their times, these are old files.
     let report = try bench.mirror { ($0.keep, $0.prunes, $0.grace) = (0, true, 50) }
     #expect(report.removed == 0 && report.leaving > 0)
     Clock.sleep(for: .milliseconds(60))
     #expect(try bench.mirror { ($0.keep, $0.prunes, $0.grace) = (0, true, 50) }.removed == report.leaving)
   }
 
-  @Test("In a folder that is no copy yet nothing is removed, and files of others never are")
-  func strangers() throws {
+  @Test("In a folder that isn't a copy yet nothing is removed, and files of others never are")
+  func filesOfOthers() throws {
     let bench = try Bench(versions: 1)
     let own = ["xcache/shop/notes/mine.txt", "xcache/readme.txt", "xcache_My/1/a", "index.html"]
     for path in own {
@@ -86,7 +86,7 @@ struct PruningTests {
     try Kernel.makeFolder(path)
   }
 
-  @Test("Links are somebody's layout: they stay, and so does what they lead to")
+  @Test("Symbolic links and their targets are kept")
   func links() throws {
     let bench = try Bench(versions: 1)
     let (disk, secret) = (bench.folder + "/disk", bench.folder + "/secret")
@@ -103,7 +103,7 @@ struct PruningTests {
     #expect(try Verification(FolderReader(bench.www)).run().divergences.isEmpty)
   }
 
-  @Test("Coded siblings that a run which was ended left behind don't go on being served")
+  @Test("Precompressed files left by an interrupted run are removed")
   func staleSiblings() throws {
     let bench = try Bench(versions: 1)
     try bench.mirror()

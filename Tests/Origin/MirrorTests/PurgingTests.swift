@@ -5,12 +5,12 @@ import Testing
 
 @testable import Mirror
 
-@Suite("Purges beside runs") struct PurgingTests {
+@Suite("Purges during runs") struct PurgingTests {
   private static let purged = PurgedBytes(sha256: SHA256.of(Array("secret".utf8)), at: 1000)
 
-  /// The first run may have been interrupted, by the purge itself, before anything was recorded.
+  /// The first run may have been interrupted by the purge itself, before anything was recorded.
   @Test(
-    "Without a record of a run, zips and packs go, too",
+    "Without the record of a run, zips and packs are removed, too",
     arguments: [
       ("xcache/shop/bundle/1-3.zip", true), ("xcache/shop/bundle/3.zip", true),
       ("xcache/shop/bundle/1-3.delta.zip", true),
@@ -24,7 +24,7 @@ import Testing
     #expect(!Taint([Self.purged], lastRun: 2000, now: .max).covers(path))
   }
 
-  @Test("A run whose lease a purge ended says that it is to be run again")
+  @Test("A run whose lease was ended by a purge reports that it has to be run again")
   func interrupted() throws {
     let bench = try Bench()
     let store = bench.store

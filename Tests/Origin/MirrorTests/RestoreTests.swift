@@ -6,7 +6,7 @@ import Values
 
 @testable import Mirror
 
-@Suite("An origin from a mirror alone")
+@Suite("Restoring an origin from a mirror")
 struct RestoreTests {
   private func restore(_ bench: Bench, _ reader: any MirrorReader) throws -> Store {
     let store = try Store(path: bench.folder + "/new-\(Clock.monotonicNanoseconds())")
@@ -14,7 +14,7 @@ struct RestoreTests {
     return store
   }
 
-  @Test("Manifests, bundles and bytes come back, and numbers go on a thousand higher")
+  @Test("Manifests, bundles and bytes are restored, and version numbers continue a thousand higher")
   func all() throws {
     let bench = try Bench()
     try bench.release("help", ["help.html": "<p>help"])
@@ -42,12 +42,12 @@ struct RestoreTests {
     }
   }
 
-  @Test("Headers come back, and a member of a later xcache isn't dropped in silence")
+  @Test("Headers are restored, and an unknown member of a later xcache is reported")
   func members() throws {
     let bench = try Bench(versions: 2)
     try bench.mirror()
     let name = "xcache/shop/configure/1.json"
-    /// The same copy with a member more in the first entry of version 1.
+    /// The same copy with an additional member in the first entry of version 1.
     func write(_ key: String, _ value: JSONValue) throws {
       var document = try #require(JSONValue.parse(DurableFile.read("\(bench.www)/\(name)") ?? []).object)
       var data = try #require(document["data"]?.object)
@@ -91,7 +91,7 @@ struct RestoreTests {
     }
   }
 
-  @Test("What the origin had purged is refused by the new one, too") func purged() throws {
+  @Test("Bytes purged by the origin are refused by the restored one, too") func purged() throws {
     let bench = try Bench(versions: 2)
     let sha256 = SHA256.of(Array("a secret".utf8))
     try bench.release("main", ["key.txt": "a secret"])
@@ -120,7 +120,7 @@ struct RestoreTests {
     #expect(try Kernel.status(second.folder.blob(page)) == nil)
   }
 
-  @Test("The same folder again changes nothing, and a changed bundle replaces itself alone")
+  @Test("Publishing the same folder changes nothing, and a changed bundle replaces only itself")
   func shouldContinue() throws {
     let bench = try Bench()
     try bench.release("help", ["help.html": "<p>help"])
@@ -133,7 +133,7 @@ struct RestoreTests {
     #expect(items.count == 4)
     let help = try #require(items.first { $0.url.text.hasSuffix("help.html") })
     #expect(help.entry.version == 2)
-    // A URL that came and went is counted on, too: app.0.js had its first version before.
+    // The history of removed URLs is restored, too: app.0.js had its first version before.
     let back = try bench.release("main", ["app.0.js": "run(zero)"], into: store)
     let entry = try store.manifest(bench.shop(store), at: back.version).first {
       $0.url.text.hasSuffix("app.0.js")
@@ -142,7 +142,7 @@ struct RestoreTests {
   }
 
   @Test(
-    "Documents leave the same gap, those that the mirror doesn't have, too; a second restore goes on from the first"
+    "Document numbers leave the same gap, also where the mirror has no document; a second restore continues from the first"
   )
   func documents() throws {
     let bench = try Bench()
@@ -172,28 +172,28 @@ struct RestoreTests {
   }
 
   @Test(
-    "A copy tells of the newest rollback, also where it doesn't keep that release, and so does what is restored"
+    "A copy names the newest rollback, even if that release isn't kept, and so does the restored origin"
   )
   func rollback() throws {
     let bench = try Bench(versions: 2)
     try bench.mirror()
-    func told(_ name: String) throws -> JSONValue {
+    func rollbackMember(_ name: String) throws -> JSONValue {
       let bytes = try DurableFile.read("\(bench.www)/xcache/shop/\(name)") ?? []
       return try JSONValue.parse(bytes)["data"]?["rollback"] ?? .null
     }
     let names = ["configure.json", "version.json", "patch/1-2.json"]
-    for name in names { #expect(try told(name).isNull, "\(name)") }
+    for name in names { #expect(try rollbackMember(name).isNull, "\(name)") }
     let back = RollbackInput(
       app: try AppName("shop"), channel: .online, to: .version(.number(ManifestVersion(1))), by: .local)
     _ = try bench.store.rollback(back)
     try bench.mirror()
     for name in ["configure.json", "version.json", "patch/1-3.json", "patch/2-3.json"] {
-      #expect(try told(name) == "3", "\(name)")
+      #expect(try rollbackMember(name) == "3", "\(name)")
     }
-    #expect(try told("configure/3.json").isNull, "a version's own document never changes")
+    #expect(try rollbackMember("configure/3.json").isNull, "a version's own document never changes")
     try bench.release("main", ["index.html": "<p>later"])
     try bench.mirror { $0.keep = 0 }
-    #expect(try told("configure.json") == "3" && told("version.json") == "3")
+    #expect(try rollbackMember("configure.json") == "3" && rollbackMember("version.json") == "3")
     #expect(try Verification(FolderReader(bench.www)).run().divergences.isEmpty)
     let store = try restore(bench, FolderReader(bench.www))
     #expect(try store.answerExtras(of: bench.shop(store)).rollback == ManifestVersion(3))
@@ -201,7 +201,7 @@ struct RestoreTests {
     #expect(try next.version == ManifestVersion(1004) && bench.shop(store).rollback == ManifestVersion(3))
   }
 
-  @Test("A file that is damaged or missing in the mirror costs that file alone", arguments: [true, false])
+  @Test("If a file is damaged or missing in the mirror, only that file is lost", arguments: [true, false])
   func damage(isGone: Bool) throws {
     let bench = try Bench()
     try bench.mirror()
@@ -216,7 +216,7 @@ struct RestoreTests {
     #expect(try store.missing(of: store.damagedBlobs()) == store.damagedBlobs())
   }
 
-  @Test("A damaged document restores nothing, and a folder that holds an origin is left alone")
+  @Test("A damaged document restores nothing, and a folder with an origin is left unchanged")
   func refusals() throws {
     let bench = try Bench()
     try bench.mirror()

@@ -8,7 +8,7 @@ import Values
 @testable import Mirror
 
 @Suite("A running origin as a mirror's source") struct ServerSourceTests {
-  /// Runs `body` with an origin that answers everything alike.
+  /// Runs `body` with an origin that gives every request the same answer.
   private static func with(
     _ status: Int, _ answer: String, _ requests: Locked<[String]> = Locked([]),
     _ body: (ServerSource, _ url: String) throws -> Void
@@ -29,7 +29,7 @@ import Values
     + #""policy":null,"prefetch":2,"publicURL":"https://cdn.example.com/hxm","scripts":[],"version":"7","#
     + #""versions":["6","7"]}"#
 
-  @Test("A pack with other bytes than its name says is lost, and the run goes on without it")
+  @Test("A pack whose bytes don't match its name counts as lost, and the run continues without it")
   func damagedPack() throws {
     let bench = try Bench(versions: 0)
     try Self.with(200, "damaged") { source, _ in
@@ -54,7 +54,7 @@ import Values
     }
   }
 
-  @Test("What the origin has, and what its token may read") func overview() throws {
+  @Test("The origin's state, as far as the token may read") func overview() throws {
     let requests = Locked<[String]>([])
     let answer =
       #"{"audit":"3:\#(String(repeating: "1", count: 64))","channels":[\#(Self.channel)],"defaultApp":"shop","#
@@ -73,7 +73,7 @@ import Values
       ])
   }
 
-  @Test("An origin of before tells neither limits nor the trail") func older() throws {
+  @Test("An older origin has neither limits nor an audit trail") func older() throws {
     try Self.with(200, #"{"channels":[],"defaultApp":null,"origin":"o"}"#) { source, _ in
       let origin = try source.origin()
       #expect(origin.audit == nil && origin.readable == .all && origin.defaultApp == nil)
@@ -81,7 +81,7 @@ import Values
   }
 
   @Test(
-    "What can't be used is said with what was asked",
+    "An invalid answer is reported with the request",
     arguments: [
       (403, #"{"code":"scope","detail":"it takes read","status":403}"#, false, "answered 403: it takes read"),
       (502, "<html>", true, "status 502 without"), (404, "<html>", false, "status 404 without"),
@@ -99,9 +99,10 @@ import Values
   func failures(status: Int, body: String, isOutage: Bool, words: String) throws {
     try Self.with(status, body) { source, url in
       let error = #expect(throws: MirrorError.self) { try source.channels(keep: 5) }
-      let said = error?.description ?? ""
+      let message = error?.description ?? ""
       #expect(error?.isOutage == isOutage)
-      #expect(said.hasPrefix("\(url)/api/v1/mirror?channels=*&keep=5 ") && said.contains(words), "\(said)")
+      #expect(
+        message.hasPrefix("\(url)/api/v1/mirror?channels=*&keep=5 ") && message.contains(words), "\(message)")
     }
   }
 

@@ -5,12 +5,12 @@ import Values
 
 @testable import Mirror
 
-@Suite("A mirror that is read back")
+@Suite("Verifying a mirror")
 struct VerifyTests {
-  /// Something that goes wrong with a mirror.
+  /// A fault of a mirror.
   struct Fault: Sendable, CustomTestStringConvertible {
     let testDescription: String
-    /// What a finding's path ends with, and its words begin with.
+    /// The end of the finding's path, and the beginning of its message.
     let path: String
     let words: String
     let seed: @Sendable (Bench) throws -> Void
@@ -65,7 +65,7 @@ struct VerifyTests {
     },
   ]
 
-  @Test("A right mirror is right, in its folder and over HTTP")
+  @Test("An intact mirror verifies, in its folder and over HTTP")
   func right() throws {
     let bench = try Bench()
     try bench.mirror()
@@ -105,7 +105,7 @@ struct VerifyTests {
       report.divergences.map(\.message).contains("it is served as text/plain, not as text/css;charset=UTF-8"))
   }
 
-  @Test("What a host refuses is named, file by file, and the others are read")
+  @Test("Files that a host refuses are named one by one, and the others are verified")
   func refused() throws {
     let bench = try Bench()
     try bench.mirror { $0.zips = true }
@@ -118,7 +118,8 @@ struct VerifyTests {
   }
 
   @Test(
-    "Every file of a copy can be read by whoever serves it; a run mends what can't", arguments: [false, true])
+    "All files of a copy are readable for a web server; a repairing run fixes those that aren't",
+    arguments: [false, true])
   func readable(repairs: Bool) throws {
     let bench = try Bench()
     func unreadable() throws -> [String] {
@@ -137,7 +138,7 @@ struct VerifyTests {
     #expect(try unreadable() == [])
   }
 
-  @Test("A mirror whose last run is too long ago is old")
+  @Test("A mirror whose last run is too long ago is reported as old")
   func old() throws {
     let bench = try Bench()
     try bench.mirror()
@@ -150,27 +151,28 @@ struct VerifyTests {
     #expect(try Verification(FolderReader(bench.www), maxAge: 7000).run().hasErrors)
   }
 
-  @Test("A mirror that changes while it is read is read again, and given up when it goes on changing")
+  @Test(
+    "A mirror that changes during verification is read again, and verification fails if it keeps changing")
   func changing() throws {
     let bench = try Bench()
     try bench.mirror()
     let changes = Locked(2)
-    let fickle = FickleReader(reader: FolderReader(bench.www)) {
+    let changingReader = ChangingReader(reader: FolderReader(bench.www)) {
       changes.withLock { left in
         left -= 1
         return left >= 0
       }
     }
-    #expect(try Verification(fickle).run().divergences.isEmpty)
+    #expect(try Verification(changingReader).run().divergences.isEmpty)
     #expect(throws: MirrorError.self) {
-      try Verification(FickleReader(reader: FolderReader(bench.www)) { true }).run()
+      try Verification(ChangingReader(reader: FolderReader(bench.www)) { true }).run()
     }
     #expect(throws: MirrorError.self) { try Verification(FolderReader(bench.folder)).run() }
   }
 }
 
-/// Answers mirror.json differently each time, as long as it is told to.
-private struct FickleReader: MirrorReader {
+/// Answers mirror.json with a new time on each read while `changes` returns true.
+private struct ChangingReader: MirrorReader {
   let reader: FolderReader
   let changes: @Sendable () -> Bool
   private static let counter = Locked<Int64>(0)

@@ -12,7 +12,7 @@ import Values
   static let new = "/* 2 */" + old.dropLast(30) + "let z = 1;\n"
   static let newURL = "https://m.example.com/js/app.9ZyXwVu1.js"
 
-  /// An origin whose second version renamed its script and changed a little of it.
+  /// An origin whose second version renamed its script and changed a small part of it.
   private static func published(_ change: (inout Origin.Options) -> Void = { _ in }) throws -> TestOrigin {
     let origin = try TestOrigin(change)
     try origin.publish(["js/app.0aBcDeF9.js": old, "index.html": "<title>shop</title>"])
@@ -30,7 +30,7 @@ import Values
     return String(url.dropFirst("https://cdn.example.com".count))
   }
 
-  @Test func aPatchOffersWhatIsStored() throws {
+  @Test func patchOffersStoredDeltas() throws {
     let origin = try Self.published()
     let offer = try #require(try Self.offer(origin))
     let base = Array(Self.old.utf8)
@@ -53,22 +53,22 @@ import Values
     #expect(try origin.ask("GET", other).status == 404)
   }
 
-  @Test func anUpdateFromAVersionWithoutTheBaseHasNoOffer() throws {
+  @Test func versionWithoutTheBaseGetsNoDelta() throws {
     let origin = try Self.published()
     try origin.publish(["js/app.9ZyXwVu1.js": Self.new + "3"])
     let answer = try origin.ask("GET", "/configure.json?app=shop&version=2&patch=1").json["data"]
     let offers = answer?["deltas"]?.object
     #expect(offers?.members.map(\.key) == [Self.newURL])
     #expect(offers?[Self.newURL]?["base"]?.string == SHA256.of(Array(Self.new.utf8)).hex)
-    // From version 1 the delta on version 2's bytes is of no use, and no other is made yet.
+    // From version 1, the delta on version 2's bytes is of no use, and no other exists yet.
     let older = try origin.ask("GET", "/configure.json?app=shop&version=1&patch=1").json["data"]
     for offer in older?["deltas"]?.object?.members ?? [] {
       #expect(offer.value["base"]?.string == SHA256.of(Array(Self.old.utf8)).hex)
     }
   }
 
-  /// Devices on the release that is taken back get the old bytes as a delta on its own; a promotion is no different.
-  @Test func aRollbackWaitsForItsDeltas() throws {
+  /// Devices on the version that is rolled back get the old bytes as a delta; a promotion works the same way.
+  @Test func rollbackWaitsForItsDeltas() throws {
     let origin = try TestOrigin()
     let (url, name) = ("https://m.example.com/app.js", "app.js")
     let (old, new) = (Array(Self.old.utf8), Array(Self.new.utf8))
@@ -93,29 +93,29 @@ import Values
     let promoted = try origin.api("POST", "apps/shop/channels/test/promote", ["from": "online"])
     #expect(promoted.json["deltasStored"]?.bool == true, "\(promoted.text)")
     #expect(try offer("1", "xcache_test")?["base"]?.string == SHA256.of(Array((Self.new + "2").utf8)).hex)
-    // At once where it can't wait: the answer is right, too, and says what its cost is asked for by.
+    // With `now`, the answer is right, too, and has the id for asking for its cost.
     let now: JSONValue = ["allBundles": true, "now": true, "to": "2"]
-    let hasty = try origin.api("POST", "\(channel)/rollback", now)
-    #expect(hasty.status == 201)
-    if let id = hasty.json["preparation"]?.string {
+    let immediate = try origin.api("POST", "\(channel)/rollback", now)
+    #expect(immediate.status == 201)
+    if let id = immediate.json["preparation"]?.string {
       let cost = Self.wait {
         let answer = try? origin.api("POST", "\(channel)/preparations", ["id": .string(id)]).json
         return answer?["cost"]?["last1"]?["total"]?.integer != nil
       }
       #expect(cost)
     } else {
-      // It was known by then.
-      #expect(hasty.json["cost"]?["update"]?.object != nil, "\(hasty.text)")
+      // By then it was known.
+      #expect(immediate.json["cost"]?["update"]?.object != nil, "\(immediate.text)")
     }
-    let patient = try TestOrigin { $0.deltaWait = 0 }
-    try patient.publish([name: Self.old])
-    try patient.publish([name: Self.new])
-    let late = try patient.api("POST", "\(channel)/rollback", ["allBundles": true, "to": "1"])
+    let withoutWait = try TestOrigin { $0.deltaWait = 0 }
+    try withoutWait.publish([name: Self.old])
+    try withoutWait.publish([name: Self.new])
+    let late = try withoutWait.api("POST", "\(channel)/rollback", ["allBundles": true, "to": "1"])
     #expect(late.status == 201 && late.json["deltasStored"]?.bool == false)
   }
 
-  /// What is said of deltas is true at the commit, whether or not it waited for them.
-  @Test func whoDoesNotWaitIsToldWhetherDeltasAreStored() throws {
+  /// Whether deltas are stored is true at the commit, whether or not the release waited for them.
+  @Test func releaseWithoutAWaitTellsWhetherDeltasAreStored() throws {
     let origin = try TestOrigin()
     func release(_ files: [String: String], remove: [String] = []) throws -> JSONValue {
       var release = try origin.release(files, remove: remove).object ?? JSONObject()
@@ -127,23 +127,23 @@ import Values
       #expect(reply.status == 201, "\(reply.text)")
       return reply.json["deltasStored"]?.bool
     }
-    // Nothing was there to make any on.
+    // There was no base for any.
     #expect(try stored(release(["a.js": Self.old, "b.js": "1"])) == true)
     let second = try release(["a.js": Self.new])
     _ = try PackCostTests.prepare(origin, second)
     #expect(try stored(second) == true)
-    // Nobody began to make them.
+    // Nothing began to make them.
     #expect(try stored(release(["a.js": Self.old + "3"])) == false)
     #expect(try stored(release([:], remove: ["b.js"])) == true)
   }
 
-  @Test func aDictionaryIsNegotiated() throws {
+  @Test func dictionaryIsNegotiated() throws {
     let origin = try Self.published()
     let map = try origin.ask("GET", "/configure.json?app=shop").json["data"]?["resourcemap"]
     let path = try Self.path(map?[Self.newURL]?["download"]?.string)
     let base = Array(Self.old.utf8)
     let field = "Available-Dictionary: :\(Self.base64(SHA256.of(base).bytes)):"
-    // Both the first answer, which opens the file, and the second, from the open one.
+    // The first answer opens the file; the second one uses the open file.
     for _ in 0..<2 {
       let reply = try origin.ask("GET", path, ["Accept-Encoding: gzip, br, zstd, dcb, dcz", field])
       #expect(reply.status == 200 && reply.field("Content-Encoding") == "dcz")
@@ -180,7 +180,7 @@ import Values
     }
   }
 
-  @Test func dictionariesSayWhatTheyAreFor() throws {
+  @Test func useAsDictionaryMatchesTheNextVersions() throws {
     let origin = try TestOrigin(publicURL: "https://cdn.example.com/h(x)m")
     try origin.publish([
       "js/app.0aBcDeF9.js": Self.old, "js/index.BBnWuh07.js": "1", "js/index.CD8HuT3N.js": "2",
@@ -200,14 +200,14 @@ import Values
     #expect(try field("img/a.png") == nil)
   }
 
-  @Test func losingWhatIsDerivedLosesNothing() throws {
+  @Test func derivedFilesCanBeDeleted() throws {
     let origin = try Self.published()
     for name in try Folder.textNames("\(origin.folder)/derived") {
       for file in try Folder.textNames("\(origin.folder)/derived/\(name)") where file.hasSuffix(".dcz") {
         try Kernel.remove("\(origin.folder)/derived/\(name)/\(file)")
       }
     }
-    // A new origin over the same store, as after a restart.
+    // A new origin with the same store, as after a restart.
     let again = try Origin(
       store: origin.store, options: Origin.Options(publicURL: BaseURL("https://c.example.com")))
     try again.startBackgroundWork()
@@ -221,7 +221,7 @@ import Values
     #expect(isRemade)
   }
 
-  @Test func withoutAWaitDeltasFollow() throws {
+  @Test func deltasFollowWithoutAWait() throws {
     let origin = try TestOrigin { $0.deltaWait = 0 }
     try origin.publish(["js/app.0aBcDeF9.js": Self.old])
     let reply = try origin.publish(["js/app.9ZyXwVu1.js": Self.new], remove: ["js/app.0aBcDeF9.js"])
@@ -234,7 +234,7 @@ import Values
     #expect(state?["version"]?.string == "2")
   }
 
-  @Test func costsAreSaidBeforeTheRelease() throws {
+  @Test func costsAreKnownBeforeTheRelease() throws {
     let origin = try Self.published()
     let bytes = Array((Self.new + "// 3").utf8)
     let digest = FileDigest(md5: MD5.of(bytes), sha256: SHA256.of(bytes), size: Int64(bytes.count))
@@ -267,8 +267,8 @@ import Values
     #expect(diff["cost"]?["bytes"]?.integer == offer?["size"]?.integer)
   }
 
-  /// Deltas are made while a release is only planned: no row names their targets yet, and gc must not take them.
-  @Test func gcLeavesWhatAPlannedReleaseWaitsFor() throws {
+  /// Deltas are made while a release is only planned: no row names their targets yet, but gc must keep them.
+  @Test func gcKeepsDeltasOfPlannedReleases() throws {
     let origin = try Self.published()
     let bytes = Array((Self.new + "// 3").utf8)
     let digest = FileDigest(md5: MD5.of(bytes), sha256: SHA256.of(bytes), size: Int64(bytes.count))

@@ -8,11 +8,11 @@ import Testing
 
 @Suite struct DescriptorBudgetTests {
   @Test(arguments: [256, 1024, 4096, 65_536, 524_288, 1_048_576], [1, 2, 4, 64])
-  func allThatIsKeptOpenFits(_ descriptors: Int, _ loops: Int) {
+  func budgetCoversAllOpenDescriptors(_ descriptors: Int, _ loops: Int) {
     let budget = DescriptorBudget(descriptors: descriptors, loops: loops)
     let downloads = budget.openFiles * DownloadCache.descriptorsPerFile * loops
     #expect(budget.connections > 0)
-    // Three sixteenths are left of what the loops don't need themselves.
+    // Three sixteenths remain of what the loops don't need themselves.
     let kept = budget.connections + budget.refused + downloads
     #expect(kept <= (descriptors - 3 * loops) * 13 / 16)
   }
@@ -25,8 +25,8 @@ import Testing
     #expect(DescriptorBudget(descriptors: 64, loops: 256) == DescriptorBudget(descriptors: 2, loops: 1))
   }
 
-  /// Both are statuses after which publishers and devices try again.
-  @Test func noDescriptorLeftIsForAMoment() {
+  /// After both statuses, publishers and devices retry.
+  @Test func descriptorExhaustionIsTemporary() {
     for code in [Errno.tooManyOpenFiles, .tooManyOpenFilesInSystem] {
       let error = StoreError.system(SystemError("open", on: "blobs/a", code: code))
       #expect(
@@ -37,8 +37,8 @@ import Testing
     #expect(Problem(error).status == 500)
   }
 
-  /// What the budget counts on: two generations, each file with its plain and its coded forms.
-  @Test func theCacheLetsGoOfWhatIsTooMuch() throws {
+  /// As the budget assumes: two generations, each file in plain and coded forms.
+  @Test func cacheClosesFilesBeyondItsCapacity() throws {
     let capacity = 4
     let cache = DownloadCache(capacity: capacity, FileChanges())
     var files: [Kept] = []
@@ -59,8 +59,8 @@ import Testing
     weak var file: DownloadFile?
   }
 
-  /// An origin that nobody holds any more closes its files.
-  @Test func anOriginThatIsLetGoHoldsNothing() throws {
+  /// An origin without references closes its files.
+  @Test func originIsReleased() throws {
     weak var store: Store?
     weak var catalog: AnyObject?
     do {
@@ -68,7 +68,7 @@ import Testing
       (store, catalog) = (origin.store, origin.origin.catalog)
       #expect(try origin.publish(["a.js": "1"]).status < 300)
     }
-    // A thread that is on its way out may hold it for a moment.
+    // A thread that is ending may hold a reference for a moment.
     for _ in 0..<300 where store != nil || catalog != nil { Clock.sleep(for: .milliseconds(10)) }
     #expect(store == nil && catalog == nil)
   }

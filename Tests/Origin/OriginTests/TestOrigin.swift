@@ -7,14 +7,14 @@ import Values
 
 @testable import Origin
 
-/// An origin over a store of its own, asked without a socket: what the pool would run runs at once.
+/// An origin with a store of its own, used without a socket; work for worker threads is run at once.
 final class TestOrigin {
   let folder: String
   let store: Store
   let origin: Origin
   let token: String
   private let handler: any Handler
-  /// Whose folder it is; nil: its own, which goes with it.
+  /// The origin that owns the folder, which is removed with it; nil: this one.
   private let owner: TestOrigin?
 
   init(
@@ -42,14 +42,14 @@ final class TestOrigin {
     handler = origin.makeHandler()
   }
 
-  /// Another origin over the same store, as after a restart.
+  /// Another origin with the same store, as after a restart.
   func restarted() throws -> TestOrigin {
     let options = Origin.Options(publicURL: try BaseURL("https://cdn.example.com/hxm"))
     return TestOrigin(sharing: self, try Origin(store: store, options: options))
   }
 
-  /// The same origin, asked on another event loop.
-  func another() throws -> TestOrigin { TestOrigin(sharing: self, origin) }
+  /// The same origin on another event loop.
+  func onAnotherLoop() throws -> TestOrigin { TestOrigin(sharing: self, origin) }
 
   deinit { if owner == nil { Self.removeAll(folder) } }
 
@@ -74,7 +74,7 @@ final class TestOrigin {
     }
   }
 
-  /// Asks with raw header lines, each without its line break.
+  /// Sends a request with raw header lines, each without its line break.
   func ask(_ method: String, _ target: String, _ lines: [String] = [], body: [UInt8]? = nil) throws -> Reply {
     var lines = ["Host: x"] + lines
     if let body { lines.append("Content-Length: \(body.count)") }
@@ -82,12 +82,12 @@ final class TestOrigin {
     return Self.reply(try answer(Array(text.utf8)), body ?? [])
   }
 
-  /// What the event loop makes of a request before any of its body has arrived.
+  /// The event loop's answer to a request before its body arrives.
   func answer(_ method: String, _ target: String, _ lines: [String], length: Int? = nil) throws -> Answer {
     try answer(Self.head(method, target, lines, length))
   }
 
-  /// Where a request waits for a worker.
+  /// The lane of a request.
   func lane(_ method: String, _ target: String, _ lines: [String] = [], length: Int? = nil) throws
     -> Scheduling.Lane
   {
@@ -147,7 +147,7 @@ final class TestOrigin {
       method, "/api/v1/\(path)", ["Authorization: Bearer \(token ?? self.token)"], body: body?.canonical)
   }
 
-  /// Publishes files given as URL path and text; the bundle is exactly these.
+  /// Publishes a bundle of exactly these files, given by URL path and text.
   @discardableResult
   func publish(
     _ files: [String: String], bundle: String = "main", app: String = "shop", channel: String = "online",
@@ -158,7 +158,7 @@ final class TestOrigin {
     return try api("POST", "apps/\(app)/channels/\(channel)/releases", body)
   }
 
-  /// Sends files, and gives the body of the request that releases them.
+  /// Uploads files, and returns the body of the request that releases them.
   func release(
     _ files: [String: String], bundle: String = "main", app: String = "shop", channel: String = "online",
     remove: [String] = [], headers: EntryHeaders = EntryHeaders()

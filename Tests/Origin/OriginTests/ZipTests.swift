@@ -22,7 +22,7 @@ import Values
     return origin
   }
 
-  /// What a zip holds, by name.
+  /// The contents of a zip, by name.
   private static func contents(_ reply: TestOrigin.Reply) throws -> [String: [UInt8]] {
     let archive = try Archive(ArchiveBytes(reply.body))
     var contents: [String: [UInt8]] = [:]
@@ -48,7 +48,7 @@ import Values
     #expect(old["files/https%3A%2F%2Fm.example.com%2Findex.html"] == Array("<title>shop</title>".utf8))
   }
 
-  @Test func updateZipIsThePatchAndWhatIsNew() throws {
+  @Test func updateZipIsThePatchAndNewFiles() throws {
     let origin = try Self.published()
     let contents = try Self.contents(try origin.ask("GET", "/hxm/xcache/shop/bundle/1-2.zip"))
     #expect(
@@ -76,14 +76,14 @@ import Values
     ("1-3.delta.zip", "no version 3 of shop"),
   ]
 
-  @Test(arguments: missing) func whatIsNot(_ name: String, _ message: String) throws {
+  @Test(arguments: missing) func unknownZips(_ name: String, _ message: String) throws {
     let origin = try Self.published()
     let reply = try origin.ask("GET", "/xcache/shop/bundle/\(name)")
     #expect(reply.status == 404)
     #expect(reply.json["message"]?.string?.hasPrefix(message) == true)
   }
 
-  /// Two processes with two data folders give the same bytes: the app's id, URLs and contents are the same.
+  /// Two origins with two data folders make the same bytes: the app's id, URLs and contents are the same.
   @Test func equalBytesFromTwoDataFolders() throws {
     let first = try Self.published().ask("GET", "/xcache/shop/bundle/2.zip")
     let second = try Self.published().ask("GET", "/xcache/shop/bundle/2.zip")
@@ -140,7 +140,7 @@ import Values
     let entry = try #require(archive["deltas/https%3A%2F%2Fm.example.com%2Findex.html.dcz"])
     #expect(entry.method == .stored)
     #expect(try archive.bytes(of: entry, limit: 5) == Array("delta".utf8))
-    // The zip of deltas has no whole file beside one.
+    // The zip of deltas has no whole file for one with a delta.
     #expect((archive["files/https%3A%2F%2Fm.example.com%2Findex.html"] == nil) == isLean)
     #expect(archive["files/https%3A%2F%2Fm.example.com%2Fb.js"] != nil)
     let patch = try archive.bytes(of: try #require(archive["patch.json"]), limit: 1 << 20)
@@ -149,7 +149,7 @@ import Values
         == 5)
   }
 
-  @Test func notYetIsToldWithATime() throws {
+  @Test func pendingZipHasRetryAfter() throws {
     let origin = try TestOrigin { $0.zipDeltas = { _, _, _ in .pending } }
     try origin.publish(["a": "1"])
     try origin.publish(["a": "2"])
@@ -158,7 +158,7 @@ import Values
     #expect(reply.field("Retry-After") == "5")
   }
 
-  @Test func damagedBlobKeepsAZipFromBeingMade() throws {
+  @Test func damagedBlobPreventsAZip() throws {
     let origin = try Self.published()
     let blob = origin.store.folder.blob(SHA256.of(Array("b".utf8)))
     try Kernel.remove(blob)
@@ -169,7 +169,7 @@ import Values
     #expect(try origin.ask("GET", "/xcache/shop/bundle/1.zip").status == 200)
   }
 
-  @Test func roomIsMadeByWholeZipsThatNobodyUses() throws {
+  @Test func unusedWholeZipsMakeRoom() throws {
     let origin = try TestOrigin { $0.zipQuota = .bytes(1700) }
     for version in 1...3 { try origin.publish(["a": "\(version)", "b": "b"]) }
     for version in 1...3 {
@@ -182,7 +182,7 @@ import Values
     #expect(try origin.ask("GET", "/xcache/shop/bundle/1.zip").status == 200)
   }
 
-  @Test func manyAtOnceMakeOne() throws {
+  @Test func concurrentRequestsMakeOne() throws {
     let origin = try Self.published()
     let channel = try origin.store.channel(try AppName("shop"), .online)
     let service = try ZipService(store: origin.store, .init(deltas: { _, _, _ in .done([]) }) { _ in [] })
@@ -195,16 +195,16 @@ import Values
     #expect(try Folder.textNames(origin.folder + "/derived/zips/1").count == 1)
   }
 
-  /// Each request read two manifests before it found that it can't wait; a file of 3 KB waited a second for the workers.
+  /// Regression: each request read two manifests before it found that it couldn't wait, which delayed small files by a second.
   @Test func requestsThatCannotWaitReadNothing() throws {
     let origin = try Self.published()
     let channel = try origin.store.channel(try AppName("shop"), .online)
-    let asked = Atomic(0)
+    let deltaQueries = Atomic(0)
     let mayGoOn = Monitor(false)
     let service = try ZipService(
       store: origin.store,
       .init(deltas: { _, _, _ in
-        asked.add(1, ordering: .relaxed)
+        deltaQueries.add(1, ordering: .relaxed)
         mayGoOn.waiting { $0 ? () : nil }
         return .done([])
       }) { _ in [ManifestVersion(1)] })
@@ -219,8 +219,8 @@ import Values
         }
       }
     }
-    // Both wait by then.
-    while asked.load(ordering: .relaxed) == 0 { Clock.sleep(for: .milliseconds(1)) }
+    // Both are waiting now.
+    while deltaQueries.load(ordering: .relaxed) == 0 { Clock.sleep(for: .milliseconds(1)) }
     Clock.sleep(for: .milliseconds(50))
     var others = 0
     while others < 20 {
@@ -229,20 +229,20 @@ import Values
       default: Issue.record("nothing is made before the deltas are known")
       }
     }
-    #expect(asked.load(ordering: .relaxed) <= 1)
+    #expect(deltaQueries.load(ordering: .relaxed) <= 1)
     mayGoOn.broadcasting { $0 = true }
     for thread in threads { thread.join() }
     #expect(ready.load(ordering: .relaxed) == 2)
-    #expect(asked.load(ordering: .relaxed) == 1)
+    #expect(deltaQueries.load(ordering: .relaxed) == 1)
   }
 
-  // MARK: - What anybody may have made, and the room
+  // MARK: - Public zips, and the quota
 
   private static func names(_ origin: TestOrigin) throws -> [String] {
     try Folder.textNames(origin.folder + "/derived/zips/1").map { String($0.prefix { $0 != "." }) }.sorted()
   }
 
-  /// Ten versions of one bundle, of which anybody may have the last six.
+  /// Ten versions of one bundle; zips of the last six are public.
   private static func ten(_ change: (inout Origin.Options) -> Void = { _ in }) throws -> TestOrigin {
     let origin = try TestOrigin(change)
     for version in 1...10 { try origin.publish(["a": "\(version)", "b": "b"]) }
@@ -250,7 +250,7 @@ import Values
   }
 
   @Test(arguments: [("3.zip", 404), ("3-10.zip", 404), ("5-9.zip", 404), ("9.zip", 200), ("5-10.zip", 200)])
-  func zipsAreOfWhatDevicesAreAt(_ name: String, _ status: Int) throws {
+  func publicZipsAreOfRecentVersions(_ name: String, _ status: Int) throws {
     let origin = try Self.ten()
     let reply = try origin.ask("GET", "/xcache/shop/bundle/\(name)")
     #expect(reply.status == status)
@@ -261,20 +261,20 @@ import Values
   }
 
   /// Mirrors keep more versions than that.
-  @Test func aTokenGetsThoseOfEveryKeptVersion() throws {
+  @Test func tokenGetsZipsOfAllKeptVersions() throws {
     let origin = try Self.ten()
     let fields = ["Authorization: Bearer \(origin.token)"]
     for name in ["3.zip", "3-10.zip"] {
       #expect(try origin.ask("GET", "/xcache/shop/bundle/\(name)", fields).status == 200)
-      // What is there is anybody's.
+      // Existing zips are public.
       #expect(try origin.ask("GET", "/xcache/shop/bundle/\(name)").status == 200)
     }
     #expect(try origin.ask("GET", "/xcache/shop/bundle/3-9.zip", fields).status == 404)
     #expect(try origin.ask("GET", "/xcache/shop/bundle/2.zip", ["Authorization: Bearer x"]).status == 404)
   }
 
-  /// The zip of all of the newest version fits though the room is for none at all; others don't.
-  @Test func theNewestFits() throws {
+  /// The whole zip of the newest version is kept even with a quota of 0; others aren't.
+  @Test func newestIsKeptWithoutAQuota() throws {
     let origin = try Self.ten { $0.zipQuota = .bytes(0) }
     #expect(try origin.ask("GET", "/xcache/shop/bundle/10.zip").status == 200)
     for name in ["9-10.zip", "8-10.zip", "9.zip"] {
@@ -286,8 +286,8 @@ import Values
     #expect(try Self.names(origin) == ["11"])
   }
 
-  /// Of updates to the newest version there are as many as bases: those that were asked for last have the room.
-  @Test func updatesToTheNewestStayWithinTheRoom() throws {
+  /// There is one update to the newest version per base: the most recently requested ones are kept.
+  @Test func updatesToTheNewestStayWithinTheQuota() throws {
     let room: Int64 = 2_000
     let origin = try Self.ten { $0.zipQuota = .bytes(room) }
     let folder = origin.folder + "/derived/zips/1"
@@ -298,21 +298,21 @@ import Values
       #expect(sizes.reduce(0, +) <= room && sizes.contains { $0 > 0 })
       Clock.sleep(for: .milliseconds(5))
     }
-    // What made way is written down, by an empty file, and is never made again.
+    // Removed ones are recorded by an empty file, and never made again.
     let dropped = try Folder.textNames(folder).filter { $0.hasSuffix(".dropped.zip") }
     #expect(dropped.contains { $0.hasPrefix("5-10.") } && dropped.count < 5)
     #expect(try origin.ask("GET", "/xcache/shop/bundle/5-10.zip").status == 404)
     #expect(try origin.ask("GET", "/xcache/shop/bundle/9-10.zip").status == 200)
-    // They are the first to make way for all of it.
+    // They are the first to be removed for the whole zip.
     #expect(try origin.ask("GET", "/xcache/shop/bundle/10.zip").status == 200)
     try origin.publish(["a": "11", "b": String(repeating: "b", count: 10_000)])
     #expect(try origin.ask("GET", "/xcache/shop/bundle/11.zip").status == 200)
     #expect(try Self.names(origin) == ["11"] + (5...9).map { "\($0)-10" })
   }
 
-  /// A kept zip's name tells all that gc and the room have to know of it.
+  /// The name of a stored zip has everything that gc and the quota need.
   @Test(arguments: [("9.zip", false), ("8-9.zip", true), ("8-9.delta.zip", true)])
-  func keptNames(_ name: String, _ isUpdate: Bool) throws {
+  func fileNames(_ name: String, _ isUpdate: Bool) throws {
     let zip = try #require(BundleZip(fileName: name))
     #expect(zip.fileName == name && zip.version.number == 9)
     let file = try #require(ZipFile("/data/derived/zips/3/\(name.dropLast(4)).0123456789abcdef.tag.zip"))
@@ -322,9 +322,9 @@ import Values
     #expect(file.droppedPath == "/data/derived/zips/3/\(name.dropLast(4)).0123456789abcdef.dropped.zip")
   }
 
-  /// Its bytes could be others: deltas came meanwhile.
+  /// Its bytes could differ, as new deltas may exist.
   @Test(arguments: ["9-10.zip", "9-10.delta.zip"])
-  func anUpdateThatMadeWayIsNeverMadeAgain(_ name: String) throws {
+  func removedUpdateIsNeverMadeAgain(_ name: String) throws {
     let origin = try Self.ten()
     #expect(try origin.ask("GET", "/xcache/shop/bundle/\(name)").status == 200)
     let channel = try origin.store.channel(try AppName("shop"), .online)
@@ -340,7 +340,7 @@ import Values
       reply.status == 404 && reply.json["message"]?.string?.contains("was removed to make room") == true)
   }
 
-  @Test func theLastOfTheDiskStaysFree() throws {
+  @Test func diskReserveIsKept() throws {
     let origin = try Self.ten()
     let channel = try origin.store.channel(try AppName("shop"), .online)
     var options = ZipService.Options(deltas: { _, _, _ in .done([]) }) { _ in [ManifestVersion(9)] }

@@ -36,7 +36,7 @@ import Testing
       "POST /collect HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n65\r\n"
         + String(repeating: "a", count: 101) + "\r\n0\r\n\r\n", 413, true
     ),
-    // A body that nobody wants: a small one is read over, a large one ends the connection.
+    // A body without a reader: a small one is skipped, a large one closes the connection.
     ("POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 5\r\n\r\nhello", 200, false),
     ("POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nhi\r\n0\r\n\r\n", 200, false),
     ("POST /later HTTP/1.1\r\nHost: h\r\nContent-Length: 5\r\n\r\nhello", 200, false),
@@ -71,7 +71,7 @@ import Testing
     #expect(client.answer()?.text == "/again")
   }
 
-  @Test func pathsAreNormalBeforeTheHandlerSeesThem() throws {
+  @Test func pathsAreNormalisedBeforeTheHandler() throws {
     let server = try TestServer()
     let client = server.client()
     client.send("GET /a/%2e%2e/%7eb/https%253A%252F?x=%2e%2e HTTP/1.1\r\n\(Self.h)\r\n")
@@ -79,7 +79,7 @@ import Testing
   }
 
   @Test(arguments: ["/", "/large", "/file", "/later?x", "/empty", "/pieces"])
-  func headIsGetWithoutTheBody(_ path: String) throws {
+  func headEqualsGetWithoutTheBody(_ path: String) throws {
     let server = try TestServer()
     let client = server.client()
     client.send("GET \(path) HTTP/1.1\r\n\(Self.h)\r\n")
@@ -154,7 +154,7 @@ import Testing
     #expect(client.answer()?.text == "127.0.0.1")
   }
 
-  @Test func nobodyIsTrustedUnasked() throws {
+  @Test func noProxyIsTrustedByDefault() throws {
     let server = try TestServer()
     let client = server.client()
     client.send("GET /peer HTTP/1.1\r\n\(Self.h)X-Forwarded-For: 203.0.113.9\r\n\r\n")
@@ -169,7 +169,7 @@ import Testing
     #expect(client.answer() == nil && client.isEnded)
   }
 
-  @Test func errorBodiesAreTheCallersChoice() throws {
+  @Test func errorBodiesAreConfigurable() throws {
     let server = try TestServer {
       $0.errorBody = {
         ErrorBody(contentType: "application/json", text: "{\"code\":\($0.code),\"at\":\"\($1 ?? "")\"}")

@@ -3,13 +3,13 @@ import Server
 import System
 import Testing
 
-/// Nobody keeps others waiting: work of clients that are gone isn't done, and holders take turns.
+/// Fair scheduling: work of disconnected clients is dropped, and holders take turns.
 @Suite struct FairnessTests {
   private static func get(_ path: String, of holder: String = "a") -> String {
     "GET \(path) HTTP/1.1\r\nHost: h\r\nAuthorization: Bearer \(holder)\r\n\r\n"
   }
 
-  /// A server with one common worker that is held.
+  /// A server whose only common worker is busy.
   private static func held() throws -> (TestServer, TestClient) {
     let server = try TestServer { $0.workers = 1 }
     let holding = server.client()
@@ -18,13 +18,13 @@ import Testing
     return (server, holding)
   }
 
-  @Test func workOfAClientThatIsGoneNeverBegins() throws {
+  @Test func workOfADisconnectedClientNeverBegins() throws {
     let (server, holding) = try Self.held()
-    let gone = (0..<20).map { _ in server.client() }
-    for client in gone { client.send(Self.get("/noted")) }
-    #expect(server.reaches { $0.open == 21 })
-    for client in gone { client.reset() }
-    #expect(server.reaches { $0.open == 1 })
+    let disconnected = (0..<20).map { _ in server.client() }
+    for client in disconnected { client.send(Self.get("/noted")) }
+    #expect(server.waitUntil { $0.open == 21 })
+    for client in disconnected { client.reset() }
+    #expect(server.waitUntil { $0.open == 1 })
     server.events.add("release")
     #expect(holding.answer()?.text == "held")
     let next = server.client()
@@ -33,8 +33,8 @@ import Testing
     #expect(!server.events.all.contains("noted"))
   }
 
-  /// Its client may only have closed the half that it sends by.
-  @Test func workOfAClientThatIsProbablyGoneComesLast() throws {
+  /// The client may only have shut down its sending side.
+  @Test func workOfAHalfClosedClientComesLast() throws {
     let (server, holding) = try Self.held()
     let half = server.client()
     half.send(Self.get("/noted"))
@@ -50,7 +50,7 @@ import Testing
     #expect(server.events.all.filter { $0.hasPrefix("noted") } == ["noted next", "noted"])
   }
 
-  @Test func whoIsProbablyGoneIsntWaitedFor() throws {
+  @Test func halfClosedClientIsNotWaitedFor() throws {
     let server = try TestServer {
       $0.workers = 1
       $0.timeouts.leaving = Timeouts.second / 10
@@ -81,8 +81,8 @@ import Testing
     #expect(order.firstIndex(of: "noted b") ?? .max <= 2)
   }
 
-  /// 20 clients fetch answers that keep the loop busy for 30 ms each, again and again.
-  @Test func largeAnswersAreSentInTurnsAfterRequests() throws {
+  /// 20 clients repeatedly request answers that take the loop 30 ms each.
+  @Test func largeAnswersTakeTurnsWithRequests() throws {
     let server = try TestServer()
     let isOver = Locked(false)
     let address = server.address
@@ -99,7 +99,7 @@ import Testing
       isOver.withLock { $0 = true }
       for thread in threads { thread.join() }
     }
-    #expect(server.reaches { $0.open == 20 })
+    #expect(server.waitUntil { $0.open == 20 })
     Clock.sleep(for: .milliseconds(300))
     let client = server.client()
     var milliseconds: [UInt64] = []
@@ -109,17 +109,17 @@ import Testing
       #expect(client.answer()?.text == "/small")
       milliseconds.append((Clock.monotonicNanoseconds() - begin) / 1_000_000)
     }
-    // All others' answers take 600 ms.
+    // The answers of all others take 600 ms.
     #expect(milliseconds.sorted()[10] < 100, "\(milliseconds)")
   }
 
-  @Test func anUploadWhoseClientIsGoneIsAborted() throws {
+  @Test func uploadOfADisconnectedClientIsAborted() throws {
     let (server, holding) = try Self.held()
     let uploader = server.client()
     uploader.send("PUT /count HTTP/1.1\r\nHost: h\r\nContent-Length: 10\r\n\r\n0123456789")
     Clock.sleep(for: .milliseconds(100))
     uploader.reset()
-    #expect(server.reaches { $0.open == 1 })
+    #expect(server.waitUntil { $0.open == 1 })
     server.events.add("release")
     #expect(holding.answer()?.text == "held")
     let next = server.client()
@@ -128,14 +128,14 @@ import Testing
     #expect(!server.events.all.contains("finish"))
   }
 
-  @Test func stoppingDropsWhatWaitsAndBreaksOffReads() throws {
+  @Test func stopDropsQueuedWorkAndCancelsReads() throws {
     let server = try TestServer { $0.workers = 3 }
     let reader = server.client()
     reader.send(Self.get("/read"))
     #expect(server.events.has("reading"))
     let slow = (0..<40).map { _ in server.client() }
     for client in slow { client.send(Self.get("/slow")) }
-    #expect(server.reaches { $0.open == 41 })
+    #expect(server.waitUntil { $0.open == 41 })
     let start = Clock.monotonicNanoseconds()
     // 40 times 0.3 s of work by two workers would take 6 s.
     #expect(server.server.stop(graceSeconds: 1))

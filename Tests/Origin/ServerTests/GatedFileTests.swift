@@ -5,13 +5,13 @@ import Testing
 
 /// Files that are checked while they are sent.
 @Suite struct GatedFileTests {
-  /// Reads until `count` bytes of a body have come, and what follows within a moment.
+  /// Reads `count` bytes of a body, and whatever follows at once.
   private static func body(_ client: TestClient, _ bytes: inout [UInt8], _ count: Int) -> [UInt8] {
     while true {
       if let end = bytes.firstRange(of: Array("\r\n\r\n".utf8)), bytes.count - end.upperBound >= count {
         break
       }
-      let piece = client.some(1 << 16)
+      let piece = client.read(1 << 16)
       if piece.isEmpty { break }
       bytes += piece
     }
@@ -24,7 +24,7 @@ import Testing
     let client = TestClient(server.address, speaksTLS: speaksTLS)
     client.send("GET /gated-later HTTP/1.1\r\nHost: x\r\n\r\nGET /later?next HTTP/1.1\r\nHost: x\r\n\r\n")
     var bytes: [UInt8] = []
-    // The head, too, waits for the first byte.
+    // The head waits for the first byte, too.
     #expect(server.events.has("asked for 0"))
     server.events.add("open 100")
     #expect(Self.body(client, &bytes, 100).count == 100)
@@ -39,7 +39,9 @@ import Testing
     #expect(String(decoding: bytes.prefix(15), as: UTF8.self) == "HTTP/1.1 200 OK")
   }
 
-  @Test(arguments: ["/gated", "/gated-later"]) func aBadOneIsBrokenOffAndItsOwnerTold(path: String) throws {
+  @Test(arguments: ["/gated", "/gated-later"]) func failedCheckAbortsTheAnswerAndNotifiesTheOwner(
+    path: String
+  ) throws {
     let server = try TestServer()
     let client = server.client()
     client.send("GET \(path) HTTP/1.1\r\nHost: x\r\n\r\n")
@@ -53,7 +55,7 @@ import Testing
     #expect(server.events.has("bytes are missing"))
   }
 
-  @Test func aBadOneThatHasNotBegunIsAnError() throws {
+  @Test func failedCheckBeforeTheFirstByteIsAnError() throws {
     let server = try TestServer()
     let client = server.client()
     client.send("GET /gated-later HTTP/1.1\r\nHost: x\r\n\r\n")
@@ -64,8 +66,8 @@ import Testing
     #expect(String(decoding: bytes.prefix(12), as: UTF8.self) == "HTTP/1.1 500")
   }
 
-  /// Nobody else waits meanwhile, and a client that leaves takes its answer with it.
-  @Test func othersAreServedMeanwhile() throws {
+  /// Others aren't delayed meanwhile, and a client that disconnects cancels its answer.
+  @Test func otherRequestsAreServedMeanwhile() throws {
     let server = try TestServer()
     var waiting = (0..<20).map { _ in server.client() }
     for client in waiting { client.send("GET /gated-later HTTP/1.1\r\nHost: x\r\n\r\n") }
@@ -76,6 +78,6 @@ import Testing
     #expect(Self.body(other, &bytes, 5) == Array("other".utf8))
     waiting = []
     server.events.add("open 3000000")
-    #expect(server.reaches { $0.open == 1 })
+    #expect(server.waitUntil { $0.open == 1 })
   }
 }

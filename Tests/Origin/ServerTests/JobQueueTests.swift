@@ -3,7 +3,7 @@ import Testing
 
 @testable import Server
 
-/// A queue whose changes can be expected.
+/// A copyable wrapper, as #expect needs it.
 private final class TestQueue {
   private var queue: JobQueue
 
@@ -22,7 +22,7 @@ private final class TestQueue {
 @Suite struct JobQueueTests {
   private static func job(_ holder: Int) -> WorkerJob { WorkerJob(holder: holder) {} }
 
-  /// Has so many workers take jobs without finishing any, and returns the holders in order.
+  /// Has that many workers take jobs without finishing any; returns the holders in order.
   private static func holders(_ queue: TestQueue, _ count: Int) -> [Int] {
     (0..<count).compactMap { _ in queue.next()?.holder }
   }
@@ -45,34 +45,34 @@ private final class TestQueue {
     #expect(queue.next() === jobs[2])
   }
 
-  @Test func aHolderGetsAQuarterOfTheQueue() {
+  @Test func holderMayFillAQuarterOfTheQueue() {
     let queue = TestQueue(workers: 2, limit: 8)
     #expect((0..<4).map { _ in queue.add(Self.job(1), always: false) } == [true, true, false, false])
-    // What continues earlier work is taken.
+    // The continuation of earlier work is accepted.
     #expect(queue.add(Self.job(1), always: true))
     for holder in 2..<7 { #expect(queue.add(Self.job(holder), always: false)) }
     #expect(!queue.add(Self.job(7), always: false))
     #expect(queue.waiting == 8)
   }
 
-  @Test func whoIsProbablyGoneComesLastAndOneAtATime() {
+  @Test func postponedJobsRunLastAndOneAtATime() {
     let queue = TestQueue(workers: 10, limit: 100)
-    let gone = (0..<3).map { _ in Self.job(1) }
-    for job in gone { #expect(queue.add(job, always: false)) }
-    for job in gone { queue.postpone(job) }
+    let postponed = (0..<3).map { _ in Self.job(1) }
+    for job in postponed { #expect(queue.add(job, always: false)) }
+    for job in postponed { queue.postpone(job) }
     #expect(queue.waiting == 0)
     let late = Self.job(2)
     #expect(queue.add(late, always: false))
     #expect(queue.next() === late)
-    #expect(queue.next() === gone[0])
+    #expect(queue.next() === postponed[0])
     #expect(queue.next() == nil)
-    queue.finish(gone[0])
-    // A job that has begun isn't put off any more.
+    queue.finish(postponed[0])
+    // A job that has begun can't be postponed.
     queue.postpone(late)
-    #expect(queue.next() === gone[1])
+    #expect(queue.next() === postponed[1])
   }
 
-  @Test func whatNobodyWantsNeverBegins() {
+  @Test func cancelledJobsNeverBegin() {
     let queue = TestQueue(workers: 10, limit: 100)
     let jobs = (0..<4).map { Self.job($0 % 2) }
     for job in jobs { #expect(queue.add(job, always: false)) }
@@ -85,7 +85,7 @@ private final class TestQueue {
     #expect(!queue.cancel(jobs[2]))
   }
 
-  @Test func whatRunsIsBrokenOffIfThatIsSafe() {
+  @Test func runningJobsAreCancelledIfSafe() {
     let queue = TestQueue(workers: 10, limit: 100)
     let (read, act, waiting) = (WorkerJob(cancellation: Cancellation()) {}, Self.job(0), Self.job(0))
     #expect(queue.add(read, always: false) && queue.add(act, always: false))
@@ -99,7 +99,7 @@ private final class TestQueue {
 }
 
 @Suite struct WorkerPoolTests {
-  @Test func aHoldersJobsRunInOrder() throws {
+  @Test func jobsOfAHolderRunInOrder() throws {
     let pool = try WorkerPool(threads: 1, limit: 2000)
     let events = Events()
     for index in 0..<300 { #expect(pool.submit(WorkerJob { events.add("\(index)") })) }
@@ -110,7 +110,7 @@ private final class TestQueue {
     #expect(!pool.submit(WorkerJob {}))
   }
 
-  @Test func stoppingDropsWhatWaitsAndWaitsOnlySoLongForTheRest() throws {
+  @Test func stopDropsQueuedJobsAndWaitsALimitedTimeForOthers() throws {
     let pool = try WorkerPool(threads: 1, limit: 2000)
     let (events, mayEnd) = (Events(), Locked(false))
     let stuck = WorkerJob {
@@ -126,7 +126,7 @@ private final class TestQueue {
     #expect(events.all == ["begun"])
   }
 
-  @Test func aJobKnowsWhetherItIsWanted() throws {
+  @Test func jobSeesItsCancellation() throws {
     let pool = try WorkerPool(threads: 1, limit: 10)
     let events = Events()
     let read = WorkerJob(cancellation: Cancellation()) {

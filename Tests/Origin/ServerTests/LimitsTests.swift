@@ -8,7 +8,7 @@ import Testing
   private static let get = "GET / HTTP/1.1\r\nHost: h\r\n\r\n"
   private static let millisecond: UInt64 = 1_000_000
 
-  @Test func anIdleConnectionIsClosed() throws {
+  @Test func idleConnectionIsClosed() throws {
     let server = try TestServer { $0.timeouts.idle = 100 * Self.millisecond }
     let client = server.client()
     client.send(Self.get)
@@ -16,7 +16,7 @@ import Testing
     #expect(client.isClosedByServer())
   }
 
-  @Test func aHeadThatDripsIs408() throws {
+  @Test func slowHeadIs408() throws {
     let server = try TestServer { $0.timeouts.head = 50 * Self.millisecond }
     let client = server.client()
     for byte in "GET / HTTP/1.1\r\nHo".utf8 { client.send([byte]) }
@@ -26,24 +26,24 @@ import Testing
     #expect(server.server.metrics.timeouts == 1)
   }
 
-  @Test func anEmptyLineIsNoRequest() throws {
+  @Test func emptyLinesAreNotRequests() throws {
     let server = try TestServer { $0.timeouts.idle = 50 * Self.millisecond }
     let client = server.client()
     client.send(Self.get)
     #expect(client.answer()?.status == 200)
-    // They keep no connection, and are answered nothing.
+    // They don't keep a connection open, and get no answer.
     let start = Clock.monotonicNanoseconds()
     var sent = UInt64(Self.get.utf8.count)
     while client.send("\r\n"), Clock.monotonicNanoseconds() - start < 8 * Timeouts.second {
-      // One after the other: many at once are a head that is too large.
+      // One by one: many at once are a head that is too large.
       sent += 2
-      #expect(server.reaches { $0.bytesIn >= sent || $0.open == 0 })
+      #expect(server.waitUntil { $0.bytesIn >= sent || $0.open == 0 })
     }
     #expect(Clock.monotonicNanoseconds() - start < 4 * Timeouts.second)
     #expect(client.isClosedByServer())
   }
 
-  @Test func aBodyThatStandsStillIs408() throws {
+  @Test func stalledBodyIs408() throws {
     let server = try TestServer { $0.timeouts.body = 100 * Self.millisecond }
     let client = server.client()
     client.send("PUT /count HTTP/1.1\r\nHost: h\r\nContent-Length: 1000\r\n\r\nabc")
@@ -52,29 +52,29 @@ import Testing
     #expect(server.events.has("abort"))
   }
 
-  @Test func aReaderThatStandsStillIsGivenUp() throws {
+  @Test func stalledReaderIsClosed() throws {
     let server = try TestServer { $0.timeouts.write = 200 * Self.millisecond }
     let client = server.client(receiveBuffer: 4_096)
     for _ in 0..<10 { client.send("GET /file HTTP/1.1\r\nHost: h\r\n\r\n") }
-    #expect(server.reaches { $0.timeouts == 1 && $0.open == 0 })
+    #expect(server.waitUntil { $0.timeouts == 1 && $0.open == 0 })
   }
 
-  @Test func aSlowReaderAboveTheRateIsNot() throws {
+  @Test func slowReaderAboveTheRateIsKept() throws {
     let server = try TestServer {
       $0.timeouts.write = 100 * Self.millisecond
       $0.timeouts.minimumRate = 10_000
     }
     let client = server.client(receiveBuffer: 4_096)
     client.send("GET /huge HTTP/1.1\r\nHost: h\r\n\r\n")
-    // A few bytes with each call take their time.
+    // Reading a few bytes per call takes a while.
     let start = Clock.monotonicNanoseconds()
     var received = 0
-    while Clock.monotonicNanoseconds() - start < 500 * Self.millisecond { received += client.some(16).count }
+    while Clock.monotonicNanoseconds() - start < 500 * Self.millisecond { received += client.read(16).count }
     #expect(server.server.metrics.timeouts == 0 && server.server.metrics.open == 1)
     #expect(received > 0 && received < 20_000_000)
   }
 
-  @Test(TestServer.answersRefused) func overTheConnectionLimitIs503AndOthersGoOn() throws {
+  @Test(TestServer.answersRefused) func connectionOverTheLimitGets503() throws {
     let server = try TestServer { $0.limits.connections = 2 }
     let first = server.client()
     let second = server.client()
@@ -90,13 +90,13 @@ import Testing
     #expect(first.answer()?.status == 200)
     #expect(server.server.metrics.refused == 1)
     second.reset()
-    #expect(server.reaches { $0.open <= 2 })
+    #expect(server.waitUntil { $0.open <= 2 })
     let fourth = server.client()
     fourth.send(Self.get)
     #expect(fourth.answer()?.status == 200)
   }
 
-  @Test func aFullWorkerQueueIs503() throws {
+  @Test func fullWorkerQueueIs503() throws {
     let server = try TestServer {
       $0.workers = 1
       $0.workerQueue = 1
@@ -111,7 +111,7 @@ import Testing
     }
   }
 
-  @Test func aTakenPortIsRefused() throws {
+  @Test func portInUseIsAnError() throws {
     let server = try TestServer()
     let expected = ServerError.listen(
       server.address, SystemError("bind", on: server.address.description, code: .addressInUse))
@@ -120,7 +120,7 @@ import Testing
     }
   }
 
-  @Test(TestServer.answersRefused) func withoutDescriptorsClientsAreRefusedAndNothingSpins() async {
+  @Test(TestServer.answersRefused) func withoutDescriptorsClientsAreRefusedWithoutBusyLoop() async {
     await #expect(processExitsWith: .success) {
       let server = try TestServer()
       let established = server.client()
@@ -131,7 +131,7 @@ import Testing
       let clients = (0..<3).map { _ in TestClient(server.address, seconds: 2, connects: false) }
       let next = dup(0)
       close(next)
-      // The clients have their sockets; there is none for the server's ends of them.
+      // The clients have their sockets; no descriptors are left for the server's ends.
       limit.rlim_cur = rlim_t(next)
       setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
       for client in clients { client.connect(server.address) }
@@ -142,8 +142,8 @@ import Testing
       var usage = rusage()
       getrusage(__rusage_who_t(RUSAGE_SELF.rawValue), &usage)
       let before = usage.ru_utime.tv_usec + usage.ru_stime.tv_usec
-      // Between any two of them accepting pauses.
-      guard server.reaches({ $0.refused >= 3 }) else { exit(6) }
+      // Between any two of them, accepting pauses.
+      guard server.waitUntil({ $0.refused >= 3 }) else { exit(6) }
       getrusage(__rusage_who_t(RUSAGE_SELF.rawValue), &usage)
       let spent = usage.ru_utime.tv_usec + usage.ru_stime.tv_usec - before
       guard spent < 100_000 else { exit(4) }
@@ -155,8 +155,8 @@ import Testing
     }
   }
 
-  /// What anybody may ask for keeps every common worker busy, and more of it waits.
-  @Test func whatIsReservedIsAnsweredMeanwhile() throws {
+  /// Public requests keep every common worker busy, and more are queued.
+  @Test func reservedWorkersAnswerMeanwhile() throws {
     let server = try TestServer()
     let pollers = (0..<6).map { _ in server.client() }
     for poller in pollers { poller.send("GET /hold HTTP/1.1\r\nHost: h\r\n\r\n") }

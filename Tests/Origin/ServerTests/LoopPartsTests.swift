@@ -8,7 +8,7 @@ import Values
 @testable import Server
 
 @Suite struct LoopPartsTests {
-  @Test func deadlinesComeInOrder() {
+  @Test func deadlinesArePoppedInOrder() {
     var heap = DeadlineHeap()
     var times: [UInt64] = []
     var seed: UInt64 = 88_172_645_463_325_252
@@ -26,7 +26,7 @@ import Values
     #expect(popped == times.sorted() && heap.next == nil)
   }
 
-  @Test func deadlinesThatNobodyWantsAreForgotten() {
+  @Test func cancelledDeadlinesAreRemoved() {
     var heap = DeadlineHeap()
     for token in 0..<1000 as Range<UInt64> {
       heap.insert(DeadlineHeap.Entry(time: token * 7919 % 1000, token: token))
@@ -55,14 +55,14 @@ import Values
     for _ in 0..<3 { admission.leave(try #require(IPAddress("10.0.0.1")), counted: false) }
     #expect(enters("127.0.0.1"))
     admission.leave(try #require(IPAddress("127.0.0.1")), counted: false)
-    // The addresses of one IPv6 network are one holder's.
+    // The addresses of one IPv6 network count as one holder.
     #expect(enters("2001:db8::1") && enters("2001:db8::2") && !enters("2001:db8::3"))
     admission.leave(try #require(IPAddress("2001:db8::1")), counted: true)
     #expect(enters("2001:db8::3"))
     #expect(enters("2001:db8:0:1::1"))
   }
 
-  @Test func aQueueLosesNothing() {
+  @Test func writeQueueKeepsAllBytes() {
     var queue = WriteQueue()
     let bytes = SharedBytes("0123456789")
     queue.append(.bytes(bytes, 2..<8))
@@ -82,8 +82,8 @@ import Values
     #expect(text == "ab67012z" && queue.isEmpty)
   }
 
-  /// A large document whose parts are made while it is sent, to a client that takes little at a time.
-  @Test func aTurnListsNoMoreThanItMaySend() {
+  /// A large document whose parts are made while it is sent, to a slow client.
+  @Test func gatherStopsAtItsLimit() {
     var queue = WriteQueue()
     for text in ["abcd", "efgh", "ijkl"] { queue.append(.bytes(SharedBytes(text), 0..<4)) }
     #expect(queue.count == 12)
@@ -98,7 +98,7 @@ import Values
     #expect(queue.isEmpty && queue.count == 0)
   }
 
-  @Test func whatIsMadeIsMadeWhenItsTurnComes() {
+  @Test func partsAreMadeWhenTheyAreSent() {
     final class Held: Sendable {
       weak let bytes: SharedBytes?; init(_ bytes: SharedBytes) { self.bytes = bytes }
     }
@@ -120,7 +120,7 @@ import Values
     while !queue.isEmpty {
       pieces.removeAll()
       _ = queue.gather(into: &pieces, upTo: .max)
-      // What is made and not sent is never more than one call may take.
+      // No more is made ahead than one call may send.
       waits = max(waits, made.withLock { $0.count { $0.bytes != nil } })
       guard case .bytes(let bytes, let range) = queue.next else { break }
       let count = min(range.count, 25_000)
@@ -137,11 +137,11 @@ import Values
     #expect(LatencyBuckets.index(nanoseconds: nanoseconds) == bucket)
   }
 
-  @Test func linesThatTheDiskIsTooSlowForAreCounted() throws {
+  @Test func linesDroppedBecauseOfASlowDiskAreCounted() throws {
     var ends: [Int32] = [0, 0]
     try #require(pipe(&ends) == 0)
     let log = try AccessLog(Descriptor(owning: ends[1]), format: .common) { _ in }
-    // Nobody reads: what fits the limit waits, besides what the writer has in hand.
+    // There is no reader: lines wait up to the limit, plus those that the writer is writing.
     for _ in 0..<40 { log.write([UInt8](repeating: 0x61, count: 1 << 20), count: 10) }
     #expect(log.dropped >= 70 && log.dropped.isMultiple(of: 10))
     Signals.ignorePipe()

@@ -6,7 +6,7 @@ import Testing
 @testable import Server
 
 @Suite struct ObservabilityTests {
-  @Test func countersTellWhatHappened() throws {
+  @Test func counters() throws {
     let server = try TestServer()
     let client = server.client()
     for path in ["/", "/%zz"] { client.send("GET \(path) HTTP/1.1\r\nHost: h\r\n\r\n") }
@@ -23,7 +23,7 @@ import Testing
   }
 
   @Test(arguments: [AccessLog.Format.common, .json]) func accessLines(_ format: AccessLog.Format) throws {
-    let file = TestFile.nameless()
+    let file = TestFile.unnamed()
     let log = try AccessLog(Descriptor(owning: dup(file.raw)), format: format) { _ in }
     let server = try TestServer { $0.accessLog = log }
     let client = server.client()
@@ -49,10 +49,12 @@ import Testing
     }
   }
 
-  @Test(arguments: [AccessLog.Format.common, .json]) func accessLinesRepeatNoToken(_ format: AccessLog.Format)
+  @Test(arguments: [AccessLog.Format.common, .json]) func accessLinesContainNoToken(
+    _ format: AccessLog.Format
+  )
     throws
   {
-    let file = TestFile.nameless()
+    let file = TestFile.unnamed()
     let log = try AccessLog(Descriptor(owning: dup(file.raw)), format: format) { _ in }
     let server = try TestServer { $0.accessLog = log }
     let client = server.client()
@@ -69,7 +71,7 @@ import Testing
       "\(line)")
   }
 
-  /// What is sent, and what the access line says in quotes and behind them.
+  /// What is sent, and the quoted part of the access line with what follows it.
   static let refused: [(String, String)] = [
     ("\u{1}\u{2}\r\n\r\n", "\"-\" 400"),
     ("GET /\(String(repeating: "a", count: 9_000)) HTTP/1.1\r\n", "\"-\" 414"),
@@ -91,8 +93,8 @@ import Testing
     ),
   ]
 
-  @Test(arguments: refused) func aRefusedRequestHasALine(_ sent: String, _ line: String) throws {
-    let file = TestFile.nameless()
+  @Test(arguments: refused) func refusedRequestIsLogged(_ sent: String, _ line: String) throws {
+    let file = TestFile.unnamed()
     let log = try AccessLog(Descriptor(owning: dup(file.raw)), format: .common) { _ in }
     let server = try TestServer {
       $0.accessLog = log
@@ -110,8 +112,8 @@ import Testing
     #expect(lines[0].hasSuffix("] \(line) \(answer.body.count)"))
   }
 
-  @Test(TestServer.answersRefused) func whatIsUnknownIsADashInJSONToo() throws {
-    let file = TestFile.nameless()
+  @Test(TestServer.answersRefused) func unknownValuesAreDashesInJSON() throws {
+    let file = TestFile.unnamed()
     let log = try AccessLog(Descriptor(owning: dup(file.raw)), format: .json) { _ in }
     let server = try TestServer {
       $0.accessLog = log
@@ -129,17 +131,17 @@ import Testing
     for (line, status) in zip(lines, [400, 503]) {
       #expect(line.contains("\"method\":\"-\",\"target\":\"-\",\"status\":\(status),"))
     }
-    // The refusal took no time: its clock runs from the accept, not from the machine's start.
+    // The refusal's latency is counted from the accept, not from the machine's start.
     #expect(server.server.metrics.latencySum < 5_000_000_000)
   }
 
-  @Test func anAnswersTimeEndsWithItsLastByte() throws {
+  @Test func latencyEndsWithTheLastByte() throws {
     let server = try TestServer()
     let client = server.client()
     client.send("GET / HTTP/1.1\r\nHost: h\r\n\r\nGET /huge HTTP/1.1\r\nHost: h\r\n\r\n")
     #expect(client.answer()?.text == "/")
     Clock.sleep(for: .milliseconds(300))
-    // The first is counted, the second waits for its reader.
+    // The first answer is counted; the second one waits for its reader.
     #expect(server.server.metrics.answers[2] == 1)
     #expect(client.answer()?.body.count == 20_000_000)
     for _ in 0..<100 where server.server.metrics.answers[2] < 2 { Clock.sleep(for: .milliseconds(10)) }
@@ -148,8 +150,8 @@ import Testing
   }
 
   @Test(arguments: ["", "GET /b HTTP/1.1\r\nHost: h\r\n\r\n"])
-  func aLineTellsHowMuchWasSent(pipelined: String) throws {
-    let file = TestFile.nameless()
+  func lineHasTheNumberOfSentBytes(pipelined: String) throws {
+    let file = TestFile.unnamed()
     let log = try AccessLog(Descriptor(owning: dup(file.raw)), format: .common) { _ in }
     let server = try TestServer { $0.accessLog = log }
     var client: TestClient? = server.client()
@@ -166,15 +168,15 @@ import Testing
     #expect(lines.first?.hasSuffix("\"GET /a HTTP/1.1\" 200 2") == true)
     let words = try #require(lines.last?.split(separator: " "))
     let bytes = try #require(UInt64(words.last ?? ""))
-    // All that was sent but the heads.
+    // Everything that was sent except the heads.
     #expect(lines.last?.contains("\"GET /huge HTTP/1.1\" 200 ") == true)
     #expect(bytes < sent && bytes > sent - 1_000)
   }
 
-  @Test("Another file goes on where the first one ends; each that is left is closed")
+  @Test("A new log file continues after the old one; replaced files are closed")
   func anotherFile() throws {
-    let old = TestFile.nameless()
-    let new = TestFile.nameless()
+    let old = TestFile.unnamed()
+    let new = TestFile.unnamed()
     var ends: [Int32] = [0, 0]
     try #require(pipe(&ends) == 0)
     let reader = Descriptor(owning: ends[0])
@@ -191,10 +193,10 @@ import Testing
   }
 
   @Test(
-    "A reader that stopped reading holds up neither who writes lines nor the end; what it didn't take is counted"
+    "A stalled reader blocks neither writers nor closing, and lost lines are counted"
   )
   func stuckReader() throws {
-    // The writer who is left behind writes to a pipe that nobody reads.
+    // The abandoned writer thread writes to a pipe without a reader.
     Signals.ignorePipe()
     var ends: [Int32] = [0, 0]
     try #require(pipe(&ends) == 0)
@@ -203,7 +205,7 @@ import Testing
       _ in
     }
     let line = Array((String(repeating: "x", count: 99) + "\n").utf8)
-    // A pipe takes 64 KB, and 16 MB wait.
+    // A pipe holds 64 KB, and 16 MB are buffered.
     let lines = Array(repeatElement(line, count: 1000).joined())
     for _ in 0..<400 { log.write(lines, count: 1000) }
     let dropped = Int(log.dropped)
@@ -211,7 +213,7 @@ import Testing
     let left = log.close()
     #expect(left > 0 && dropped + left == 400_000 && log.dropped == 400_000, "\(dropped) + \(left)")
     #expect(log.close() == 0)
-    // The writer, who was left behind, ends with its reader.
+    // The abandoned writer thread ends with its reader.
     _ = consume reader
   }
 

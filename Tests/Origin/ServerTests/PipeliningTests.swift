@@ -32,10 +32,9 @@ import Testing
     }
   }
 
-  /// Heads are written in one buffer; a body that isn't copied into it, as a file's, stands between two of them, however
-  /// short it is.
+  /// Heads are written into one buffer. A body that isn't copied into it, such as a file's, comes between two of them, however short it is.
   @Test(arguments: ["/file", "/large", "/pieces", "/file of 10 bytes"])
-  func bodiesThatAreNotCopiedKeepTheirPlace(_ name: String) throws {
+  func bodiesThatAreNotCopiedStayInOrder(_ name: String) throws {
     let server = try TestServer()
     let client = server.client()
     let length = [
@@ -54,7 +53,7 @@ import Testing
     }
   }
 
-  @Test func aReaderThatSleepsGetsEverythingInTheEnd() throws {
+  @Test func sleepingReaderGetsEverything() throws {
     let server = try TestServer()
     let client = server.client(receiveBuffer: 8_192)
     let kinds = ["/large", "/file", "/pieces", "/small", "/later?q"]
@@ -70,7 +69,7 @@ import Testing
     let client = server.client(receiveBuffer: 8_192, seconds: 1)
     let request = [UInt8](
       "GET /large HTTP/1.1\r\nHost: h\r\nX: \(String(repeating: "x", count: 8_000))\r\n\r\n".utf8)
-    // Without back pressure the server would read all of it, and hold an answer for each.
+    // Without back-pressure, the server would read everything, and hold an answer for each request.
     var sent = 0
     while sent < 20_000, client.send(request) { sent += 1 }
     #expect(sent < 20_000)

@@ -31,7 +31,7 @@ import Testing
     #expect((rest?.count ?? 0) > 3_000_000)
   }
 
-  @Test func theGraceEnds() throws {
+  @Test func gracePeriodEnds() throws {
     let server = try TestServer()
     let client = server.client()
     client.send("PUT /count HTTP/1.1\r\nHost: h\r\nContent-Length: 10\r\n\r\nabc")
@@ -44,7 +44,7 @@ import Testing
     #expect(server.events.has("abort"))
   }
 
-  @Test func aHalfClosedClientGetsItsAnswers() throws {
+  @Test func halfClosedClientGetsItsAnswers() throws {
     let server = try TestServer()
     let client = server.client()
     client.send("GET /1 HTTP/1.1\r\nHost: h\r\n\r\nGET /slow HTTP/1.1\r\nHost: h\r\n\r\n")
@@ -58,7 +58,7 @@ import Testing
 
   @Test func noDescriptorIsLeftOpen() throws {
     func count() -> Int {
-      // Only sockets, epolls and event counters of this process: other tests run beside this one.
+      // Counts only sockets, epolls and event counters of this process, since other tests run concurrently.
       var found = 0
       for number in Int32(0)..<1024 where fcntl(number, F_GETFD) >= 0 { found += 1 }
       return found

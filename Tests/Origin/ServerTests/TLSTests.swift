@@ -6,7 +6,7 @@ import System
 import Testing
 import TLSPeer
 
-/// What a server does with TLS beyond what it does without: the other suites run over it, too (XCACHE_TEST_TLS=1).
+/// TLS, in addition to the other suites, which can run with it too (XCACHE_TEST_TLS=1).
 @Suite struct TLSTests {
   private func server(_ configure: (inout ServerConfiguration) -> Void = { _ in }) throws -> TestServer {
     try TestServer(speaksTLS: true, configure)
@@ -18,7 +18,7 @@ import TLSPeer
 
   private func raw(_ server: TestServer) -> TestClient { TestClient(server.address, speaksTLS: false) }
 
-  @Test("Requests, one behind another, over one connection")
+  @Test("Pipelined requests over one connection")
   func exchange() throws {
     let server = try server()
     let client = client(server)
@@ -31,7 +31,7 @@ import TLSPeer
     #expect(server.server.metrics.handshakes == 1)
   }
 
-  @Test("A request that comes with the client's last word of the handshake")
+  @Test("A request in the same packet as the end of the client's handshake")
   func atOnce() throws {
     let server = try server()
     for _ in 0..<50 {
@@ -44,7 +44,7 @@ import TLSPeer
   }
 
   @Test(
-    "Bodies of memory, of several pieces and of files, whole and in part", arguments: [nil, Int32(8_192)])
+    "Bodies in memory, in several pieces and in files, whole and ranges", arguments: [nil, Int32(8_192)])
   func bodies(_ receiveBuffer: Int32?) throws {
     let server = try server()
     let client = client(server, receiveBuffer: receiveBuffer)
@@ -60,7 +60,7 @@ import TLSPeer
     #expect(client.answer()?.body == Array((0..<20).map { _ in large }.joined()))
   }
 
-  @Test("A body of 20 MB, sent while it is read slowly")
+  @Test("A body of 20 MB with a slow reader")
   func upload() throws {
     let server = try server()
     let client = client(server)
@@ -71,7 +71,7 @@ import TLSPeer
   }
 
   @Test(
-    "Plain HTTP is told to come by https, any other text nothing",
+    "Plain HTTP gets an answer to use https; other text gets none",
     arguments: ["GET", "POST", "DELETE", "OPTIONS"])
   func plainText(_ method: String) throws {
     let server = try server()
@@ -81,10 +81,10 @@ import TLSPeer
     let answer = try #require(client.answer())
     #expect(answer.status == 400 && answer.text.contains("https://") && answer.closes)
     #expect(client.isClosedByServer())
-    #expect(server.reaches { $0.failedHandshakes == 1 })
+    #expect(server.waitUntil { $0.failedHandshakes == 1 })
   }
 
-  @Test("What is no TLS ends its own connection alone")
+  @Test("Invalid TLS closes only its own connection")
   func garbage() throws {
     let server = try server()
     let good = client(server)
@@ -95,7 +95,7 @@ import TLSPeer
       bad.finishSending()
       #expect(bad.rest() != nil)
     }
-    // A hello that is announced and never comes; records of nothing; an alert.
+    // A hello that is announced and never sent; empty records; an alert.
     for bytes in [
       [0x16, 3, 1, 0x3f, 0xff, 1, 0, 0x3f, 0xfb], [0x17, 3, 3, 0, 0], [0x15, 3, 3, 0, 2, 2, 40],
     ] as [[UInt8]] {
@@ -104,7 +104,7 @@ import TLSPeer
       bad.finishSending()
       #expect(bad.rest() != nil)
     }
-    // Behind a good handshake, too.
+    // After a valid handshake, too.
     let late = client(server)
     _ = [0x17, 3, 3, 0, 32].map { UInt8($0) }.withUnsafeBytes {
       Glibc.send(late.socket, $0.baseAddress, 5, 0)
@@ -115,7 +115,7 @@ import TLSPeer
     #expect(good.answer()?.text == "/good")
   }
 
-  @Test("Clients that begin and say no more lose their connection in the time of a head, and hold up nobody")
+  @Test("Clients that stall in the handshake are closed after the head's timeout, and delay no other client")
   func silence() throws {
     let server = try server { $0.timeouts.head = Timeouts.second / 2 }
     let silent = (0..<20).map { _ in raw(server) }
@@ -124,10 +124,10 @@ import TLSPeer
     good.send("GET /good HTTP/1.1\r\nHost: h\r\n\r\n")
     #expect(good.answer()?.text == "/good")
     for client in silent { #expect(client.isClosedByServer()) }
-    #expect(server.reaches { $0.timeouts == 20 && $0.failedHandshakes == 20 })
+    #expect(server.waitUntil { $0.timeouts == 20 && $0.failedHandshakes == 20 })
   }
 
-  @Test("A client that takes nothing is given up, and one over the limit is closed")
+  @Test("A client that doesn't read is closed, and so is one over the limit")
   func limits() throws {
     let server = try server {
       $0.timeouts.write = Timeouts.second / 2
@@ -138,13 +138,13 @@ import TLSPeer
     let other = client(server)
     let third = client(server)
     #expect(third.rest() == [])
-    #expect(server.reaches { $0.refused == 1 })
-    #expect(server.reaches { $0.timeouts == 1 })
+    #expect(server.waitUntil { $0.refused == 1 })
+    #expect(server.waitUntil { $0.timeouts == 1 })
     other.send("GET /good HTTP/1.1\r\nHost: h\r\n\r\n")
     #expect(other.answer()?.text == "/good")
   }
 
-  @Test("A server that stops answers what is on its way, and says goodbye")
+  @Test("A stopping server finishes answers in flight, and sends close_notify")
   func stopping() throws {
     let server = try server()
     let slow = client(server)
@@ -157,7 +157,7 @@ import TLSPeer
     #expect(idle.rest() == [] && idle.isOrderly)
   }
 
-  @Test("Key changes without end keep nobody else waiting")
+  @Test("A flood of key updates delays no other client")
   func flood() throws {
     let server = try server()
     let bad = client(server)
@@ -168,7 +168,7 @@ import TLSPeer
     #expect(good.answer()?.text == "/good")
   }
 
-  @Test("Connections leave no descriptor behind")
+  @Test("Connections leak no descriptors")
   func descriptors() throws {
     let server = try server()
     for _ in 0..<20 {
@@ -178,6 +178,6 @@ import TLSPeer
       raw(server).send("GET / HTTP/1.1\r\n\r\n")
       raw(server).send([0, 1, 2])
     }
-    #expect(server.reaches { $0.open == 0 })
+    #expect(server.waitUntil { $0.open == 0 })
   }
 }

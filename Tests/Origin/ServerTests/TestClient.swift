@@ -2,10 +2,10 @@ import Glibc
 import Linux
 import TLSPeer
 
-/// A blocking client on one socket, as rude as a test needs it to be.
+/// A blocking client on one socket, which can break every rule.
 final class TestClient {
   let socket: Int32
-  /// Between the socket and what is said, where the server speaks TLS.
+  /// The TLS session, if the server uses TLS.
   private(set) var tls: TLSPeer?
   private let speaksTLS: Bool
   private var buffered: [UInt8] = []
@@ -30,7 +30,7 @@ final class TestClient {
 
   deinit { Glibc.close(socket) }
 
-  /// Sends everything; false when the server has closed.
+  /// Sends everything; false if the server has closed.
   @discardableResult
   func send(_ bytes: [UInt8]) -> Bool {
     var done = 0
@@ -48,7 +48,7 @@ final class TestClient {
   @discardableResult
   func send(_ text: String) -> Bool { send([UInt8](text.utf8)) }
 
-  /// Sends no more, and goes on reading.
+  /// Shuts down sending, and continues to read.
   func finishSending() {
     tls?.sendCloseNotify()
     _ = Glibc.shutdown(socket, Int32(SHUT_WR))
@@ -61,7 +61,7 @@ final class TestClient {
     _ = Glibc.shutdown(socket, Int32(SHUT_RDWR))
   }
 
-  /// One answer; nil when the server closed, or was silent for too long, before its end.
+  /// One answer; nil if the server closed or was silent for too long before its end.
   func answer(toHead: Bool = false) -> TestAnswer? {
     while true {
       if let answer = TestAnswer(&buffered, toHead: toHead) { return answer }
@@ -81,14 +81,14 @@ final class TestClient {
     }
   }
 
-  /// `count` bytes at most of what has come or comes next.
-  func some(_ count: Int) -> [UInt8] {
+  /// At most `count` bytes of what has been or is received next.
+  func read(_ count: Int) -> [UInt8] {
     if buffered.isEmpty { return receive(count) }
     defer { buffered.removeFirst(min(count, buffered.count)) }
     return [UInt8](buffered.prefix(count))
   }
 
-  /// What comes until the server closes; nil when it doesn't in time.
+  /// Everything until the server closes; nil if it doesn't in time.
   func rest() -> [UInt8]? {
     while readMore() {}
     guard isEnded else { return nil }
@@ -98,7 +98,7 @@ final class TestClient {
   /// The server has closed its side.
   private(set) var isEnded = false
 
-  /// Whether the server closes, in order or with a reset, and sends nothing before.
+  /// Whether the server closes, with FIN or RST, without sending anything before.
   func isClosedByServer() -> Bool { rest()?.isEmpty == true }
 
   private func readMore() -> Bool {
@@ -107,7 +107,7 @@ final class TestClient {
     return !part.isEmpty
   }
 
-  /// What comes next; nothing where the server closed, or was silent for too long.
+  /// The next bytes; none if the server closed or was silent for too long.
   private func receive(_ room: Int) -> [UInt8] {
     var chunk = [UInt8](repeating: 0, count: room)
     if let tls {
@@ -116,7 +116,7 @@ final class TestClient {
       case .end:
         isOrderly = true
         isEnded = true
-      // Its socket gives up after some seconds, which libssl takes for nothing to read.
+      // The socket's timeout, which libssl reports as nothing to read.
       case .failed: isEnded = true
       case .wouldBlock, .done: break
       }
@@ -127,7 +127,7 @@ final class TestClient {
     return [UInt8](chunk[..<max(count, 0)])
   }
 
-  /// The server has said goodbye, in the words of TLS.
+  /// The server has sent close_notify.
   private(set) var isOrderly = false
 
   func connect(_ address: SocketAddress) {
@@ -173,7 +173,7 @@ struct TestAnswer {
 
   subscript(name: String) -> String? { fields.first { $0.name == name }?.value }
 
-  /// Takes an answer from the front of `bytes`; nil, and nothing taken, when it isn't complete.
+  /// Parses an answer from the front of `bytes`; nil, and `bytes` unchanged, if it is incomplete.
   init?(_ bytes: inout [UInt8], toHead: Bool) {
     guard let end = TestAnswer.headEnd(bytes) else { return nil }
     let lines = String(decoding: bytes[..<(end - 4)], as: UTF8.self).split(separator: "\r\n")

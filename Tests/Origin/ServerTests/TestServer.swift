@@ -7,18 +7,18 @@ import Testing
 import TLS
 import TLSPeer
 
-/// A running server with a few routes, stopped when it is let go of.
+/// A running server with a few routes, which stops when it is released.
 final class TestServer {
   let server: Server
   let events = Events()
 
-  /// Whether all these tests speak TLS: XCACHE_TEST_TLS=1.
+  /// Whether all these tests use TLS: XCACHE_TEST_TLS=1.
   static let speaksTLS = getenv("XCACHE_TEST_TLS") != nil
-  /// Who is over a limit gets an answer without TLS, and is closed with it.
+  /// A connection over the limit gets an answer without TLS, and is closed with it.
   static let answersRefused = ConditionTrait.disabled(if: speaksTLS, "under TLS nobody answers them")
   private static let certificates = Result { try Certificates() }
   private static let files = Result { try certificates.get().make("server", hosts: ["localhost"]) }
-  /// What the servers of these tests begin TLS with.
+  /// The acceptor of the tests' servers.
   static let acceptor = Result {
     try TLSAcceptor(certificate: files.get().certificate, key: files.get().key)
   }
@@ -41,8 +41,8 @@ final class TestServer {
 
   deinit { server.stop(graceSeconds: 0) }
 
-  /// Whether the server's counters come to pass `test` within five seconds.
-  func reaches(_ test: (ServerMetrics) -> Bool) -> Bool {
+  /// Whether the server's counters satisfy `test` within five seconds.
+  func waitUntil(_ test: (ServerMetrics) -> Bool) -> Bool {
     for _ in 0..<5_000 {
       if test(server.metrics) { return true }
       Clock.sleep(for: .milliseconds(1))
@@ -59,7 +59,7 @@ enum TestFailure: Error {
   case address
 }
 
-/// What happened on the server's side, in order.
+/// Events on the server's side, in order.
 final class Events: Sendable {
   private let list = Locked<[String]>([])
 
@@ -76,7 +76,7 @@ final class Events: Sendable {
   }
 }
 
-/// Counts a body and sums its bytes; stops early, or is slow, when asked to.
+/// Counts a body, and sums its bytes; stops early or delays on request.
 final class TestReceiver: BodyReceiver {
   private let events: Events
   private let limit: Int
@@ -116,14 +116,14 @@ final class TestHandler: Handler {
 
   init(_ events: Events) { self.events = events }
 
-  /// Bytes by which a reader notices a wrong place.
+  /// Bytes from which a reader notices a wrong offset.
   static func pattern(_ count: Int) -> [UInt8] {
     var bytes: [UInt8] = []
     while bytes.count < count { bytes += tile }
     return [UInt8](bytes[..<count])
   }
 
-  /// A prime number of bytes, so that no power of two falls on the same place twice.
+  /// A prime number of bytes, so that no power of two gives the same offset twice.
   private static let tile = (0..<65_521).map { UInt8(truncatingIfNeeded: $0 &* 31 ^ ($0 >> 8)) }
 
   func scheduling(of request: borrowing Request) -> Scheduling {
@@ -233,24 +233,24 @@ final class TestHandler: Handler {
   }
 }
 
-/// A file without a name, for bodies.
+/// An unnamed file for bodies.
 final class TestFile: FileOwner {
   private let descriptor: Descriptor
   private let count: Int
   private let events: Events?
 
-  /// - Parameter left: as many of its bytes are there when it is sent, as where somebody cuts it short on the disk.
+  /// - Parameter left: how many bytes are left when it is sent, as if it had been truncated.
   init(_ bytes: [UInt8], left: Int? = nil, _ events: Events? = nil) {
     self.events = events
-    descriptor = TestFile.nameless()
+    descriptor = TestFile.unnamed()
     count = bytes.count
     _ = bytes.withUnsafeBytes { write(descriptor.raw, $0.baseAddress, left ?? $0.count) }
   }
 
   func bytesAreMissing() { events?.add("bytes are missing") }
 
-  /// An open file that has no name any more.
-  static func nameless() -> Descriptor {
+  /// An open file without a name.
+  static func unnamed() -> Descriptor {
     var template = Array("/tmp/server-tests.XXXXXX".utf8CString)
     let descriptor = Descriptor(owning: mkstemp(&template))
     unlink(template)
@@ -262,7 +262,7 @@ final class TestFile: FileOwner {
   }
 }
 
-/// A file that is being checked while it is sent: each event `open N` opens its first N bytes, `fail` closes it for good.
+/// A file that is checked while it is sent: the event `open N` makes its first N bytes available, `fail` makes the check fail.
 final class GatedFile: FileOwner, FileGate {
   private let file: TestFile
   private let events: Events

@@ -36,7 +36,7 @@ import Testing
     #expect(client.answer()?.text == "/next")
   }
 
-  /// Chunks that fill the receiver's to the last byte but one, with long extensions behind them.
+  /// Chunks that fill the receiver's buffer to the last byte but one, with long extensions.
   @Test func chunksWithLongExtensions() throws {
     let server = try TestServer()
     let client = server.client()
@@ -50,7 +50,7 @@ import Testing
     #expect(client.answer()?.text == "/next")
   }
 
-  @Test func manyUploadsAtOnce() throws {
+  @Test func concurrentUploads() throws {
     let server = try TestServer { $0.loops = 2 }
     let clients = (0..<12).map { _ in server.client() }
     let size = 100_000
@@ -63,7 +63,7 @@ import Testing
     for client in clients { #expect(client.answer()?.text == "\(size * 10) \(sum)") }
   }
 
-  @Test func continueIsSaidBeforeTheBody() throws {
+  @Test func continueIsSentBeforeTheBody() throws {
     let server = try TestServer()
     let client = server.client()
     client.send("PUT /count HTTP/1.1\r\nHost: h\r\nExpect: 100-continue\r\nContent-Length: 3\r\n\r\n")
@@ -76,7 +76,7 @@ import Testing
   }
 
   @Test(arguments: ["Content-Length: 3", "Transfer-Encoding: chunked"])
-  func whoeverIsRefusedIsNotToldToContinue(_ framing: String) throws {
+  func refusedRequestGetsNoContinue(_ framing: String) throws {
     let server = try TestServer()
     let client = server.client()
     client.send("PUT /refused HTTP/1.1\r\nHost: h\r\nExpect: 100-continue\r\n\(framing)\r\n\r\n")
@@ -86,8 +86,8 @@ import Testing
     #expect(server.events.all == ["finish"])
   }
 
-  /// Nothing is to come, so nobody has to be asked.
-  @Test(arguments: ["Content-Length: 0", "X: y"]) func continueIsNotSaidWithoutABody(_ framing: String) throws
+  /// There is no body to wait for.
+  @Test(arguments: ["Content-Length: 0", "X: y"]) func continueIsNotSentWithoutABody(_ framing: String) throws
   {
     let server = try TestServer()
     let client = server.client()
@@ -97,7 +97,7 @@ import Testing
     #expect(client.answer()?.text == "/next")
   }
 
-  @Test func aBodyThatIsSentUnaskedArrivesAllTheSame() throws {
+  @Test func bodySentWithoutWaitingForContinueArrives() throws {
     let server = try TestServer()
     let client = server.client()
     client.send(
@@ -107,14 +107,14 @@ import Testing
     #expect(client.answer()?.text == "2 195")
   }
 
-  @Test func aBodyOverTheLimitIsRefusedBeforeItIsSent() throws {
+  @Test func bodyOverTheLimitIsRefusedBeforeItIsSent() throws {
     let server = try TestServer()
     let client = server.client()
     client.send("PUT /collect HTTP/1.1\r\nHost: h\r\nExpect: 100-continue\r\nContent-Length: 999\r\n\r\n")
     #expect(client.answer()?.status == 413)
   }
 
-  @Test func theAnswerSurvivesABodyThatIsSentAllTheSame() throws {
+  @Test func answerArrivesThoughARefusedBodyIsSent() throws {
     let server = try TestServer()
     let client = server.client()
     client.send("PUT /collect HTTP/1.1\r\nHost: h\r\nContent-Length: \(body.count)\r\n\r\n")
@@ -122,7 +122,7 @@ import Testing
     #expect(client.answer()?.status == 413)
   }
 
-  @Test func aReceiverCanStopEarly() throws {
+  @Test func receiverCanStopEarly() throws {
     let server = try TestServer()
     let client = server.client()
     client.send("PUT /stop HTTP/1.1\r\nHost: h\r\nContent-Length: 1000000\r\n\r\n")
@@ -132,7 +132,7 @@ import Testing
     #expect(server.events.all == ["first", "finish"])
   }
 
-  @Test(arguments: [true, false]) func aClientThatLeavesAbortsItsUpload(_ orderly: Bool) throws {
+  @Test(arguments: [true, false]) func disconnectedClientAbortsItsUpload(_ orderly: Bool) throws {
     let server = try TestServer()
     let client = server.client()
     client.send("PUT /count HTTP/1.1\r\nHost: h\r\nContent-Length: 1000000\r\n\r\n")
@@ -143,7 +143,7 @@ import Testing
     #expect(!server.events.all.contains("finish"))
   }
 
-  @Test func aChunkedBodyOverTheLimitIsAborted() throws {
+  @Test func chunkedBodyOverTheLimitIsAborted() throws {
     let server = try TestServer()
     let client = server.client()
     client.send("PUT /count HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n")
@@ -155,7 +155,7 @@ import Testing
     #expect(server.events.has("abort"))
   }
 
-  @Test func aBodyIsBoundedWhileTheWorkerIsSlow() throws {
+  @Test func bufferingIsBoundedWhileTheWorkerIsSlow() throws {
     let server = try TestServer { $0.workers = 1 }
     let blocker = server.client()
     blocker.send("GET /slow HTTP/1.1\r\nHost: h\r\n\r\n")
@@ -164,7 +164,7 @@ import Testing
     client.send("PUT /count HTTP/1.1\r\nHost: h\r\nContent-Length: \(body.count)\r\n\r\n")
     let before = server.server.metrics.bytesIn
     client.send([UInt8](body[..<2_000_000]))
-    // Two chunks at most are held beside what the kernel buffers.
+    // At most two chunks are held, besides the kernel's buffers.
     #expect(server.server.metrics.bytesIn - before < 600_000)
     client.send([UInt8](body[2_000_000...]))
     #expect(client.answer()?.text == wanted)

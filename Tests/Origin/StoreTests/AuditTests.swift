@@ -8,7 +8,7 @@ import Values
 @Suite struct AuditTests {
   let scratch = Scratch()
 
-  /// Acts of every kind, and the trail that they leave.
+  /// Acts of every kind, and the audit rows of them.
   private func rows() throws -> [AuditRow] {
     let store = try scratch.open()
     let anna = Actor(name: "anna", address: "10.0.0.7")
@@ -32,7 +32,7 @@ import Values
     var policy = RetentionPolicy()
     (policy.versions, policy.days) = (1, 0)
     _ = try store.collect(policy, by: anna)
-    // What changes nothing leaves no row.
+    // A publish without changes leaves no row.
     try store.publish(base: 3, set: ["f.js": Sample("a")])
     _ = try store.thawChannel(shop, .online, by: anna)
     _ = try store.keepScript([1], for: channel, by: anna)
@@ -50,7 +50,7 @@ import Values
     return chain.finish()
   }
 
-  @Test func everyActHasItsRow() throws {
+  @Test func everyActHasARow() throws {
     let rows = try rows()
     #expect(
       rows.map(\.act) == [
@@ -68,14 +68,14 @@ import Values
     for row in rows { #expect(try AuditRow(json: row.json) == row) }
   }
 
-  @Test func theFirstRowThatWasChangedIsNamed() throws {
+  @Test func firstChangedRowIsNamed() throws {
     let rows = try rows()
     for place in rows.indices {
       let number = Int64(place + 1)
       var dropped = rows
       dropped.remove(at: place)
       if place < rows.count - 1 { #expect(check(dropped) == .missing(number)) }
-      // The end can be cut off without a trace in the chain; a receipt shows it.
+      // The chain doesn't show that the end was truncated; a receipt does.
       let receipt = AuditHead(row: number, hash: rows[place].hash)
       #expect(check(Array(rows[..<place]), receipts: [receipt]) == .missing(number))
       #expect(check(rows, receipts: [receipt]) == nil)
@@ -88,7 +88,7 @@ import Values
         var changed = rows
         changed[place] = altered
         #expect(check(changed) == .altered(number))
-        // Whoever writes all hashes anew from there on leaves an intact chain, but for the receipts.
+        // If all later hashes are recomputed, the chain is intact, but the receipts don't match.
         let forged = rechained(changed, from: place)
         #expect(check(forged) == nil)
         #expect(check(forged, receipts: [receipt]) == .rewritten(number))
@@ -127,12 +127,12 @@ import Values
     return rows
   }
 
-  /// The database itself lets nobody change what was done.
+  /// Triggers of the database prevent changes of the audit table.
   @Test(arguments: [
     "UPDATE audit SET author = 'bob' WHERE id = 1", "DELETE FROM audit WHERE id = 3",
     "INSERT INTO audit SELECT 99, at, author, address, act, app, channel, parameters, result, hash FROM audit LIMIT 1",
   ])
-  func theTableRefuses(sql: String) throws {
+  func tableRefusesChanges(sql: String) throws {
     _ = try rows()
     let db = try Database(path: "\(scratch.data)/xcache.db", .writing)
     #expect(throws: StoreError.self) { try db.script(sql) }
@@ -148,9 +148,9 @@ import Values
   }
 
   @Test(arguments: ["", "a/b", "a b", "ä*", "[ab]", String(repeating: "x", count: 129)])
-  func whatIsNoGlob(text: String) { #expect(BundleGlob(text) == nil) }
+  func invalidGlobs(text: String) { #expect(BundleGlob(text) == nil) }
 
-  @Test func anExpiredTokenOpensNothing() throws {
+  @Test func expiredTokenIsRefused() throws {
     let now = Locked<Int64>(1_000_000)
     var options = Store.Options()
     options.clock = { now.withLock { $0 } }
@@ -166,7 +166,7 @@ import Values
   }
 }
 
-/// What a row says was done: what was added and removed, and values before and after.
+/// The changes in an audit row: what was added and removed, and values before and after.
 @Suite struct AuditChangesTests {
   private let scratch = Scratch()
 
@@ -185,7 +185,7 @@ import Values
 
   private func json(_ text: String) throws -> JSONValue { try JSONValue.parse(Array(text.utf8)) }
 
-  @Test func aPolicy() throws {
+  @Test func policyChanges() throws {
     let store = try scratch.open()
     try store.publish(base: 0, set: ["a": Sample("a")])
     try change(
@@ -212,7 +212,7 @@ import Values
         ))
   }
 
-  @Test func aPrefetchConfig() throws {
+  @Test func prefetchConfigChanges() throws {
     let store = try scratch.open()
     try store.publish(base: 0, set: ["a": Sample("a")])
     try change(

@@ -7,7 +7,7 @@ import Testing
 @Suite struct FolderTests {
   let scratch = Scratch()
 
-  @Test func oneProcessAtATime() throws {
+  @Test func secondProcessIsRefused() throws {
     let store = try scratch.open()
     #expect { _ = try scratch.open() } throws: { error in
       guard case StoreError.inUse(let path, let process) = error else { return false }
@@ -16,7 +16,7 @@ import Testing
     withExtendedLifetime(store) {}
   }
 
-  @Test func theFolderIsFreeAgainAfterwards() throws {
+  @Test func folderIsFreeAfterwards() throws {
     for round in 1...3 {
       let store = try scratch.open()
       #expect(store.madeAdminToken == (round == 1))
@@ -24,14 +24,14 @@ import Testing
   }
 
   @Test(
-    "A database whose beginning is damaged is named, with what to do",
+    "A damaged database header is reported with the path and a remedy",
     arguments: [Array("SQLite format 9".utf8), [], [UInt8](repeating: 0, count: 4096)])
   func damagedHeader(_ start: [UInt8]) throws {
     _ = try scratch.open()
     for ending in ["-wal", "-shm"] { try Kernel.remove(scratch.data + "/xcache.db" + ending) }
     var bytes = try #require(try DurableFile.read(scratch.data + "/xcache.db"))
     bytes.replaceSubrange(0..<start.count, with: start)
-    // Where the beginning is whole, a page behind it.
+    // With an intact header, the rest of the first page is damaged.
     if start.isEmpty { bytes.replaceSubrange(100..<4096, with: [UInt8](repeating: 0xff, count: 3996)) }
     try DurableFile.write(bytes, to: scratch.data + "/xcache.db")
     #expect {
@@ -43,7 +43,7 @@ import Testing
     }
   }
 
-  @Test("Room is kept on the disk, given up once, and made again when there is twice as much")
+  @Test("A reserve is kept on the disk, released once, and made again when there is twice as much room")
   func reserve() throws {
     let room = Locked(DiskSpace(size: 1 << 30, available: 1 << 29))
     var options = Store.Options()
@@ -52,14 +52,14 @@ import Testing
     let path = scratch.data + "/reserve"
     #expect(store.reserve.bytes == 4 << 20)
     #expect(try Kernel.status(path)?.size == 4 << 20)
-    // Without room for it, nothing is made.
+    // Without room, none is made.
     #expect(store.reserve.release() && !store.reserve.release())
     #expect(store.reserve.bytes == 0)
     room.withLock { $0 = DiskSpace(size: 1 << 30, available: 8 << 20 - 1) }
     #expect(!store.reserve.fill() && store.reserve.bytes == 0)
     room.withLock { $0 = DiskSpace(size: 32 << 20, available: 2 << 20) }
     #expect(store.reserve.fill() && store.reserve.bytes == 1 << 20)
-    // An act that finds the disk full has one more try with it, and no third.
+    // An act that finds the disk full is retried once with the reserve.
     var tries = 0
     #expect(throws: StoreError.self) {
       try store.reserve.lending { () throws(StoreError) in
@@ -75,7 +75,7 @@ import Testing
       }
     }
     #expect(tries == 3)
-    // What isn't about room costs none.
+    // Other errors don't release it.
     store.reserve.fill()
     #expect(throws: StoreError.self) {
       try store.reserve.lending { () throws(StoreError) in throw .unknownLease("x") }
@@ -84,7 +84,7 @@ import Testing
   }
 
   @Test(
-    "A reserve with its length and no blocks, as in a copy of a folder, holds nothing, and is made at the start"
+    "A sparse reserve, as in a copied folder, doesn't count, and is replaced at the start"
   )
   func sparseReserve() throws {
     let path = scratch.data + "/reserve"
@@ -101,7 +101,7 @@ import Testing
       try makeSparse()
       #expect(store.reserve.bytes == 0 && !store.reserve.release())
     }
-    // Without room for the blocks, nothing is kept, and it is said so.
+    // Without room for its blocks, none is kept, and that is reported.
     var options = Store.Options()
     options.disk = Disk(space: { _ in DiskSpace(size: 1 << 30, available: 1 << 20) }, before: { _, _ in })
     let store = try Store(path: scratch.data, options: options)
@@ -109,7 +109,7 @@ import Testing
   }
 
   @Test(
-    "What isn't a file is neither waited for nor written through, and holds no room",
+    "A reserve that isn't a regular file is neither read nor written, and doesn't count",
     arguments: ["fifo", "folder", "link"])
   func noReserve(_ kind: String) throws {
     _ = try Store(path: scratch.data)
@@ -131,8 +131,8 @@ import Testing
     if kind == "link" { #expect(try DurableFile.read(other) == [1, 2, 3]) }
   }
 
-  @Test("An act that failed while another took the room tries again with what that left of it")
-  func lendingToTwo() throws {
+  @Test("An act that failed while another one released the reserve is retried with what is left")
+  func releaseForTwoActs() throws {
     let store = try Store(path: scratch.data)
     var (first, second) = (0, 0)
     try store.reserve.lending { () throws(StoreError) in
@@ -145,7 +145,7 @@ import Testing
       throw .diskFull("the database")
     }
     #expect(first == 2 && second == 2 && store.reserve.bytes == 0)
-    // Room that was given up before an act began is none that it may hope for.
+    // An act can't use a reserve that was released before it began.
     #expect(throws: StoreError.self) {
       try store.reserve.lending { () throws(StoreError) in
         first += 1
@@ -155,8 +155,8 @@ import Testing
     #expect(first == 3)
   }
 
-  @Test("Of acts that find the disk full at once, each has its second try", arguments: 0..<20)
-  func lendingToThreads(round: Int) throws {
+  @Test("Concurrent acts on a full disk are retried once each", arguments: 0..<20)
+  func releaseForConcurrentActs(round: Int) throws {
     let store = try Store(path: scratch.data)
     let counts = Locked((failed: 0, done: 0))
     let threads = try (0..<4).map { _ in
@@ -166,7 +166,7 @@ import Testing
           guard isFirst else { return counts.withLock { $0.done += 1 } }
           isFirst = false
           counts.withLock { $0.failed += 1 }
-          // All have failed before one of them gives the room up.
+          // All have failed before one of them releases the reserve.
           while counts.withLock({ $0.failed }) < 4 { sched_yield() }
           throw .diskFull("the database")
         }
@@ -176,7 +176,7 @@ import Testing
     #expect(counts.withLock { $0.done } == 4)
   }
 
-  @Test func aFolderThatIsNotThereIsNotMadeUnasked() throws {
+  @Test func missingFolderIsNotCreatedByDefault() throws {
     var options = Store.Options()
     options.creates = false
     #expect { _ = try scratch.open(options) } throws: {
@@ -188,7 +188,7 @@ import Testing
   }
 }
 
-/// A lock file that somebody renames or removes lets nobody else in.
+/// A renamed or removed lock file lets no other process in.
 @Suite struct LockFileTests {
   let scratch = Scratch()
 
@@ -196,7 +196,7 @@ import Testing
     if case StoreError.inUse = error { true } else { false }
   }
 
-  @Test(arguments: [true, false]) func aRenamedOrRemovedLockFileLetsNobodyIn(isRenamed: Bool) throws {
+  @Test(arguments: [true, false]) func renamedOrRemovedLockFileStillLocks(isRenamed: Bool) throws {
     let store = try scratch.open()
     let path = scratch.data + "/lock"
     if isRenamed {
@@ -205,7 +205,7 @@ import Testing
       try Kernel.remove(path)
     }
     #expect { _ = try scratch.open() } throws: { isInUse($0) }
-    // The next act makes it again, for programs that look only there.
+    // The next act creates it again, for programs that check only that file.
     try store.publish(base: 0, set: ["a.js": Sample("one")])
     #expect(try FileLock.take(path) == nil)
     #expect(FileLock.holder(path) == getpid())
@@ -213,8 +213,8 @@ import Testing
     withExtendedLifetime(store) {}
   }
 
-  /// Whose lock file was renamed while an older xcache ran, has it: then nothing is written any more.
-  @Test func whoeverLostTheFileWritesNothing() throws {
+  /// If the lock file was renamed and another process took a new one, nothing is written any more.
+  @Test func nothingIsWrittenAfterTheLockWasLost() throws {
     let store = try scratch.open()
     try Kernel.remove(scratch.data + "/lock")
     let other = try FileLock.take(scratch.data + "/lock")
@@ -227,7 +227,7 @@ import Testing
     #expect(throws: Never.self) { try store.checkFolder() }
   }
 
-  @Test func whoseFolderWasReplacedWritesNothing() throws {
+  @Test func nothingIsWrittenAfterTheFolderWasReplaced() throws {
     let store = try scratch.open()
     try store.publish(base: 0, set: ["a.js": Sample("one")])
     try Kernel.rename(scratch.data, to: scratch.path + "/moved")

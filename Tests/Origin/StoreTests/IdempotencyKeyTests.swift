@@ -5,7 +5,7 @@ import Testing
 
 @testable import Store
 
-/// Answers that are kept for retries: with their act or not at all, and bounded.
+/// Answers recorded for retries: in the act's transaction, and bounded.
 @Suite struct IdempotencyKeyTests {
   private let scratch = Scratch()
 
@@ -27,7 +27,7 @@ import Testing
     }
   }
 
-  @Test func anActThatFailsKeepsNothing() throws {
+  @Test func failedActRecordsNothing() throws {
     let store = try scratch.open()
     try store.publish(base: 0, set: ["a": Sample("a")])
     let key = try Self.key(store, 1)
@@ -38,7 +38,7 @@ import Testing
     #expect(try store.keptAnswer(to: key) == nil)
   }
 
-  @Test func theSecondOfTwoAtOnceIsRefusedInItsTransaction() throws {
+  @Test func concurrentSecondActIsRefusedInItsTransaction() throws {
     let store = try scratch.open()
     _ = try store.acquireLease(holder: "a", seconds: 60, record: try Self.record(store, 1))
     #expect {
@@ -54,7 +54,7 @@ import Testing
     }
   }
 
-  @Test func oldAnswersGoWithNewOnes() throws {
+  @Test func newAnswersRemoveOldOnes() throws {
     let now = Locked<Int64>(1_800_000_000_000)
     var options = Store.Options()
     options.clock = { now.withLock { $0 } }
@@ -63,7 +63,7 @@ import Testing
       _ = try store.acquireLease(holder: "a", seconds: 10, record: try Self.record(store, number))
     }
     now.withLock { $0 += 86_400_000 }
-    // A hundred with each that comes.
+    // Each new one removes a hundred.
     _ = try store.acquireLease(holder: "a", seconds: 10, record: try Self.record(store, 150))
     #expect(try Self.count(store) == 51)
     _ = try store.acquireLease(holder: "a", seconds: 10, record: try Self.record(store, 7))
@@ -73,7 +73,7 @@ import Testing
     #expect(try Self.count(store) == 0)
   }
 
-  @Test func aTokenFillsNothing() throws {
+  @Test func answersOfATokenAreBounded() throws {
     let store = try scratch.open()
     let large = [UInt8](repeating: 7, count: 1 << 20)
     for number in 0..<70 {
@@ -98,7 +98,7 @@ import Testing
     #expect(try store.keptAnswer(to: Self.key(store, -1)) != nil)
   }
 
-  @Test func aRestoredBackupKnowsTheRetriesOfWhatItHolds() throws {
+  @Test func restoredBackupHasItsAnswers() throws {
     let store = try scratch.open()
     try store.publish(base: 0, set: ["a": Sample("a")])
     _ = try store.acquireLease(holder: "a", seconds: 60, record: try Self.record(store, 1))
@@ -108,13 +108,13 @@ import Testing
     _ = try Restore.restore(backup: scratch.path + "/backup", to: scratch.path + "/restored")
     let restored = try Store(path: scratch.path + "/restored")
     #expect(try restored.keptAnswer(to: Self.key(store, 1))?.status == 201)
-    // What came after the backup is gone, and may be done again.
+    // Acts after the backup are lost, and may be done again.
     #expect(try restored.keptAnswer(to: later) == nil)
   }
 
-  /// The process is killed around the commit of a rollback: the release and its answer are both there, or neither.
+  /// The process is killed around the commit of a rollback: release and answer both exist, or neither.
   @Test(arguments: 1...8)
-  func killedAroundTheCommit(step: Int) async throws {
+  func killAroundTheCommit(step: Int) async throws {
     try await #require(processExitsWith: .signal(SIGKILL)) {
       [data = scratch.data as String, step = step as Int] in
       let left = Locked(step)
@@ -141,7 +141,7 @@ import Testing
     let kept = try store.keptAnswer(to: Self.key(store, 1))
     let version = try store.shop().version.number
     #expect(version == 3 && kept == nil || version == 4 && kept?.body == Array("4".utf8))
-    // The steps before the commit and those after it are both met.
+    // There are steps before and after the commit.
     #expect(step > 1 || version == 3)
     #expect(step < 8 || version == 4)
   }

@@ -4,11 +4,11 @@ import Testing
 
 @testable import Store
 
-/// A data folder without its database isn't a new one.
+/// A data folder without its database isn't taken for a new one.
 @Suite struct LostDatabaseTests {
   let scratch = Scratch()
 
-  @Test(arguments: [true, false]) func filesWithoutTheirDatabaseAreLeftAlone(isEmpty: Bool) throws {
+  @Test(arguments: [true, false]) func filesWithoutADatabaseAreLeftUnchanged(isEmpty: Bool) throws {
     do {
       let store = try scratch.open()
       try store.publish(base: 0, set: ["a.js": Sample("a")])
@@ -27,8 +27,8 @@ import Testing
     #expect(try Kernel.status(folder.blob(Sample("a").claim.sha256)) != nil)
   }
 
-  /// A start that was killed before it made its database is no loss.
-  @Test func aFolderThatWasBegunIsTaken() throws {
+  /// A start that was killed before it created the database lost nothing.
+  @Test func incompleteNewFolderIsUsed() throws {
     try Kernel.makeFolder(scratch.data + "/blobs/ab")
     _ = try scratch.open()
   }

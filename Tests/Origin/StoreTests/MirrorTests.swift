@@ -5,7 +5,7 @@ import Testing
 @testable import Store
 
 @Suite struct MirrorTests {
-  @Test func aLeaseLastsUntilItsEndAndIsRenewed() throws {
+  @Test func leaseExpiresUnlessRenewed() throws {
     let scratch = Scratch()
     let now = Locked<Int64>(1_000_000)
     var options = Store.Options()
@@ -22,9 +22,9 @@ import Testing
     #expect(throws: StoreError.self) { try store.renewLease(lease.id, seconds: 60) }
   }
 
-  /// A lease was taken while the clock was so many minutes ahead; whether it holds gc back now that the clock is right.
+  /// A lease taken while the clock was this many minutes ahead, and whether it blocks gc now that the clock is right.
   @Test(arguments: [(0, true), (59, true), (61, false), (60 * 24 * 365, false)])
-  func aLeaseFromATimeThatHasNotComeHoldsNothing(minutes: Int64, holds: Bool) throws {
+  func leaseFromAFutureTimeExpires(minutes: Int64, holds: Bool) throws {
     let (store, now, scratch) = try aged()
     defer { withExtendedLifetime(scratch) {} }
     var policy = RetentionPolicy()
@@ -40,7 +40,7 @@ import Testing
     }
   }
 
-  @Test func aReaderBesideTheServerTakesALeaseWhileReleasesGoOn() throws {
+  @Test func readerBesideTheServerTakesALeaseDuringReleases() throws {
     let scratch = Scratch()
     let store = try scratch.open()
     try store.publish(base: 0, set: ["a.js": Sample("one")])
@@ -55,14 +55,14 @@ import Testing
     #expect(try store.leases().isEmpty)
   }
 
-  @Test func aReaderBesideNeedsAFolder() {
+  @Test func readerNeedsAnExistingFolder() {
     let scratch = Scratch()
     var options = Store.Options()
     options.isSecondary = true
     #expect(throws: StoreError.self) { try scratch.open(options) }
   }
 
-  @Test func whatAMirrorNamesIsWhatItsLastRunSaid() throws {
+  @Test func lastRunReplacesTheMirrorsVersions() throws {
     let scratch = Scratch()
     let store = try scratch.open()
     for version in 0..<3 { try store.publish(base: Int64(version), set: ["a.js": Sample("\(version)")]) }
@@ -76,12 +76,12 @@ import Testing
     try store.register(mirror: "s3://bucket", versions(3))
     #expect(try store.mirrors().map(\.name) == ["/srv/www", "s3://bucket"])
     #expect(try store.mirrors()[0].versions == versions(2, 3))
-    // What isn't there, now or ever, isn't kept, and is no reason to refuse the rest.
+    // Unknown versions are ignored, and don't make the rest invalid.
     try store.register(mirror: "/srv/www", versions(3, 4, 19_999))
     #expect(try store.mirrors()[0].versions == versions(3))
   }
 
-  /// A channel of three versions, and which of them gc would drop.
+  /// A channel of three versions, for which gc runs with a limit.
   private func aged() throws -> (store: Store, now: Locked<Int64>, scratch: Scratch) {
     let scratch = Scratch()
     let now = Locked<Int64>(1_760_000_000_000)
@@ -104,7 +104,7 @@ import Testing
     [MirroredVersion(app: try AppName("shop"), channel: .online, version: ManifestVersion(1))]
   }
 
-  @Test func aMirrorThatIsGoneKeepsItsVersionsForNinetyDays() throws {
+  @Test func inactiveMirrorKeepsItsVersionsForNinetyDays() throws {
     let (store, now, scratch) = try aged()
     defer { withExtendedLifetime(scratch) {} }
     try store.register(mirror: "cdn", first())
@@ -118,8 +118,8 @@ import Testing
     #expect(try dropped(store) == [2])
   }
 
-  /// A token's end, told by a revocation or by its date, and how long its mirror keeps a version from then.
-  @Test(arguments: [true, false]) func theMirrorOfATokenThatEndedKeepsItsVersionsForAWeek(revoked: Bool)
+  /// After a token was revoked or expired, its mirror keeps versions for a limited time.
+  @Test(arguments: [true, false]) func mirrorOfAnEndedTokenKeepsItsVersionsForAWeek(revoked: Bool)
     throws
   {
     let (store, now, scratch) = try aged()
@@ -135,14 +135,14 @@ import Testing
     #expect(try dropped(store) == [2])
     now.withLock { $0 += 1 }
     #expect(try dropped(store) == [1, 2])
-    // A job that goes on with a new token keeps it.
+    // A job with a new token keeps it.
     let next = try store.createToken(name: "ci-2", scope: .read, app: try AppName("shop")).token
     try store.register(mirror: "cdn", first(), by: .token(next, address: ""))
     now.withLock { $0 += 30 * Self.day }
     #expect(try dropped(store) == [2])
   }
 
-  @Test func aForgottenMirrorKeepsNothing() throws {
+  @Test func removedMirrorKeepsNothing() throws {
     let (store, _, scratch) = try aged()
     defer { withExtendedLifetime(scratch) {} }
     try store.register(mirror: "cdn", first())
@@ -152,7 +152,7 @@ import Testing
     #expect(throws: StoreError.self) { try store.forget(mirror: "cdn") }
   }
 
-  @Test func resourcesAreThoseOfTheVersionsAskedFor() throws {
+  @Test func resourcesAreThoseOfTheRequestedVersions() throws {
     let scratch = Scratch()
     let store = try scratch.open()
     try store.publish(base: 0, set: ["a.js": Sample("one"), "b.js": Sample("b")])

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Store
 
-/// Freezes by calendar: what refuses a release asks the clock.
+/// Scheduled freezes: whether one holds depends on the clock.
 @Suite struct PlannedFreezeTests {
   let scratch = Scratch()
   let anna = Actor(name: "anna", address: "10.0.0.7")
@@ -33,7 +33,7 @@ import Testing
     try store.thawChannel(try AppName("shop"), .online, scope, by: anna)
   }
 
-  /// Whether a release is refused for a freeze; the text makes it another one each time.
+  /// Whether a release is refused because of a freeze; the text makes each release another one.
   private func isFrozen(_ store: Store, _ text: String) throws -> Bool {
     do {
       try store.publish("a", base: try store.shop().version.number, set: ["a.js": Sample(text)])
@@ -43,7 +43,7 @@ import Testing
     }
   }
 
-  @Test func itBeginsAndEndsByItself() throws {
+  @Test func beginsAndEndsByTheClock() throws {
     let store = try open()
     let freeze = try freeze(store, from: 1, to: 3)
     #expect(freeze.calendar?.to == freeze.since + 2 * hour)
@@ -67,7 +67,7 @@ import Testing
     #expect(try thaw(store).isEmpty)
   }
 
-  @Test func aReasonOverridesItAndIsRecorded() throws {
+  @Test func breakGlassOverridesAndIsRecorded() throws {
     let store = try open()
     _ = try freeze(store, from: nil, to: 2)
     try store.send([Sample("a2")])
@@ -81,7 +81,7 @@ import Testing
     #expect(details.emergencyOverride?.frozenBy == "anna")
   }
 
-  @Test func severalStandBesideEachOther() throws {
+  @Test func severalFreezes() throws {
     let store = try open()
     let first = try freeze(store, from: nil, to: 2, "one")
     let second = try freeze(store, from: 1, to: 5, "two")
@@ -89,9 +89,9 @@ import Testing
     #expect(try store.plannedFreezes(of: store.shop()) == [first, second, third])
     #expect(try store.freeze(of: store.shop()) == first)
     go(1)
-    // The one that holds longest says until when.
+    // The freeze that holds longest is shown.
     #expect(try store.freeze(of: store.shop()) == second)
-    // Without an end, beside those of a calendar; thawing lifts all that hold, and none that is to come.
+    // A freeze without an end, besides scheduled ones; thaw ends all that hold, and keeps later ones.
     let open = try store.freezeChannel(try AppName("shop"), .online, reason: "now", by: anna)
     #expect(open.replaced == nil)
     #expect(try thaw(store) == [open.freeze, first, second])
@@ -106,7 +106,7 @@ import Testing
     #expect(try store.channelStates().first?.planned.isEmpty == true)
   }
 
-  @Test func ofSeveralTheOneThatHoldsLongestIsTold() throws {
+  @Test func freezeThatHoldsLongestIsShown() throws {
     let store = try open()
     let long = try freeze(store, from: 1, to: 9, "long")
     _ = try freeze(store, from: 2, to: 3, "within it")
@@ -117,8 +117,8 @@ import Testing
     #expect(try store.freeze(of: store.shop()) == endless)
   }
 
-  /// One that ended holds again, as long as it isn't forgotten; what the clock says counts.
-  @Test func theClockIsSetBack() throws {
+  /// A freeze that ended holds again after the clock is set back, unless it was removed.
+  @Test func clockSetBack() throws {
     let store = try open()
     _ = try freeze(store, from: 1, to: 3)
     go(4)
@@ -129,7 +129,7 @@ import Testing
     #expect(try !isFrozen(store, "before"))
   }
 
-  @Test func onePlanIsTakenBack() throws {
+  @Test func scheduledFreezeCanBeCancelled() throws {
     let store = try open()
     let first = try freeze(store, from: 1, to: 2)
     let second = try freeze(store, from: 1, to: 3)
@@ -146,7 +146,7 @@ import Testing
     #expect(rows.filter { $0.act == "channel.freeze" }.count == 2)
   }
 
-  @Test func itIsOfItsChannelAndIsNotTakenBackWhenItIsOver() throws {
+  @Test func onlyTheChannelsPendingFreezesCanBeCancelled() throws {
     let store = try open()
     let freeze = try freeze(store, from: nil, to: 1)
     let (id, now) = (try store.shop().id, store.now)
@@ -162,7 +162,7 @@ import Testing
     }
   }
 
-  @Test func whatIsOverIsRefused() throws {
+  @Test func freezesInThePastAreRefused() throws {
     let store = try open()
     for (from, to) in [(nil, 0), (2, 1), (1, 1), (-3, -2)] as [(Int64?, Int64)] {
       #expect { try freeze(store, from: from, to: to) } throws: {

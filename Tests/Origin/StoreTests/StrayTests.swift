@@ -5,12 +5,12 @@ import Testing
 
 @testable import Store
 
-/// What somebody put where files of this program belong: a pipe, for which open(2) waits until someone writes into it,
-/// or a folder, which can't be removed as a file is.
+/// Stray objects in the place of files: a FIFO, on which open(2) blocks until there is a writer, or a folder, which can't be removed like a
+/// file.
 @Suite struct StrayTests {
   let scratch = Scratch()
 
-  /// Puts a pipe into a file's place. Whoever waits for it is ended after a while, and the test with it.
+  /// Makes a FIFO in a file's place. If the test blocks on it, it is killed after a while.
   private static func pipe(_ path: String) throws {
     alarm(20)
     try Kernel.remove(path)
@@ -19,7 +19,7 @@ import Testing
 
   private static let bad = Sample("a file of bytes")
 
-  @Test func aBackupLeavesPipesOut() async throws {
+  @Test func backupSkipsFIFOs() async throws {
     await #expect(processExitsWith: .success) { [path = scratch.path as String] in
       let store = try Store(path: path + "/data")
       try store.publish(base: 0, set: ["a.js": Self.bad, "b.js": Sample("b")])
@@ -31,7 +31,7 @@ import Testing
     }
   }
 
-  @Test func aRestoreLeavesPipesOut() async throws {
+  @Test func restoreSkipsFIFOs() async throws {
     await #expect(processExitsWith: .success) { [path = scratch.path as String] in
       let store = try Store(path: path + "/data")
       try store.publish(base: 0, set: ["a.js": Self.bad, "b.js": Sample("b")])
@@ -45,7 +45,7 @@ import Testing
     }
   }
 
-  @Test func aPipeIsNoFileThatArrived() async throws {
+  @Test func fifoIsNotAnUpload() async throws {
     await #expect(processExitsWith: .success) { [path = scratch.path as String] in
       do { try Store(path: path).send([Self.bad]) }
       let whole = DataFolder(path: path).whole(Self.bad.claim.sha256)
@@ -53,7 +53,7 @@ import Testing
       let store = try Store(path: path)
       #expect(try store.missing(of: [Self.bad.claim.sha256]) == [Self.bad.claim.sha256])
       try store.send([Self.bad])
-      // One that takes its place later keeps no release waiting, and is in none.
+      // A FIFO that replaces a file later doesn't block a release, and isn't in one.
       try Self.pipe(whole)
       #expect(throws: StoreError.self) { try store.publish(base: 0, set: ["a.js": Self.bad], sends: false) }
       try store.publish(base: 0, set: ["a.js": Self.bad])
@@ -62,7 +62,7 @@ import Testing
     }
   }
 
-  @Test func aStartSetsFoldersAside() throws {
+  @Test func startSetsFoldersAside() throws {
     let folder = DataFolder(path: scratch.data)
     do { try scratch.open().send([Self.bad]) }
     let unexpectedFolders = [
@@ -81,7 +81,7 @@ import Testing
     #expect(try store.missing(of: [.of([1]), Self.bad.claim.sha256]) == [.of([1])])
   }
 
-  @Test func theSweepSetsFoldersAside() throws {
+  @Test func sweepSetsFoldersAside() throws {
     let now = Locked<Int64>(Clock.unixMilliseconds())
     var options = Store.Options()
     options.clock = { now.withLock { $0 } }

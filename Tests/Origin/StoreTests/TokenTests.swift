@@ -7,7 +7,7 @@ import Testing
 @Suite struct TokenTests {
   let scratch = Scratch()
 
-  @Test func theFirstTokenIsInAFileForItsOwner() throws {
+  @Test func firstTokenIsInAFileForItsOwner() throws {
     let store = try scratch.open()
     #expect(store.madeAdminToken)
     let status = try #require(try Kernel.status(store.folder.adminToken))
@@ -18,7 +18,7 @@ import Testing
     #expect(token.name == "admin" && token.scope == .admin && token.isUnlimited)
   }
 
-  @Test func aTokenIsToldOnceAndKeptAsAHash() throws {
+  @Test func tokenIsReturnedOnceAndStoredAsAHash() throws {
     let store = try scratch.open()
     let (token, text) = try store.createToken(name: "ci", scope: .publish, app: AppName("shop"))
     #expect(text.hasPrefix("xcache_\(token.id)_"))
@@ -31,7 +31,7 @@ import Testing
     #expect(throws: StoreError.self) { try store.createToken(name: "ci", scope: .read) }
   }
 
-  @Test func whatIsNoTokenOpensNothing() throws {
+  @Test func invalidTokensAreRefused() throws {
     let store = try scratch.open()
     let (token, text) = try store.createToken(name: "ci", scope: .read)
     var wrong = Array(text.utf8)
@@ -45,18 +45,18 @@ import Testing
   }
 
   @Test(arguments: [true, false])
-  func aRevokedTokenOpensNothing(byName: Bool) throws {
+  func revokedTokenIsRefused(byName: Bool) throws {
     let store = try scratch.open()
     let (token, text) = try store.createToken(name: "ci", scope: .read)
     #expect(try store.revokeToken(byName ? "ci" : token.id).id == token.id)
     #expect(try store.check(token: text) == nil)
     #expect(throws: StoreError.self) { try store.revokeToken("ci") }
     #expect(try store.tokens().map(\.name).sorted() == ["admin", "ci"])
-    // The name is free again.
+    // The name can be used again.
     #expect(throws: Never.self) { try store.createToken(name: "ci", scope: .read) }
   }
 
-  @Test func useIsNotedOnceAMinute() throws {
+  @Test func useIsRecordedOnceAMinute() throws {
     let now = Locked<Int64>(1_000_000)
     var options = Store.Options()
     options.clock = { now.withLock { $0 } }
@@ -64,12 +64,12 @@ import Testing
     let (_, text) = try store.createToken(name: "ci", scope: .read)
     func lastUse() throws -> Int64? { try store.tokens().first { $0.name == "ci" }?.lastUsedAt }
     #expect(try lastUse() == nil)
-    for (time, noted) in [(1_000_000, 1_000_000), (1_059_999, 1_000_000), (1_060_000, 1_060_000)]
+    for (time, recorded) in [(1_000_000, 1_000_000), (1_059_999, 1_000_000), (1_060_000, 1_060_000)]
       as [(Int64, Int64)]
     {
       now.withLock { $0 = time }
       #expect(try store.check(token: text) != nil)
-      #expect(try lastUse() == noted)
+      #expect(try lastUse() == recorded)
     }
   }
 
@@ -77,28 +77,30 @@ import Testing
     let scope: TokenScope
     var app: String?
     var channel: String?
-    let asks: TokenScope
+    let requestedScope: TokenScope
     let allowed: Bool
   }
 
   @Test(arguments: [
-    Reach(scope: .admin, asks: .publish, allowed: true), Reach(scope: .publish, asks: .admin, allowed: false),
-    Reach(scope: .read, asks: .publish, allowed: false), Reach(scope: .publish, asks: .read, allowed: true),
-    Reach(scope: .publish, app: "shop", asks: .publish, allowed: true),
-    Reach(scope: .publish, app: "other", asks: .publish, allowed: false),
-    Reach(scope: .publish, channel: "online", asks: .publish, allowed: true),
-    Reach(scope: .admin, app: "shop", channel: "test", asks: .read, allowed: false),
+    Reach(scope: .admin, requestedScope: .publish, allowed: true),
+    Reach(scope: .publish, requestedScope: .admin, allowed: false),
+    Reach(scope: .read, requestedScope: .publish, allowed: false),
+    Reach(scope: .publish, requestedScope: .read, allowed: true),
+    Reach(scope: .publish, app: "shop", requestedScope: .publish, allowed: true),
+    Reach(scope: .publish, app: "other", requestedScope: .publish, allowed: false),
+    Reach(scope: .publish, channel: "online", requestedScope: .publish, allowed: true),
+    Reach(scope: .admin, app: "shop", channel: "test", requestedScope: .read, allowed: false),
   ])
   func scopesAndLimits(reach: Reach) throws {
     let store = try scratch.open()
     let (token, _) = try store.createToken(
       name: "t", scope: reach.scope, app: try reach.app.map { try AppName($0) },
       channel: try reach.channel.map { try ChannelName($0) })
-    #expect(token.allows(reach.asks, app: try AppName("shop"), channel: .online) == reach.allowed)
+    #expect(token.allows(reach.requestedScope, app: try AppName("shop"), channel: .online) == reach.allowed)
   }
 
   @Test(arguments: [[], [0], [255], [1, 2], [1, 2, 3], [250, 251, 252, 253, 254, 255]] as [[UInt8]])
-  func base64URLGoesBothWays(bytes: [UInt8]) {
+  func base64URLRoundTrips(bytes: [UInt8]) {
     let text = Base64URL.encode(bytes)
     #expect(Base64URL.decode(text.utf8) == bytes)
     #expect(Base64URL.decode((text + "=").utf8) == nil)

@@ -5,18 +5,18 @@ import Testing
 
 @testable import Store
 
-/// What keeps a zip from being made comes from several modules; an error that none of them knows is an error still.
+/// Errors while making a zip come from several modules; one of an unknown type is still reported as an error.
 @Suite struct ZipErrorTests {
-  private struct Novelty: Error, CustomStringConvertible { let description = "something new" }
+  private struct UnknownError: Error, CustomStringConvertible { let description = "something new" }
 
-  @Test func anErrorOfNoKnownTypeEndsNoServer() async {
+  @Test func unknownErrorDoesNotCrash() async {
     await #expect(processExitsWith: .success) {
-      let words = StoreError(zip: ArchiveError.input("files/a.js", Novelty())).description
+      let words = StoreError(zip: ArchiveError.input("files/a.js", UnknownError())).description
       exit(words.contains("files/a.js") && words.contains("something new") ? 0 : 3)
     }
   }
 
-  @Test func anErrorThatIsKnownIsTheSameInAZip() throws {
+  @Test func knownErrorsAreConverted() throws {
     let sha256 = SHA256.of([1])
     guard case .corruptBlob(sha256) = StoreError(zip: .input("a", StoreError.corruptBlob(sha256))) else {
       Issue.record("the store's own error")

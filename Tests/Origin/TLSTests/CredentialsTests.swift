@@ -4,7 +4,7 @@ import Testing
 import TLS
 import TLSPeer
 
-/// Which files make a server, and what the words say where they don't.
+/// Which files can be used by a server, and the messages about others.
 @Suite struct CredentialsTests {
   private let certificates: Certificates
   private let good: Certificates.Pair
@@ -34,7 +34,7 @@ import TLSPeer
     }
   }
 
-  @Test("What a certificate says of itself")
+  @Test("The description of a certificate")
   func description() throws {
     let credentials = try TLSCredentials(certificate: good.certificate, key: good.key)
     #expect(credentials.hosts == ["shop.test", "*.shop.test"])
@@ -49,14 +49,14 @@ import TLSPeer
     #expect(try TLSCredentials(certificate: good.certificate, key: good.key).isKeyOpenToAll)
   }
 
-  @Test("One without host names is known by its subject, as people write it")
+  @Test("A certificate without host names is described by its subject")
   func subject() throws {
     let pair = try certificates.make("Läden", hosts: [])
     let credentials = try TLSCredentials(certificate: pair.certificate, key: pair.key)
     #expect(credentials.hosts.isEmpty && credentials.name == "CN=Läden")
   }
 
-  @Test("One file may hold both, RSA is taken as well as elliptic curves, and the chain is sent")
+  @Test("Certificate and key may be in one file, RSA and elliptic curves are accepted, and the chain is sent")
   func forms() throws {
     let rsa = try certificates.make("rsa", algorithm: ["rsa:2048"])
     #expect(words(rsa.certificate, rsa.key) == "taken")
@@ -68,7 +68,7 @@ import TLSPeer
     #expect(pair.client.subject == "/CN=good")
   }
 
-  @Test("What can't be used is named, with what to do")
+  @Test("Unusable files are named with a remedy")
   func refusals() throws {
     let folder = certificates.folder
     #expect(words("\(folder)/none.pem", good.key).hasPrefix("\(folder)/none.pem: No such file or directory"))
@@ -78,7 +78,7 @@ import TLSPeer
     #expect(words(try file("empty", ""), good.key).contains("contains no PEM certificate"))
     #expect(words(folder, good.key).hasPrefix("\(folder) is a pipe, a folder or a device"))
     #expect(words(good.certificate, "/dev/null").hasPrefix("/dev/null is a pipe, a folder or a device"))
-    // The signals' thread reads it at SIGHUP: it must not wait for somebody who writes.
+    // The signal thread reads it on SIGHUP, and must not block on a FIFO.
     let pipe = "\(folder)/pipe.pem"
     #expect(mkfifo(pipe, 0o600) == 0)
     #expect(words(pipe, good.key).hasPrefix("\(pipe) is a pipe, a folder or a device"))
@@ -105,7 +105,7 @@ import TLSPeer
     #expect(words(large, good.key).contains("is larger than 1 MB"))
   }
 
-  @Test("A certificate that is read anew is shown to who comes then; a bad one changes nothing")
+  @Test("New connections get a reloaded certificate; an invalid one changes nothing")
   func reload() throws {
     let acceptor = try TLSAcceptor(certificate: good.certificate, key: good.key)
     func shown() throws -> String {
@@ -123,7 +123,7 @@ import TLSPeer
     try acceptor.reload()
     #expect(try shown() == "/CN=next")
     #expect(acceptor.credentials.name == "next.test")
-    // A connection that stood already goes on.
+    // An existing connection continues.
     #expect(early.shakeHands() == .done(isResumed: false))
     #expect(early.client.subject == "/CN=good")
   }

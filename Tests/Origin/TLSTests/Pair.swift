@@ -3,14 +3,14 @@ import System
 import TLS
 import TLSPeer
 
-/// Client and server over two sockets that don't block, driven in turns by one thread.
+/// Client and server on two non-blocking sockets, driven in turns by one thread.
 final class Pair {
   let client: TLSPeer
   let server: TLSSession
-  /// The client's socket, for what no client says.
+  /// The client's socket, for bytes that no TLS client sends.
   let wire: Int32
   private let serverSocket: Int32
-  /// What the client's last step of the handshake came to.
+  /// The result of the client's last handshake step.
   private(set) var clientStep = TLSPeer.Step.wouldBlock
 
   init(_ acceptor: TLSAcceptor, _ options: TLSPeer.Options = TLSPeer.Options()) throws {
@@ -30,13 +30,13 @@ final class Pair {
     close(serverSocket)
   }
 
-  /// Takes steps until the server's handshake is over, and gives what came of it.
+  /// Runs the handshake until the server's side is done; returns its result.
   func shakeHands() -> TLSSession.Handshake {
     for _ in 0..<20 {
       clientStep = client.handshake()
       let step = server.handshake()
       guard step == .needsInput || step == .needsSpace else {
-        // The client still has the server's last words to read.
+        // The client has yet to read the server's last message.
         if clientStep == .wouldBlock { clientStep = client.handshake() }
         return step
       }
@@ -44,7 +44,7 @@ final class Pair {
     return .ended
   }
 
-  /// What the server reads next, as text; nil where nothing is there.
+  /// What the server reads next, as text, or nil if there is nothing.
   func serverReads() -> String? {
     withBuffer { server.receive(into: $0) }
   }
@@ -70,6 +70,6 @@ final class Pair {
     bytes.withUnsafeBytes { server.send($0, more: more) }
   }
 
-  /// Bytes that no client says, straight to the server's socket.
+  /// Sends bytes directly to the server's socket.
   func sendRaw(_ bytes: [UInt8]) { _ = bytes.withUnsafeBytes { write(wire, $0.baseAddress, $0.count) } }
 }

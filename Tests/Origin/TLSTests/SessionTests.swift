@@ -3,7 +3,7 @@ import Testing
 import TLS
 import TLSPeer
 
-/// A session's server side, held against libssl's client.
+/// The server's side of a session, with libssl's client.
 @Suite struct SessionTests {
   let acceptor: TLSAcceptor
   let files: Certificates.Pair
@@ -15,7 +15,7 @@ import TLSPeer
     acceptor = try TLSAcceptor(certificate: files.certificate, key: files.key)
   }
 
-  @Test("TLS 1.2 and 1.3 are spoken, older ones refused", arguments: TLSVersion.allCases)
+  @Test("TLS 1.2 and 1.3 are accepted, older versions refused", arguments: TLSVersion.allCases)
   func versions(_ version: TLSVersion) throws {
     let pair = try Pair(
       acceptor,
@@ -32,7 +32,7 @@ import TLSPeer
   }
 
   @Test(
-    "Of TLS 1.2 only ciphers that keep what was said from who finds the key later",
+    "Only ciphers with forward secrecy are accepted in TLS 1.2",
     arguments: [
       ("ECDHE-ECDSA-AES128-GCM-SHA256", true), ("ECDHE-ECDSA-AES256-GCM-SHA384", true),
       ("ECDHE-ECDSA-CHACHA20-POLY1305", true), ("ECDHE-ECDSA-AES128-SHA", false),
@@ -49,11 +49,11 @@ import TLSPeer
     if isTaken { #expect(pair.client.cipher == cipher) }
   }
 
-  @Test("A client that prefers ChaCha gets it; others AES of 128 bits")
+  @Test("A client that prefers ChaCha20 gets it; others get AES-128")
   func preference() throws {
-    let usual = try Pair(acceptor, TLSPeer.Options { $0.newest = .tls12 })
-    #expect(usual.shakeHands() == .done(isResumed: false))
-    #expect(usual.client.cipher == "ECDHE-ECDSA-AES128-GCM-SHA256")
+    let standard = try Pair(acceptor, TLSPeer.Options { $0.newest = .tls12 })
+    #expect(standard.shakeHands() == .done(isResumed: false))
+    #expect(standard.client.cipher == "ECDHE-ECDSA-AES128-GCM-SHA256")
     let phone = try Pair(
       acceptor,
       TLSPeer.Options {
@@ -65,7 +65,7 @@ import TLSPeer
   }
 
   @Test(
-    "http/1.1 is chosen; a client that speaks other protocols alone is refused",
+    "http/1.1 is selected; a client that offers only other protocols is refused",
     arguments: [
       (["h2", "http/1.1"], "http/1.1"), (["http/1.1"], "http/1.1"), ([], nil), (["h2"], "refused"),
       (["http/1.0"], "refused"),
@@ -75,7 +75,9 @@ import TLSPeer
     let pair = try Pair(acceptor, TLSPeer.Options { $0.protocols = offered })
     if chosen == "refused" {
       #expect(pair.shakeHands() == .failed)
-      guard case .failed(let reason) = pair.clientStep else { Issue.record("it went on"); return }
+      guard case .failed(let reason) = pair.clientStep else {
+        Issue.record("the handshake succeeded"); return
+      }
       #expect(reason.contains("no application protocol"))
     } else {
       #expect(pair.shakeHands() == .done(isResumed: false))
@@ -84,7 +86,7 @@ import TLSPeer
   }
 
   @Test(
-    "Any name may be asked for, and the certificate is checked by who asks",
+    "Any server name is accepted, and the client checks the certificate",
     arguments: ["shop.test", "other.test"])
   func names(_ host: String) throws {
     let pair = try Pair(
@@ -98,14 +100,14 @@ import TLSPeer
       #expect(step == .done(isResumed: false))
     } else {
       guard case .failed(let reason) = pair.clientStep else {
-        Issue.record("it was believed"); return
+        Issue.record("the certificate was accepted"); return
       }
       #expect(reason == "certificate verify failed")
     }
   }
 
   @Test(
-    "A session goes on by its ticket, also after the certificate was read anew",
+    "A session is resumed by its ticket, also after a reload of the certificate",
     arguments: [TLSVersion.tls12, .tls13])
   func resumption(_ version: TLSVersion) throws {
     func connect(_ ticket: TLSSessionTicket?) throws -> (Bool, TLSSessionTicket?) {
@@ -116,7 +118,7 @@ import TLSPeer
           $0.session = ticket
         })
       let step = pair.shakeHands()
-      // The ticket of TLS 1.3 comes with what is read.
+      // In TLS 1.3, the ticket is received with data.
       #expect(pair.serverSends(Array("hello".utf8)) == .bytes(5))
       #expect(pair.clientReads() == Array("hello".utf8))
       return (step == .done(isResumed: true) && pair.client.isResumed, pair.client.ticket)
@@ -137,13 +139,15 @@ import TLSPeer
     #expect(pair.shakeHands() == .done(isResumed: false), "another server's keys open no ticket of this one")
   }
 
-  @Test("New keys in the way of TLS 1.2 are refused; of TLS 1.3 they are changed")
+  @Test("Renegotiation in TLS 1.2 is refused; key updates in TLS 1.3 work")
   func renegotiation() throws {
     let old = try Pair(acceptor, TLSPeer.Options { $0.newest = .tls12 })
     #expect(old.shakeHands() == .done(isResumed: false))
     _ = old.client.renegotiate()
     #expect(old.serverReceives() == .wouldBlock)
-    guard case .failed(let reason) = old.client.renegotiate() else { Issue.record("it was taken"); return }
+    guard case .failed(let reason) = old.client.renegotiate() else {
+      Issue.record("renegotiation was accepted"); return
+    }
     #expect(reason.contains("renegotiation"))
 
     let new = try Pair(acceptor, TLSPeer.Options { $0.oldest = .tls13 })
@@ -155,7 +159,7 @@ import TLSPeer
     #expect(new.clientReads() == Array("world".utf8))
   }
 
-  @Test("Plain text is told apart from what is no TLS at all")
+  @Test("Plain HTTP is distinguished from invalid TLS")
   func notTLS() throws {
     for (bytes, expected) in [
       ("GET / HTTP/1.1\r\n\r\n", TLSSession.Handshake.plainText), ("DELETE / HTTP/1.1\r\n\r\n", .plainText),
@@ -165,13 +169,13 @@ import TLSPeer
       pair.sendRaw(Array(bytes.utf8))
       #expect(pair.server.handshake() == expected, "\(bytes.debugDescription)")
     }
-    // A part of a hello is waited for; its end is the client's.
+    // Part of a hello: more is awaited until the client closes.
     let pair = try Pair(acceptor)
     pair.sendRaw([0x16, 3, 1])
     #expect(pair.server.handshake() == .needsInput)
   }
 
-  @Test("A record that was changed on the way ends the session")
+  @Test("A modified record ends the session")
   func damage() throws {
     let pair = try Pair(acceptor)
     #expect(pair.shakeHands() == .done(isResumed: false))
@@ -179,13 +183,13 @@ import TLSPeer
     #expect(pair.serverReceives() == .broken)
   }
 
-  @Test("The client's end is told, with its goodbye or without")
+  @Test("The client's end is reported, with and without close_notify")
   func ends() throws {
     let pair = try Pair(acceptor)
     #expect(pair.shakeHands() == .done(isResumed: false))
     pair.client.sendCloseNotify()
     #expect(pair.serverReceives() == .end)
-    // It may still be answered.
+    // An answer can still be sent.
     #expect(pair.serverSends(Array("bye".utf8)) == .bytes(3))
     #expect(pair.clientReads() == Array("bye".utf8))
     pair.server.sendCloseNotify()
@@ -193,11 +197,11 @@ import TLSPeer
     #expect(pair.client.receive(into: &buffer) == .end)
   }
 
-  @Test("Many key changes at once don't hold up whoever reads")
+  @Test("A flood of key updates doesn't block the reader")
   func flood() throws {
     let pair = try Pair(acceptor, TLSPeer.Options { $0.oldest = .tls13 })
     #expect(pair.shakeHands() == .done(isResumed: false))
-    // As many as the socket takes; each is answered, and nobody reads the answers.
+    // As many as the socket takes; each is answered, but the answers aren't read.
     var sent = 0
     while sent < 20_000, pair.client.updateKeys() == .done { sent += 1 }
     #expect(sent > 100)
@@ -212,7 +216,7 @@ import TLSPeer
     #expect(turns < 1_000)
   }
 
-  @Test("What finds no room is sent once there is some, each byte once")
+  @Test("Data for a full socket is sent later, each byte once")
   func backPressure() throws {
     let pair = try Pair(acceptor)
     #expect(pair.shakeHands() == .done(isResumed: false))
@@ -220,7 +224,7 @@ import TLSPeer
     var (sent, received, blocked) = (0, [UInt8](), 0)
     while received.count < bytes.count {
       sending: while sent < bytes.count {
-        // Offered from another place each time, and with more behind it.
+        // From another buffer each time, and with more data following.
         let part = [UInt8](bytes[sent..<min(sent + 20_000, bytes.count)])
         switch pair.serverSends(part, more: true) {
         case .bytes(let count): sent += count
@@ -238,7 +242,7 @@ import TLSPeer
     #expect(blocked > 0)
   }
 
-  @Test("Whether more is there is known without asking the socket again")
+  @Test("Buffered data is known without asking the socket")
   func pending() throws {
     let pair = try Pair(acceptor)
     #expect(pair.shakeHands() == .done(isResumed: false))

@@ -3,7 +3,7 @@ import Testing
 
 @testable import BuildCheck
 
-/// What is said of each problem: what is wrong, where, and what to do.
+/// The message for each problem: what is wrong, where, and what to do.
 @Suite struct FindingTests {
   private static func finding(
     _ problem: CheckProblem, _ rule: CheckRule = .missing, place: String? = "a.html",
@@ -93,7 +93,7 @@ import Testing
     #expect(finding.message == "the file is empty: build again, or exclude it (1 more in this file)")
   }
 
-  /// Editors find a place by its form; a name with a line break is no second finding.
+  /// Editors parse the form of a place; a line break in a name must not look like a second finding.
   @Test func spots() {
     #expect(Self.finding(.empty).spot == "a.html:1:1: ")
     #expect(Self.finding(.empty, at: nil).spot == "a.html: ")
@@ -105,8 +105,8 @@ import Testing
         == "a.html:1:1: warning: the file is empty: build again, or exclude it [empty]")
   }
 
-  /// By file, line and column; what is about no file comes last.
-  @Test func theOrderOfAReport() {
+  /// Sorted by file, line and column; findings without a file come last.
+  @Test func orderOfAReport() {
     let text = Array("a\nbc\n".utf8)
     var report = CheckReport()
     report.add([
@@ -138,7 +138,7 @@ import Testing
         + #"JSON object: fix it","rule":"manifest","severity":"warning"}],"warnings":2}"#)
   }
 
-  @Test func whatIsIgnored() throws {
+  @Test func ignoredFindings() throws {
     var options = CheckOptions(off: [.empty], ignore: [try #require(Glob("old/*"))])
     #expect(
       !options.wants(Self.finding(.empty, .empty)) && options.wants(Self.finding(.notManifest, .manifest)))
@@ -149,8 +149,8 @@ import Testing
     #expect(options.isOff && CheckOptions.none.isOff && !CheckOptions.all.isOff)
   }
 
-  /// The names are what `--no-check` and xcache.json take: they stay.
-  @Test func theRules() {
+  /// The names are used in `--no-check` and xcache.json, and must not change.
+  @Test func ruleNames() {
     #expect(
       CheckRule.list
         == "missing, case, empty, name, charset, mixed, removed, prefetch, query, outside, bare, link, sourcemap, "

@@ -3,7 +3,7 @@ import Testing
 @testable import BuildCheck
 
 @Suite struct PageScannerTests {
-  /// Pages, and the references in them: `kind text`, with a `?` where it isn't certain.
+  /// Pages, and the references in them: `kind text`, with a `?` if uncertain.
   static let cases: [(html: String, found: [String])] = [
     ("", []),
     ("<img src=a.png>", ["image a.png"]),
@@ -102,7 +102,7 @@ import Testing
   @Test(arguments: [
     "<base href='{{ root }}'>", "<script>document.write('<base href=\"' + x + '\">')</script>",
     "<script>document.createElement(\"base\")</script>",
-  ]) func basesThatOnlyAScriptKnows(html: String) {
+  ]) func basesSetByAScript(html: String) {
     #expect(PageScanner.content(Array(html.utf8)).hasUnknownBase)
   }
 
@@ -120,6 +120,6 @@ import Testing
 }
 
 extension Reference {
-  /// As tables write it.
+  /// The form used in the tables.
   var shown: String { "\(kind) \(text)\(isCertain ? "" : "?")" }
 }

@@ -3,7 +3,7 @@ import Testing
 
 @testable import BuildCheck
 
-/// Whatever the bytes are, a scanner ends, and takes time in proportion to them.
+/// Whatever the input, a scanner terminates, in time proportional to its length.
 @Suite struct ScannerDamageTests {
   private struct Random {
     var state: UInt64
@@ -52,7 +52,7 @@ import Testing
     }
   }
 
-  /// What would take a careless scanner back to the beginning again and again.
+  /// Input that could make a scanner restart from the beginning again and again.
   @Test(arguments: [
     "<", "<!--", "<a ", "<a b='", "</", "<script><!--<script>", "<style>", "<title></titl", "&amp", "&#", "/",
     "/[",
@@ -60,14 +60,14 @@ import Testing
     "url('",
     "@import ", "\\", "'", "\"", "/*", "//", "*/", "-->", "<svg>", "<template>", "x\n", "<!-", "<base",
     "image-set(",
-  ]) func timeGrowsWithTheText(piece: String) {
+  ]) func timeIsLinear(piece: String) {
     func seconds(_ count: Int) -> Double {
       let bytes = Array(String(repeating: piece, count: count / piece.utf8.count).utf8)
       let start = Clock.monotonicNanoseconds()
       _ = Self.scan(bytes)
       return Double(Clock.monotonicNanoseconds() - start) / 1e9
     }
-    // Quadratic work on the larger text would take minutes; the bar has room for a busy machine.
+    // Quadratic work on the longer text would take minutes; the limit leaves room for a busy machine.
     #expect(seconds(400_000) < 60)
   }
 }

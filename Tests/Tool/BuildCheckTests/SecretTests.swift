@@ -5,9 +5,9 @@ import Values
 
 @testable import BuildCheck
 
-/// What is never meant for a browser: each kind of secret is found with its line, and what only looks like one isn't.
+/// Secrets in front ends: each kind is found with its line, and similar text isn't.
 @Suite struct SecretTests {
-  /// A planted secret: its file, the text, and what is said of it.
+  /// A planted secret: its file, the text, and its description in the finding.
   struct Planted: CustomTestStringConvertible, Sendable {
     let path: String
     let text: String
@@ -15,7 +15,7 @@ import Values
     var testDescription: String { "\(path): \(noun)" }
   }
 
-  /// Returns letters and digits that look random, and are the same each time.
+  /// Returns random-looking letters and digits that are the same in each run.
   private static func random(_ count: Int, _ alphabet: String = alphanumeric, seed: UInt32 = 7) -> String {
     let letters = Array(alphabet)
     var state = seed
@@ -34,7 +34,7 @@ import Values
     "-----BEGIN \(kind)PRIVATE KEY-----\n\(random(64))\n\(random(64, seed: 9))\n-----END \(kind)PRIVATE KEY-----\n"
   }
 
-  /// A key as a JSON string has it.
+  /// A key in the form of a JSON string.
   private static var serviceAccount: String {
     """
     {
@@ -49,7 +49,7 @@ import Values
     "// settings\nconst a = 1;\nexport const key = \"\(text)\";\n"
   }
 
-  /// Found by their contents, on line 3 unless the text says otherwise.
+  /// Found by content, on line 3 unless the text says otherwise.
   static let contents: [Planted] = [
     Planted(path: "server.pem", text: "a\nb\n" + pem(""), noun: "a private key"),
     Planted(path: "rsa.txt", text: "a\nb\n" + pem("RSA "), noun: "a private key"),
@@ -191,7 +191,7 @@ import Values
       noun: "a password in a URL"),
   ]
 
-  /// Found by their names.
+  /// Found by file name.
   static let names: [Planted] = [
     Planted(path: ".env", text: "A=1", noun: "a hidden file"),
     Planted(path: "app/.env.production", text: "A=1", noun: "a hidden file"),
@@ -209,7 +209,7 @@ import Values
     Planted(path: "main.tfstate", text: "{}", noun: "a file of keys or passwords, by its name"),
   ]
 
-  /// What published front ends have, and is no secret.
+  /// Text of published front ends that contains no secret.
   static let harmless: [String: String] = [
     "lib.js":
       "export const pem = k => \"-----BEGIN PRIVATE KEY-----\\n\" + k + \"\\n-----END PRIVATE KEY-----\"",
@@ -265,10 +265,10 @@ import Values
     #expect(finding.rule == .secret && finding.severity == .error && finding.line == 3)
     #expect(finding.message.hasPrefix("this looks like \(planted.noun), "))
     #expect(finding.message.hasSuffix("--allow-secret \(planted.path)"))
-    // The value isn't repeated, in any form.
-    let said = finding.text + String(decoding: report.json.canonical, as: UTF8.self)
+    // The value isn't repeated in any form.
+    let printed = finding.text + String(decoding: report.json.canonical, as: UTF8.self)
     for word in planted.text.split(whereSeparator: { !$0.isLetter && !$0.isNumber }) where word.count >= 16 {
-      #expect(!said.contains(word))
+      #expect(!printed.contains(word))
     }
   }
 
@@ -279,14 +279,14 @@ import Values
     #expect(report.findings.first?.line == nil)
   }
 
-  @Test func enoughArePlanted() { #expect(Self.contents.count + Self.names.count >= 40) }
+  @Test func atLeastFortyKinds() { #expect(Self.contents.count + Self.names.count >= 40) }
 
-  @Test func whatIsHarmlessIsNot() throws {
+  @Test func harmlessTextIsNotFound() throws {
     #expect(try Self.findings(Self.harmless).findings.map(\.text) == [])
   }
 
-  /// A file of a zip is named as such, not by the folder that it was unpacked into.
-  @Test func aZipsFileIsNamedAsTheZipHasIt() throws {
+  /// A file in a zip is named by its path in the zip, not by where it was unpacked.
+  @Test func fileInAZipIsNamedByItsPath() throws {
     var file = CheckedBundle.File(
       url: try ResourceURL("https://m.example.com/.env"), ctype: ContentType.of(fileName: ".env"),
       location: "/tmp/1/site.zip/.env", path: ".env", size: 3)
@@ -310,7 +310,7 @@ import Values
       try Self.findings(files).findings.contains { $0.message.hasSuffix("--allow-secret 'it'\\''s.pem'") })
   }
 
-  @Test func aHiddenFolderIsToldOnce() throws {
+  @Test func hiddenFolderIsReportedOnce() throws {
     var files = [".git-old/a": "a", "b/.cache/a": "a"]
     for number in 0..<40 { files[".git-old/\(number)"] = "a" }
     let report = try Self.findings(files)
@@ -318,9 +318,9 @@ import Values
     #expect(report.findings.contains { $0.message.hasSuffix("(40 more in this folder)") })
   }
 
-  /// Pieces of a large file overlap, wherever the secret lies.
+  /// The pieces of a large file overlap, so that a secret is found anywhere.
   @Test(arguments: [0, 1, 1_048_570, 1_048_576, 1_056_000, 1_064_900, 2_200_000])
-  func aLargeFileIsReadInPieces(
+  func largeFileIsReadInPieces(
     _ place: Int
   ) throws {
     let line = String(repeating: "abcdefg ", count: 12) + "\n"
@@ -337,7 +337,7 @@ import Values
     #expect(found.first?.position?.line == start / line.utf8.count + 1 && found.first?.position?.column == 3)
   }
 
-  /// Some programs write UTF-16 without a byte order mark; binary files have zeros, too.
+  /// Some programs write UTF-16 without a byte order mark; but binary files contain zeros, too.
   @Test(arguments: [false, true]) func utf16WithoutAMarkIsRead(isBig: Bool) throws {
     let text = "a\nb\ntoken=ghp_\(Self.random(36)) und Grüße\n"
     let bytes = text.utf16.flatMap { unit in
@@ -349,7 +349,7 @@ import Values
     #expect(SecretFile.secrets(in: [0, 0] + bytes).isEmpty)
   }
 
-  /// As editors and shells of Windows write it, with a byte order mark.
+  /// As written by editors and shells on Windows, with a byte order mark.
   @Test(arguments: [false, true]) func utf16IsRead(isBig: Bool) throws {
     let text = "a\nb\ntoken=ghp_\(Self.random(36))\n"
     var bytes: [UInt8] = isBig ? [0xFE, 0xFF] : [0xFF, 0xFE]
@@ -366,7 +366,7 @@ import Values
     #expect(SecretFile.secrets(in: [0xFF, 0xFE, 0x00, 0x00, 0x01, 0x00]).isEmpty)
   }
 
-  @Test func whatIsNoTextIsNotRead() {
+  @Test func binaryFilesAreNotRead() {
     #expect(SecretFile.secrets(in: [0] + Array(Self.pem("").utf8)).isEmpty)
     #expect(!SecretFile.secrets(in: Array(Self.pem("").utf8)).isEmpty)
     for count in 0..<8 { #expect(SecretFile.secrets(in: Array("ghp_xox-".utf8.prefix(count))).isEmpty) }

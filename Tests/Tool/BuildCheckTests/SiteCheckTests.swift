@@ -3,9 +3,9 @@ import Values
 
 @testable import BuildCheck
 
-/// The check of whole builds: which rule finds what, and what is no fault. The words are in Tests/Golden/broken-builds.txt.
+/// Checks of whole builds: what each rule finds, and what it doesn't. The messages are in Tests/Golden/broken-builds.txt.
 @Suite struct SiteCheckTests {
-  /// What is found in files that nobody has to write: rule, file, line and column.
+  /// The findings for the given files, which aren't written to disk: rule, file, line and column.
   private static func findings(
     _ files: [String: String], base: String = "https://m.example.com/shop/", options: CheckOptions = .all,
     live: Set<String> = [], changed: Set<String>? = nil
@@ -31,7 +31,7 @@ import Values
     "<!doctype html>\n<meta charset=\"utf-8\">\n\(body)\n"
   }
 
-  @Test func aWholeBuild() throws {
+  @Test func intactBuild() throws {
     let files = [
       "index.html": Self.page(
         "<link rel=stylesheet href=a.css><script type=module src=./js/a.js></script><a href=about/>about</a>"),
@@ -55,7 +55,7 @@ import Values
     #expect(found.first == finding, "\(found)")
   }
 
-  /// What other hosts have, what a script makes up, and what isn't a reference at all.
+  /// References to other hosts, those made by scripts, and text that isn't a reference.
   @Test(arguments: [
     "<script src=https://cdn.example.net/lib.js></script>", "<a href='mailto:a@b.c'>",
     "<img src='data:image/png,'>",
@@ -66,14 +66,14 @@ import Values
     #expect(try Self.findings(["index.html": Self.page(body)]).filter { $0.hasPrefix("error") } == [])
   }
 
-  @Test func aMissingFileOfAnotherLiveBundleIsNone() throws {
+  @Test func fileOfAnotherLiveBundleIsNotMissing() throws {
     let files = ["index.html": Self.page("<script src=/other/lib.js></script><script src=none.js></script>")]
     let key = try ResourceURL("https://m.example.com/shop/none.js").matchKey
     #expect(try Self.findings(files).contains("error missing index.html:3:48"))
     #expect(try !Self.findings(files, live: [key]).contains { $0.hasPrefix("error") })
   }
 
-  @Test func rulesAreSwitchedOff() throws {
+  @Test func rulesCanBeTurnedOff() throws {
     let files = ["index.html": Self.page("<script src=none.js></script>"), "a.js.map": "{}", "empty.js": ""]
     let all = try Self.findings(files)
     #expect(Set(all.map { $0.split(separator: " ")[1] }).isSuperset(of: ["missing", "empty", "weight"]))
@@ -84,8 +84,8 @@ import Values
     #expect(try Self.findings(files, options: ignored) == rest)
   }
 
-  /// Only changed files are read, unless one of them lacks something: then what loads it matters, too.
-  @Test func onlyWhatChangedIsRead() throws {
+  /// Only changed files are read, unless one of them lacks something: then the files that load it matter, too.
+  @Test func onlyChangedFilesAreRead() throws {
     let files = [
       "old.html": Self.page("<script src=gone.js></script>"), "new.html": Self.page("<p>"),
       "broken.html": Self.page("<script src=gone.js></script>"),
@@ -98,13 +98,13 @@ import Values
       ])
   }
 
-  @Test func afterTheLimitFindingsAreCounted() throws {
+  @Test func findingsAfterTheLimitAreCounted() throws {
     let body = (0..<40).map { "<img src=none.png>\($0)" }.joined(separator: "\n")
     let found = try Self.findings(["index.html": Self.page(body)])
     #expect(found.filter { $0.hasPrefix("error missing") }.count == 1)
   }
 
-  @Test func namesThatDifferInCaseAlone() throws {
+  @Test func namesThatDifferOnlyInCase() throws {
     let found = try Self.findings(["a/Logo.png": "x", "a/logo.png": "y"])
     #expect(found == ["warning case a/logo.png"] || found == ["warning case a/Logo.png"], "\(found)")
   }

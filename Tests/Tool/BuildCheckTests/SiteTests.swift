@@ -4,7 +4,7 @@ import Values
 
 @testable import BuildCheck
 
-/// Which file a URL means, and whose it is.
+/// The file that a URL refers to, and its bundle.
 @Suite struct SiteTests {
   private static func file(_ url: String, _ path: String? = nil, size: Int64 = 1) throws -> CheckedBundle.File
   {
@@ -29,14 +29,14 @@ import Values
       ("http://m.example.com/shop/a.js", nil), ("https://m.example.com/shop/other/a.js", nil),
       ("https://m.example.com/shop/otherwise", "https://m.example.com/shop"),
     ] as [(String, String?)])
-  func theLongestBaseCounts(url: String, base: String?) throws {
+  func longestBaseWins(url: String, base: String?) throws {
     let site = try Self.site(
       [], bases: ["https://m.example.com/shop", "https://m.example.com/shop/sub"],
       others: ["https://m.example.com/shop/other", "https://m.example.com"])
     #expect(site.base(of: try ResourceURL(url))?.url.text == base)
   }
 
-  @Test func filesByTheirURLs() throws {
+  @Test func filesByURL() throws {
     let site = try Self.site(
       [
         "https://m.example.com/a%20b.js", "https://m.example.com/x.js?v=1",
@@ -55,17 +55,17 @@ import Values
       ])
   }
 
-  @Test func pathsArePlain() throws {
+  @Test func pathsAreDecoded() throws {
     let site = try Self.site([], bases: ["https://m.example.com/shop"])
     let base = try #require(site.base(of: ResourceURL("https://m.example.com/shop/a%20b/%E4%BD%A0.js")))
     #expect(
       try site.path(of: ResourceURL("https://m.example.com/shop/a%20b/%E4%BD%A0.js"), under: base)
         == "a b/你.js")
-    // Bytes that are no UTF-8 stay as they are written.
+    // Bytes that aren't UTF-8 stay escaped.
     #expect(try site.path(of: ResourceURL("https://m.example.com/shop/%FF.js"), under: base) == "%FF.js")
   }
 
-  // MARK: What is read
+  // MARK: Reading
 
   private static func check(_ files: [CheckedBundle.File], _ texts: [String: String]) throws -> SiteCheck {
     SiteCheck([CheckedBundle(files, bases: [try BaseURL("https://m.example.com")], filter: FileFilter())]) {
@@ -73,7 +73,7 @@ import Values
     }
   }
 
-  @Test func aFileThatWentIsNamed() throws {
+  @Test func removedFileIsNamed() throws {
     let check = try Self.check([Self.file("https://m.example.com/gone.html")], [:])
     let error = #expect(throws: CheckError.self) { try check.read() }
     guard case .gone("/build/gone.html")? = error else {
@@ -91,8 +91,8 @@ import Values
     #expect(cause.code == .isDirectory)
   }
 
-  /// A file with two URLs is read once, what nobody wrote isn't read, nor what is no text.
-  @Test func whatIsRead() throws {
+  /// A file with two URLs is read once; generated files and binary files aren't read.
+  @Test func filesThatAreRead() throws {
     let page = "<!doctype html><meta charset=utf-8><p>"
     let files = [
       try Self.file("https://m.example.com/d/index.html", "d/index.html"),
@@ -105,7 +105,7 @@ import Values
     #expect(report.files == 4 && report.bytesRead == Int64(page.utf8.count) && report.findings == [])
   }
 
-  @Test func theMissingAreListed() throws {
+  @Test func missingFilesAreListed() throws {
     let text =
       "<!doctype html><meta charset=utf-8><img src=a.png><img src=https://n.example.com/b.png><a href=c.html>"
     let check = try Self.check([Self.file("https://m.example.com/index.html")], ["/build/index.html": text])
@@ -113,7 +113,7 @@ import Values
       try check.read().missing.map(\.text) == ["https://m.example.com/a.png", "https://m.example.com/c.html"])
   }
 
-  // MARK: What names and sizes tell
+  // MARK: Names and sizes
 
   private static func names(_ files: [(path: String, size: Int64)]) throws -> [String] {
     let checked = try files.map { path, size in
@@ -133,7 +133,7 @@ import Values
       ])
   }
 
-  /// A copy counts where its original is there; a name that only begins like a pattern is another.
+  /// A copy is reported if its original exists; a name that only begins like a pattern isn't.
   @Test func filesThatNoDeviceNeeds() throws {
     #expect(
       try Self.names([
@@ -149,7 +149,7 @@ import Values
       ])
   }
 
-  /// Each odd character is named once.
+  /// Each unusual character is named once.
   @Test func oddNames() throws {
     let file = CheckedBundle.File(
       url: try ResourceURL("https://m.example.com/x"), ctype: .of(fileName: "x"), location: "x",

@@ -41,7 +41,7 @@ import Testing
     #expect(StyleScanner.references(Array(css.utf8)).map(\.shown) == found, "\(css)")
   }
 
-  @Test func alternativesOfAFontBelongTogether() {
+  @Test func alternativesOfAFontAreOneGroup() {
     let css = "@font-face{src:url(a.eot);src:url(a.woff2),url(a.woff)}b{c:url(d.png)}"
     let groups = StyleScanner.references(Array(css.utf8)).map(\.group)
     #expect(groups.count == 4 && groups[1] == groups[2] && groups[0] != groups[1] && groups[3] == nil)

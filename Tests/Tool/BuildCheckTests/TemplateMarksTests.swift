@@ -3,7 +3,7 @@ import Values
 
 @testable import BuildCheck
 
-/// What a template left in a page, and what only looks like it.
+/// Template expressions left in a page, and text that only looks like them.
 @Suite struct TemplateMarksTests {
   private static func marks(_ page: String) -> [String] {
     PageScanner.content(Array(page.utf8)).templateMarks.map(\.text)
@@ -18,9 +18,9 @@ import Values
     ("{% block content %}{% endblock %}", ["{% block content %}", "{% endblock %}"]),
     ("<meta name=description content='{{ about }}'>", ["{{ about }}"]),
     ("<html lang={{lang}}>", ["{{lang}}"]),
-    // A page without scripts has nobody who would replace it.
+    // A page without scripts: nothing could replace it.
     ("<p>{{ name }}</p><b data-mode='{{ mode }}'>x</b>", ["{{ name }}", "{{ mode }}"]),
-    // A page whose head is a template's is one in its body, too.
+    // If the head contains template expressions, those in the body count, too.
     (
       "<title>{{ title }}</title><script src=a.js></script><x-mode data-mode='{{ mode }}'>",
       ["{{ title }}", "{{ mode }}"]
@@ -44,7 +44,7 @@ import Values
     ("<p><#if user>x</#if>", ["<#if user>"]),
     ("#parse('head.vm')<p>#set($x = 1)", ["#parse('head.vm')", "#set($x = 1)"]),
     ("<base href='%%BASE%%'>", ["%BASE%"]), ("<title>{{{ title }}}</title>", ["{{{ title }}"]),
-    // Where a script could replace it, one in the head shows whose it is.
+    // Though a script could replace it, one in the head shows that a template is involved.
     ("<title>${title}</title><script src=a.js></script><p>${text} #{other}", ["${title}", "${text}"]),
   ])
   func found(_ page: String, _ marks: [String]) {
@@ -79,7 +79,7 @@ import Values
     #expect(Self.marks("<!doctype html>" + page) == [])
   }
 
-  @Test func partsOfPagesAreTheirScripts() throws {
+  @Test func partsOfPagesBelongToScripts() throws {
     let url = try ResourceURL("https://m.example.com/index.html")
     let part = ReadText(.page, Array("<a href='{{ url }}'>x</a>".utf8), at: url)
     #expect(part.templateMarks.isEmpty)
@@ -87,7 +87,7 @@ import Values
     #expect(page.templateMarks.map(\.at) == [24])
   }
 
-  @Test func thePageIsWarnedOfOnce() {
+  @Test func oneWarningPerPage() {
     let url = "a"
     let finding = Finding(
       rule: .template, severity: .warning, place: url, position: nil, problem: .template("{{\n title }}"))

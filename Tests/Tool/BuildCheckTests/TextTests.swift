@@ -3,9 +3,9 @@ import Values
 
 @testable import BuildCheck
 
-/// The small grammars below pages: character references, escapes of scripts, source sets, classes of bytes, places.
+/// The small grammars within pages: character references, escapes in scripts, source sets, media types, positions.
 @Suite struct TextTests {
-  /// HTML standard, section 13.2.5.72; nil: a name that may stand for anything.
+  /// HTML standard, section 13.2.5.72; nil: a name that may be any reference.
   @Test(
     arguments: [
       ("a", "a"), ("&", "&"), ("&&amp;", "&&"), ("&amp", "&"), ("&ampx", "&ampx"), ("&amp=", "&amp="),
@@ -29,7 +29,7 @@ import Values
     #expect(ScriptText.decode(bytes, bytes.indices) == decoded)
   }
 
-  /// "parse a srcset attribute": each URL, and where it begins.
+  /// "parse a srcset attribute": each URL, and its offset.
   @Test(
     arguments: [
       ("", []), (" , ,", []), ("a", ["a@0"]), ("a 1x", ["a@0"]), ("a,b", ["a,b@0"]),
@@ -41,7 +41,7 @@ import Values
     #expect(SourceSet.urls(Array(text.utf8)).map { "\($0.url)@\($0.at)" } == found)
   }
 
-  /// Lines and columns from 1, columns in characters; past the end it is the end.
+  /// Lines and columns count from 1, columns in characters; offsets past the end give the end.
   @Test(
     arguments: [
       ("", 0, 1, 1), ("ab", 1, 1, 2), ("a\nb", 2, 2, 1), ("a\nb", 1, 1, 2), ("ä\u{1F600}b", 6, 1, 3),
@@ -52,7 +52,7 @@ import Values
     #expect(position.line == line && position.column == column)
   }
 
-  @Test func aCursorStaysInItsPart() {
+  @Test func cursorStaysInItsRange() {
     var cursor = TextCursor(Array("xxABC</yy".utf8), 2..<7)
     #expect(cursor.starts(with: "abc") && !cursor.starts(with: "abc</y") && cursor.byte(4) == 0x2F)
     #expect(cursor.byte(5) == 0 && cursor.seek(text: "bc") && cursor.at == 3)
@@ -73,7 +73,7 @@ import Values
     ReadText(form, Array(text.utf8), at: try ResourceURL("https://m.example.com/a/index.html"))
   }
 
-  /// A base that is no http URL, or that only a script knows, leaves relative references without an address.
+  /// With a base that isn't an http URL, or is set by a script, relative references have no address.
   @Test(
     arguments: [
       ("<img src=x.png>", "https://m.example.com/a/x.png"),
@@ -89,8 +89,8 @@ import Values
     #expect(text.url(of: try #require(text.references.first))?.text == url)
   }
 
-  /// Of a piece that a page takes in nobody knows the base.
-  @Test func piecesAreNotCertain() throws {
+  /// The base of a page fragment is unknown.
+  @Test func fragmentsAreUncertain() throws {
     let piece = try Self.read(.page, "<img src=x.png>")
     #expect(!piece.isDocument && piece.references.map(\.isCertain) == [false])
   }

@@ -7,7 +7,7 @@ import System
 import Testing
 import Values
 
-/// What the client makes of answers, good and bad, and of none.
+/// The client's handling of answers, errors, and no answer.
 @Suite struct OriginClientTests {
   @Test func tokenAndPathAreSent() throws {
     let script = ScriptedOrigin(ScriptedOrigin.json(#"{"a":1}"#))
@@ -19,14 +19,14 @@ import Values
     #expect(script.requests.last?.fields["authorization"] == nil)
   }
 
-  @Test func anAnswerWithoutABody() throws {
+  @Test func answerWithoutABody() throws {
     let script = ScriptedOrigin(.answer(204))
     #expect(try script.client().send(OriginCall("PUT", "x")).isNull)
     #expect(script.requests.count == 1)
   }
 
-  /// An act is named once, and each attempt says the name again; what may be repeated has none.
-  @Test func anActKeepsItsKeyOverAttempts() throws {
+  /// An act has one key for all attempts; idempotent requests have none.
+  @Test func actKeepsItsKeyAcrossAttempts() throws {
     let script = ScriptedOrigin(ScriptedOrigin.problem(503, "busy"), [.close], ScriptedOrigin.json("{}"))
     _ = try script.client().send(OriginCall("POST", "acts", ["x": 1]))
     let keys = Set(script.requests.map { $0.fields["idempotency-key"] })
@@ -36,7 +36,7 @@ import Values
     #expect(keys.contains(script.requests.last?.fields["idempotency-key"]) == false)
   }
 
-  /// What an origin refuses is told with its own words and code, and isn't tried again.
+  /// A refusal is reported with the origin's message and code, and not retried.
   @Test(
     arguments: [
       (400, "bad-request", 1), (401, "token", 1), (404, "unknown-app", 1), (409, "conflict", 3),
@@ -52,14 +52,14 @@ import Values
     #expect(error.message.hasPrefix("why"))
   }
 
-  /// Whatever answers there isn't an origin: a proxy's page, JSON that is cut off, members of another kind.
+  /// Answers that aren't from an origin: a proxy's page, truncated JSON, members of another kind.
   @Test(
     arguments: [
       .answer(502, [("Content-Type", "text/html")], body: "<h1>Bad Gateway".utf8),
       .answer(404, body: "no".utf8), ScriptedOrigin.json("{"), ScriptedOrigin.json("not JSON"),
       ScriptedOrigin.json(#"{"versions":7}"#),
     ] as [[SocketServer.Step]])
-  func noOrigin(answer: [SocketServer.Step]) throws {
+  func notAnOrigin(answer: [SocketServer.Step]) throws {
     struct Document: Codable { let versions: [ManifestVersion] }
     let script = ScriptedOrigin(answer)
     let client = try script.client()
@@ -71,8 +71,8 @@ import Values
     #expect(server == script.url && !found.isEmpty)
   }
 
-  /// A server of TLS breaks off where it is spoken to without; what began to answer by HTTP is none.
-  @Test func aCutAnswerIsNoTLS() throws {
+  /// A TLS server resets a plain HTTP request; one that begins to answer in HTTP isn't a TLS server.
+  @Test func truncatedAnswerIsNotTLS() throws {
     func words(_ steps: [SocketServer.Step]) throws -> String {
       let script = ScriptedOrigin(steps)
       defer { withExtendedLifetime(script) {} }
@@ -86,22 +86,22 @@ import Values
     #expect(cut.contains("in the middle of its answer") && !cut.contains("TLS"), "\(cut)")
   }
 
-  @Test func nobodyIsThere() throws {
+  @Test func connectionRefused() throws {
     let url = ScriptedOrigin(ScriptedOrigin.json("{}")).url
     let client = try OriginClient(server: BaseURL(url), token: nil) { _ in RetryPolicy(attempts: 2, first: 1)
     }
     let error = try #require(
       originError { () throws(OriginError) in _ = try client.send(OriginCall("POST", "x")) })
     #expect(error.isOutage && error.exitCode == 1 && error.problem == nil)
-    // The act was never sent, so nothing is open.
+    // The act was never sent, so it can't have been done.
     guard case .unreachable = error else {
       Issue.record("\(error)")
       return
     }
   }
 
-  /// An act that was sent and of which nothing is heard may have been carried out; a question has no such doubt.
-  @Test func anActWithoutAnAnswer() throws {
+  /// An act that was sent and got no answer may have been done; for a query that doesn't matter.
+  @Test func actWithoutAnAnswer() throws {
     let script = ScriptedOrigin([.close])
     let client = try script.client()
     let act = try #require(
@@ -111,15 +111,15 @@ import Values
       return
     }
     #expect(act.isOutage)
-    let question = try #require(
+    let query = try #require(
       originError { () throws(OriginError) in _ = try client.send(OriginCall("GET", "x")) })
-    guard case .unreachable = question else {
-      Issue.record("\(question)")
+    guard case .unreachable = query else {
+      Issue.record("\(query)")
       return
     }
   }
 
-  /// Large bodies are coded once the origin has said that it takes that, and sent plain to one that takes it back.
+  /// Large bodies are coded once the origin has announced support, and sent plain if it no longer does.
   @Test func largeBodiesAreCoded() throws {
     let script = ScriptedOrigin(
       ScriptedOrigin.json("{}", [("Accept-Encoding", "gzip, zstd")]), ScriptedOrigin.json("{}"), .answer(415),

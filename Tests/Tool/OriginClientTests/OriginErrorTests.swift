@@ -5,11 +5,11 @@ import OriginClient
 import System
 import Testing
 
-/// What is said of each way not to get an answer, and the exit code it leads to.
+/// The message for each kind of error, and its exit code.
 @Suite struct OriginErrorTests {
   private static let problem = Problem(status: 422, title: "No", code: "other", detail: "the name is taken")
 
-  /// The error, its words, whether it passes by itself, and the exit code.
+  /// The error, its message, and whether it is temporary.
   private static let cases: [(error: OriginError, message: String, isOutage: Bool)] = [
     (
       .unreachable(server: "https://o.example", .couldNotConnect(host: "o.example", port: 443)),
@@ -55,8 +55,8 @@ import Testing
     #expect(error.isOutage == isOutage && error.exitCode == 1)
   }
 
-  /// What an origin of 0.2.0 says to requests that it doesn't know.
-  @Test func anOlderOriginIsNamedAsSuch() {
+  /// The answers of origin 0.2.0 to unknown requests.
+  @Test func olderOriginIsNamed() {
     let create = Problem(
       status: 400, title: "Bad Request", code: "bad-request",
       detail: "\"create\" is not a member of this request; nothing was done; leave it out")
@@ -67,7 +67,7 @@ import Testing
     #expect(OriginError.refused(path).message.contains("the origin's xcache is too old for this"))
   }
 
-  /// 3: the origin has understood, and won't; another try needs another release.
+  /// 3: the origin understood the request and refuses it; only another release can succeed.
   @Test(
     arguments: [
       (409, "version", 3), (409, "url-conflict", 3), (422, "foreign-hosts", 3), (400, "foreign-hosts", 3),

@@ -7,7 +7,7 @@ import System
 import Testing
 import Values
 
-/// Answers that break off, lead elsewhere or come late, and what of that is tried again.
+/// Truncated, redirected and slow answers, and which of them are retried.
 @Suite struct OutageTests {
   private static func error(
     _ call: OriginCall, _ answers: [SocketServer.Step]...
@@ -18,18 +18,18 @@ import Values
     return (error, origin.requests, origin.url)
   }
 
-  /// An answer that says it has 100 bytes and ends after a few.
+  /// An answer with a Content-Length of 100 that ends after a few bytes.
   private static let cut: [SocketServer.Step] = [
     .send(Array("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{\"a\":1".utf8)), .close,
   ]
 
-  @Test func anAnswerThatBreaksOffIsAskedForAgain() throws {
+  @Test func truncatedAnswerIsRetried() throws {
     let origin = ScriptedOrigin(Self.cut, ScriptedOrigin.json(#"{"a":1}"#))
     #expect(try origin.client().send(OriginCall("GET", "x")) == ["a": 1])
     #expect(origin.requests.count == 2)
   }
 
-  @Test func oneThatAlwaysBreaksOffIsNone() throws {
+  @Test func repeatedlyTruncatedAnswerIsAnError() throws {
     let (error, requests, _) = try Self.error(OriginCall("GET", "x"), Self.cut)
     guard case .unreachable(_, .cutOff)? = error else {
       Issue.record("\(String(describing: error))")
@@ -41,11 +41,11 @@ import Values
       Issue.record("\(String(describing: act))")
       return
     }
-    // An act is tried three times more, always by the same name.
+    // An act is tried three times more, always with the same key.
     #expect(tries.count == 6 && Set(tries.map { $0.fields["idempotency-key"] }).count == 1)
   }
 
-  /// A token goes to nobody that the origin's address doesn't name.
+  /// The token is sent to no host except the origin's.
   @Test(arguments: [301, 302, 307, 308]) func redirectsAreNotFollowed(status: Int) throws {
     let other = ScriptedOrigin(ScriptedOrigin.json("{}"))
     let place = "\(other.url)/api/v1/x?token=secret"
@@ -58,8 +58,8 @@ import Values
     #expect(requests.count == 1 && other.requests.isEmpty)
   }
 
-  /// Whoever redirects chooses what a terminal is shown: no escape sequence, and no more than a line of it.
-  @Test func aRedirectsTargetIsShownPlainly() throws {
+  /// The redirecting server chooses what a terminal shows: escape sequences are removed, and the length is limited.
+  @Test func redirectTargetIsShownWithoutEscapes() throws {
     let place = "http://evil.example/\u{1B}[2J" + String(repeating: "a", count: 500)
     let (error, _, url) = try Self.error(OriginCall("GET", "x"), .answer(302, [("Location", place)]))
     let message = try #require(error?.message)
@@ -76,45 +76,45 @@ import Values
     #expect(error?.isOutage == false)
   }
 
-  @Test func aProxyWithoutWords() throws {
+  @Test func proxyWithoutAMessage() throws {
     let (error, requests, url) = try Self.error(OriginCall("GET", "x"), .answer(403, body: "no".utf8))
     #expect(
       error?.message.hasPrefix("something in front of \(url) refuses this request (status 403)") == true)
     let (named, _, _) = try Self.error(
       OriginCall("GET", "x"), .answer(403, [("Server", "nginx/1.22.1")], body: "<html>".utf8))
     #expect(named?.message.hasPrefix("nginx in front of http://") == true)
-    let (evil, _, _) = try Self.error(
+    let (hostile, _, _) = try Self.error(
       OriginCall("GET", "x"), .answer(403, [("Server", "\u{1B}[2J")], body: "<html>".utf8))
-    #expect(evil?.message.hasPrefix("something in front of ") == true && evil?.isOutage == false)
+    #expect(hostile?.message.hasPrefix("something in front of ") == true && hostile?.isOutage == false)
     #expect(requests.count == 1)
-    // Where an act may have got through to the origin, nobody says that it didn't.
+    // If an act may have reached the origin, the message doesn't say that it didn't.
     let (act, _, _) = try Self.error(OriginCall("POST", "x"), .answer(502, body: "<h1>".utf8))
     #expect(
       act?.message.contains("gave no answer (status 502), but may have made the change") == true)
   }
 
-  @Test func theTokensPlaceIsTold() throws {
+  @Test func tokenSourceIsNamed() throws {
     let (error, _, _) = try Self.error(
       OriginCall("GET", "x"), ScriptedOrigin.problem(401, "token", "unknown"))
     #expect(error?.message == "unknown. It came from XCACHE_TOKEN")
   }
 
-  /// A refusal that only time cures is tried again, and told in its own words.
-  @Test func whoIsBusyIsAskedAgain() throws {
+  /// A temporary refusal is retried, and reported with the origin's message.
+  @Test func busyOriginIsRetried() throws {
     let (error, requests, _) = try Self.error(
       OriginCall("GET", "x"), ScriptedOrigin.problem(503, "busy", "come back"))
     #expect(error?.message == "come back" && error?.isOutage == true && requests.count == 3)
   }
 
-  /// Too many wrong tokens: the wait is told, not sat out.
-  @Test func aLongWaitIsNotSatOut() throws {
+  /// With too many wrong tokens, the delay is reported, not waited for.
+  @Test func longRetryAfterIsReported() throws {
     let (error, requests, _) = try Self.error(
       OriginCall("GET", "x"), ScriptedOrigin.problem(429, "too-many", "wait", [("Retry-After", "50")]))
     #expect(error?.problem?.code == "too-many" && requests.count == 1)
   }
 
-  /// The first attempt goes on at the origin: it is asked for until its answer is there.
-  @Test func anActThatIsStillRunningIsWaitedFor() throws {
+  /// The first attempt is still running at the origin: it is polled until its answer exists.
+  @Test func runningActIsWaitedFor() throws {
     let running = ScriptedOrigin.problem(503, "still-running", "wait", [("Retry-After", "0")])
     let origin = ScriptedOrigin(running, running, running, running, ScriptedOrigin.json(#"{"a":1}"#))
     #expect(try origin.client().send(OriginCall("POST", "x", ["b": 1])) == ["a": 1])
@@ -122,7 +122,7 @@ import Values
     #expect(Set(origin.requests.map { $0.fields["idempotency-key"] }).count == 1)
   }
 
-  @Test func anAnswerLongerThanWanted() throws {
+  @Test func answerOverTheLimit() throws {
     var call = OriginCall("GET", "x")
     call.limit = 10
     let (error, requests, _) = try Self.error(call, ScriptedOrigin.json(#"{"a":"0123456789"}"#))
@@ -133,7 +133,7 @@ import Values
     #expect(requests.count == 1)
   }
 
-  @Test func whatDoesNotFitIsNamed() throws {
+  @Test func memberOfAnotherTypeIsNamed() throws {
     let origin = ScriptedOrigin(ScriptedOrigin.json(#"{"pins":[{"version":7}]}"#))
     let client = try origin.client()
     let address = ChannelAddress(try AppName("shop"), .online)
@@ -141,13 +141,13 @@ import Values
     #expect(error?.message.contains("pins[0].") == true, "\(error?.message ?? "")")
   }
 
-  // MARK: What is made of several requests
+  // MARK: Several requests
 
-  @Test func manyDigestsAreAskedAboutInParts() throws {
+  @Test func manyDigestsAreQueriedInParts() throws {
     let digests = (0...MissingBlobsRequest.limit).map { SHA256.of(Array("\($0)".utf8)) }
     let first = digests[0].hex
     let last = digests[MissingBlobsRequest.limit].hex
-    // The first part is told as what is there; the second, as an older origin does, as what is missing.
+    // The first part's answer lists existing blobs; the second's, as of an older origin, missing ones.
     let origin = ScriptedOrigin(
       ScriptedOrigin.json(
         String(
@@ -168,8 +168,8 @@ import Values
     + #""createdApp":false,"createdChannel":false,"deltasStored":false,"missing":[],"newBytes":0,"previous":"8","#
     + #""receipt":null,"removed":0,"resources":0,"version":"9"}"#
 
-  /// What a preparation was given isn't sent again, unless the origin has dropped it.
-  @Test func aReleaseNamesItsPlan() throws {
+  /// A prepared plan isn't sent again, unless the origin has dropped it.
+  @Test func releaseNamesItsPlan() throws {
     let address = ChannelAddress(try AppName("shop"), .online)
     let request = ReleaseRequest(
       changes: [.unpublish(try BundleName("web"))], options: ReleaseOptions(message: "m"))
@@ -182,9 +182,9 @@ import Values
         #"{"dryRun":false,"ifVersion":null,"message":"m","now":false,"plan":"\#(plan.hex)"}"#,
         String(decoding: request.json, as: UTF8.self),
       ])
-    // A new act: the origin would answer the first one's name with the first one's refusal.
+    // A new act: with the same key, the origin would repeat the first refusal.
     #expect(Set(origin.requests.map { $0.fields["idempotency-key"] }).count == 2)
-    // Any other refusal is the answer.
+    // Any other refusal is returned.
     let refusing = ScriptedOrigin(ScriptedOrigin.problem(409, "version"))
     let client = try refusing.client()
     let error = originError { () throws(OriginError) in
@@ -193,7 +193,7 @@ import Values
     #expect(error?.exitCode == 3 && refusing.requests.count == 1)
   }
 
-  @Test func aPreparationsPlanIsInItsValueAlone() throws {
+  @Test func planIsInTheValueOnly() throws {
     let plan = String(repeating: "ab", count: 32)
     let origin = ScriptedOrigin(
       ScriptedOrigin.json(
@@ -208,7 +208,7 @@ import Values
     #expect(origin.requests.first?.fields["idempotency-key"] == nil)
   }
 
-  /// A file is asked of the origin itself, wherever its download leads devices.
+  /// Files are requested from the origin, wherever its download URLs lead.
   @Test func filesComeFromTheOriginItself() throws {
     let origin = ScriptedOrigin(.answer(body: "bytes".utf8))
     let client = try origin.client()
@@ -221,7 +221,7 @@ import Values
     #expect(try none.client().file(download, limit: 100) == nil)
   }
 
-  @Test func aBodyThatCannotBeReadIsNotTheOriginsFault() throws {
+  @Test func unreadableBodyIsALocalError() throws {
     struct Gone: Error {}
     var call = OriginCall("PUT", "blobs/x")
     call.body = .stream(length: 10) { _, _ in throw Gone() }

@@ -4,11 +4,11 @@ import System
 import Testing
 import Values
 
-/// Refusals as RFC 9457 tells them: written, read, and damaged on the way.
+/// Problem details (RFC 9457): written, read, and damaged in transit.
 @Suite struct ProblemTests {
   private static func problem(_ body: String) -> Problem? { Problem(status: 409, body: Array(body.utf8)) }
 
-  @Test func comesBack() throws {
+  @Test func roundTrips() throws {
     var members = JSONObject()
     members["limit"] = 7
     let problem = Problem(
@@ -19,8 +19,8 @@ import Values
     #expect(Self.problem(text) == problem)
   }
 
-  /// The status is that of the answer, whatever its body says.
-  @Test func theLeastThatIsAProblem() throws {
+  /// The status is that of the response, not of its body.
+  @Test func minimalProblem() throws {
     let problem = try #require(Self.problem(#"{"code":"x","status":200}"#))
     #expect(problem.title == "x" && problem.detail == nil && problem.status == 409)
     #expect(problem.members.members.isEmpty && problem.message == "x")
@@ -29,17 +29,17 @@ import Values
   @Test(arguments: [
     "", "{", "[]", "null", "\"code\"", "{}", #"{"code":7}"#, #"{"title":"No"}"#, #"{"code":"a","code":"b"}"#,
   ])
-  func noProblem(body: String) { #expect(Self.problem(body) == nil) }
+  func bodiesWithoutAProblem(body: String) { #expect(Self.problem(body) == nil) }
 
-  /// Whoever answers there may want to move the cursor of who reads it.
+  /// A hostile server may send terminal escape sequences.
   @Test func controlCharactersAreReplaced() throws {
     let body = #"{"code":"x","detail":"a\n\u001b[2Jb\u0000c\u0085d","title":"T\rU"}"#
     let problem = try #require(Self.problem(body))
     #expect(problem.detail == "a\n  \u{FFFD}[2Jb\u{FFFD}c\u{FFFD}d" && problem.title == "T\u{FFFD}U")
   }
 
-  /// What of a list can't be read is left out; the rest of it counts.
-  @Test func listsOfAnotherOrigin() throws {
+  /// Unreadable members of a list are skipped.
+  @Test func unreadableListMembersAreSkipped() throws {
     let digest = String(repeating: "ab", count: 32)
     let problem = try #require(
       Self.problem(
@@ -50,7 +50,7 @@ import Values
     #expect(problem.missing.map(\.hex) == [digest])
   }
 
-  @Test func aConflictWithoutDetailIsListed() throws {
+  @Test func conflictsWithoutDetailAreListed() throws {
     func message(_ count: Int) throws -> String {
       let conflicts = (0..<count).map { #"{"bundle":"b\#($0)","url":"/\#($0)"}"# }.joined(separator: ",")
       return try #require(
@@ -60,13 +60,13 @@ import Values
     }
     #expect(try message(0) == "Taken")
     #expect(try message(2) == "Taken\n  /0 is in bundle b0\n  /1 is in bundle b1")
-    // One line more is no reason to send anybody elsewhere.
+    // 41 lines are printed in full.
     #expect(try message(41).split(separator: "\n").count == 42)
     let long = try message(100).split(separator: "\n")
     #expect(long.count == 42 && long.last == "  … and 60 more; --json lists all")
   }
 
-  @Test func aTokenThatIsRefusedHasAPlace() {
+  @Test func refusedTokenNamesItsSource() {
     var problem = Problem(status: 401, title: "Unauthorized", code: "token", detail: "the token is unknown")
     #expect(
       problem.message == "the token is unknown; give one with --token or XCACHE_TOKEN, or run `xcache login`")

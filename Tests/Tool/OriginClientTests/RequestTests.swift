@@ -6,14 +6,14 @@ import System
 import Testing
 import Values
 
-/// What is sent for each thing that an origin can be asked: method, path, body, and whether it may be sent twice.
+/// The request of each call: method, path, body, and whether it is idempotent.
 @Suite struct RequestTests {
   private struct Case: Sendable {
     let line: String
     let body: String
     let call: @Sendable (OriginClient, ChannelAddress) throws -> Void
 
-    /// - Parameter line: method and path behind `/api/v1/`; a `*` at its end where the request has an Idempotency-Key.
+    /// - Parameter line: method and path after `/api/v1/`; a `*` at the end if the request has an Idempotency-Key.
     init(
       _ line: String, _ body: String = "",
       _ call: @escaping @Sendable (OriginClient, ChannelAddress) throws -> Void
@@ -122,7 +122,7 @@ import Values
     let sent = Self.cases[index]
     let origin = ScriptedOrigin(ScriptedOrigin.json("{}"))
     let address = ChannelAddress(try AppName("shop"), .online)
-    // Most answers can't be read, which is another test's.
+    // Most answers can't be decoded, which doesn't matter here.
     _ = try? sent.call(try origin.client(), address)
     let request = try #require(origin.requests.first)
     let key = request.fields["idempotency-key"] == nil ? "" : " *"
@@ -133,7 +133,7 @@ import Values
     #expect(origin.requests.count == 1)
   }
 
-  @Test func actsHaveTheirWords() {
+  @Test func actNames() {
     #expect(
       PolicyRequest.Act.allCases.map(\.rawValue) == [
         "set", "kill", "resume", "bypass-add", "bypass-remove", "script-add", "script-remove",

@@ -5,7 +5,7 @@ import SocketServer
 import System
 import Values
 
-/// An origin that gives one answer after another, the last again and again, and keeps what it was asked.
+/// An origin that gives the given answers in turn, repeats the last one, and records the requests.
 final class ScriptedOrigin: Sendable {
   private let state: Locked<(answers: [[SocketServer.Step]], requests: [SocketServer.Request])>
   private let server: SocketServer
@@ -24,7 +24,7 @@ final class ScriptedOrigin: Sendable {
   var requests: [SocketServer.Request] { state.withLock { $0.requests } }
   var url: String { server.url }
 
-  /// A client that waits no longer than it must.
+  /// A client with short delays.
   func client(token: String? = "secret", tokenSource: String? = nil) throws -> OriginClient {
     try OriginClient(server: BaseURL(server.url), token: token, tokenSource: tokenSource) { _ in
       RetryPolicy(attempts: 3, first: 1)
@@ -45,7 +45,7 @@ final class ScriptedOrigin: Sendable {
   }
 }
 
-/// What `body` throws; nil where it doesn't.
+/// The error that `body` throws, or nil.
 func originError(_ body: () throws(OriginError) -> Void) -> OriginError? {
   do throws(OriginError) {
     try body()

@@ -6,8 +6,7 @@ import Values
 
 @testable import Publishing
 
-/// Builds that are broken, each with everything that is said of it, in Tests/Golden/broken-builds.txt; and builds
-/// that are whole, of which nothing is said.
+/// Broken builds with all of their findings, in Tests/Golden/broken-builds.txt, and intact builds, which have none.
 @Suite struct BrokenBuildTests {
   struct Build {
     let name: String
@@ -264,7 +263,7 @@ import Values
       ["index.html": page("<a href=help/>h</a><iframe src=help/></iframe>"), "help/index.html": page("")]),
   ]
 
-  /// Every finding, files named from the build's folder.
+  /// All findings, with files named relative to the build's folder.
   private func report(_ build: Build) throws -> [String] {
     let folder = try TemporaryFolder()
     for (name, text) in build.files { try folder.write("b/\(name)", text) }
@@ -290,9 +289,9 @@ import Values
     #expect(try Golden.differences(text, "broken-builds.txt") == [])
   }
 
-  @Test(arguments: 0..<whole.count) func nothingIsSaid(index: Int) throws {
+  @Test(arguments: 0..<whole.count) func intactBuildHasNoFindings(index: Int) throws {
     let build = Self.whole[index]
-    // A name with a space is one that URLs have to escape, and placeholders are warned of as such.
+    // Names with spaces have to be escaped in URLs, and these are warned of as template expressions.
     let others = ["[name]", "[template]"]
     #expect(
       try report(build).filter { line in !others.contains { line.hasSuffix($0) } } == [], "\(build.name)")

@@ -2,21 +2,21 @@ import SocketServer
 import System
 import Values
 
-/// An origin in memory with one channel, over real sockets: what a publisher needs of `/api/v1`, and faults.
+/// An origin in memory with one channel, over real sockets: the part of `/api/v1` that a publisher uses, with injected faults.
 final class FakeOrigin: Sendable {
   struct Model {
     var id = "first"
     var version: Int64 = 0
     var blobs: [String: [UInt8]] = [:]
-    /// Those that it says it lost.
+    /// The blobs that it reports as damaged.
     var damaged: [String] = []
-    /// Of each bundle: its entries at each version in which it changed.
+    /// For each bundle, its entries at each version in which it changed.
     var bundles: [String: [(version: Int64, entries: [String: JSONValue])]] = [:]
-    /// `POST blobs/missing`, as it was asked.
+    /// The bodies of `POST blobs/missing`.
     var requests: [String] = []
     var releases: [JSONValue] = []
     var largestBody = 0
-    /// Answers in place of the model's own.
+    /// Answers that replace the model's own.
     var fault: (@Sendable (inout Model, SocketServer.Request) -> [SocketServer.Step]?)?
   }
 
@@ -42,7 +42,7 @@ final class FakeOrigin: Sendable {
     }
   }
 
-  /// When all of its releases were made.
+  /// The time of all of its releases.
   static let time = "2026-11-20T15:17:27.000Z"
 
   var url: String { server.url }
@@ -50,7 +50,7 @@ final class FakeOrigin: Sendable {
 
   func with<Value: Sendable>(_ body: (inout Model) -> Value) -> Value { shared.model.withLock { body(&$0) } }
 
-  /// The requests since the last time.
+  /// The requests since the last call.
   func requests() -> [String] {
     with { model in
       defer { model.requests = [] }
@@ -126,8 +126,8 @@ extension FakeOrigin.Model {
   }
 
   private func missing(_ body: [UInt8]) -> [SocketServer.Step] {
-    let asked = (try? JSONValue.parse(body))?["sha256"]?.array?.compactMap(\.string) ?? []
-    let json: JSONValue = ["missing": .strings(asked.filter { blobs[$0] == nil })]
+    let requested = (try? JSONValue.parse(body))?["sha256"]?.array?.compactMap(\.string) ?? []
+    let json: JSONValue = ["missing": .strings(requested.filter { blobs[$0] == nil })]
     return .answer(body: json.canonical)
   }
 
@@ -175,8 +175,8 @@ extension FakeOrigin.Model {
 
   private mutating func make(_ changes: [JSONValue], dryRun: Bool) -> [SocketServer.Step] {
     let next = version + 1
-    var told: [JSONValue] = []
-    var results: [(String, [String: JSONValue])] = []
+    var results: [JSONValue] = []
+    var changed: [(String, [String: JSONValue])] = []
     for change in changes {
       let name = change["bundle"]?.string ?? ""
       let base = change["base"]?.string.flatMap { Int64($0) } ?? 0
@@ -187,7 +187,7 @@ extension FakeOrigin.Model {
       if change["unpublish"]?.bool == true { entries = [:] }
       let now = current(name)
       let unseen = history.last { $0.version > base }
-      told.append([
+      results.append([
         "bundle": .string(name), "added": .integer(entries.keys.count { now[$0] == nil }),
         "changed": .integer(entries.count { now[$0.key] != nil && now[$0.key] != $0.value }),
         "removed": .integer(now.keys.count { entries[$0] == nil }),
@@ -196,16 +196,16 @@ extension FakeOrigin.Model {
         }
           ?? JSONValue.null,
       ])
-      if entries != now { results.append((name, entries)) }
+      if entries != now { changed.append((name, entries)) }
     }
-    if results.isEmpty {
+    if changed.isEmpty {
       return .answer(body: Self.release(false, version, version, []).canonical)
     }
     if !dryRun {
-      for (name, entries) in results { bundles[name, default: []].append((next, entries)) }
+      for (name, entries) in changed { bundles[name, default: []].append((next, entries)) }
       version = next
     }
-    return .answer(201, body: Self.release(true, next, next - 1, told).canonical)
+    return .answer(201, body: Self.release(true, next, next - 1, results).canonical)
   }
 
   private static func release(_ changed: Bool, _ version: Int64, _ previous: Int64, _ bundles: [JSONValue])

@@ -50,9 +50,9 @@ import Testing
   }
 
   @Test(arguments: ["", "/", "//", "a//b", "[a", "[", "[]", "[b-a]", "a\\"])
-  func patternsThatAreRefused(_ text: String) { #expect(Glob(text) == nil) }
+  func invalidPatterns(_ text: String) { #expect(Glob(text) == nil) }
 
-  @Test func manyStarsTakeNoTime() throws {
+  @Test func manyStarsAreFast() throws {
     let glob = try #require(Glob(String(repeating: "*a", count: 40) + "b"))
     #expect(!glob.matches(String(repeating: "a", count: 4000)))
   }

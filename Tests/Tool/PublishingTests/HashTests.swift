@@ -10,7 +10,7 @@ import TestSupport
 
   init() throws { folder = try TemporaryFolder() }
 
-  @Test func digestsInTheOrderOfTheFiles() throws {
+  @Test func digestsAreInTheOrderOfTheFiles() throws {
     for index in 0..<40 { try folder.write("f\(index)", String(repeating: "x", count: index * 30_000)) }
     let files = try Scan.files(in: folder.path)
     let (hashed, read) = try Hashing(threads: 4).digests(of: files)
@@ -23,7 +23,7 @@ import TestSupport
     }
   }
 
-  @Test func whatIsKeptIsNotRead() throws {
+  @Test func cachedFilesAreNotRead() throws {
     for index in 0..<100 { try folder.write("f\(index)", "\(index)") }
     let files = try Scan.files(in: folder.path)
     let hashed = try Hashing().digests(of: files).files
@@ -35,7 +35,7 @@ import TestSupport
     #expect(try Hashing(cache: reread).digests(of: files).read == 0)
   }
 
-  @Test func whatChangedOfLateIsNotKept() throws {
+  @Test func recentlyChangedFilesAreNotCached() throws {
     try folder.write("f", "x")
     let file = try #require(try Hashing().digests(of: Scan.files(in: folder.path)).files.first)
     let status = file.source.status
@@ -45,14 +45,14 @@ import TestSupport
     #expect(kept(status.changed + 2_000_000_000) == file.digest)
   }
 
-  @Test func anyChangeIsNoticed() throws {
+  @Test func anyChangeIsDetected() throws {
     let path = try folder.write("f", "one")
     let before = try #require(try Scan.files(in: folder.path).first)
     let digest = try #require(try Hashing().digests(of: [before]).files.first).digest
     let cache = HashCache([(before.status, digest)], now: .max)
     #expect(cache.digest(of: before.status) == digest)
     Clock.sleep(for: .milliseconds(20))
-    // Same size, and the old mtime put back.
+    // Same size, and the former mtime restored.
     try folder.write("f", "two")
     var times = [
       timespec(
@@ -69,7 +69,7 @@ import TestSupport
     #expect(cache.digest(of: after.status) == nil)
   }
 
-  @Test func damageIsAsGoodAsNothing() throws {
+  @Test func damagedCacheIsEmpty() throws {
     let cache = PublishCache(path: folder.path + "/cache")
     try cache.write(.hashes, "key", [1, 2, 3])
     #expect(cache.read(.hashes, "key") == [1, 2, 3])
@@ -91,11 +91,11 @@ import TestSupport
     (["XDG_CACHE_HOME": "/c", "HOME": "/h"], "/c/xcache"), (["HOME": "/h"], "/h/.cache/xcache"),
     (["XDG_CACHE_HOME": "relative", "HOME": "/h"], "/h/.cache/xcache"),
   ])
-  func whereTheCacheIs(_ environment: [String: String], _ path: String) {
+  func cacheFolder(_ environment: [String: String], _ path: String) {
     #expect("\(PublishCache(environment: environment))".contains("\"\(path)\""))
   }
 
-  @Test func aFileThatChangesWhileItIsReadIsNamed() throws {
+  @Test func fileThatChangesWhileItIsReadIsNamed() throws {
     let path = try folder.write("f", [UInt8](repeating: 1, count: 1000))
     let source = try #require(try Scan.files(in: folder.path).first)
     let reader = try FileReader(source)

@@ -38,7 +38,7 @@ import Values
     #expect(mapped.map(\.url) == mapped.map(\.url).sorted())
   }
 
-  @Test func indexesAreFoldersToo() throws {
+  @Test func indexesAreAlsoFolders() throws {
     for name in ["index.html", "a/index.html", "a/xindex.html", "index.html.txt"] {
       try folder.write(name, "x")
     }
@@ -52,7 +52,7 @@ import Values
     #expect(try Mapping.files(of: source()).count == 4)
   }
 
-  @Test func typesThatAreOverridden() throws {
+  @Test func overriddenTypes() throws {
     for name in ["a.foo", "x/b.foo", "c.js"] { try folder.write(name, "x") }
     var source = try source()
     source.types = [
@@ -65,7 +65,7 @@ import Values
       ])
   }
 
-  /// Rules add up; where two name one header, the first that matches counts, and one without a value takes it away.
+  /// Rules are combined; for a header in several rules the first match counts, and a null removes the header.
   @Test func headersByPattern() throws {
     for name in ["index.html", "embed/a.html", "app.js"] { try folder.write(name, "x") }
     func value(_ text: String) throws -> EntryHeaders.Value? { try EntryHeaders.Value(text) }
@@ -87,7 +87,7 @@ import Values
       ])
   }
 
-  /// Of the patterns that were written for a bundle those are told that match nothing in all of its folders.
+  /// Patterns written for a bundle that match nothing in any of its folders are reported.
   @Test func patternsThatMatchNothing() throws {
     for name in ["one/index.html", "one/lib/a.js", "two/b.js", "two/b.js.map", "two/tmp/c.map"] {
       try folder.write(name, "x")
@@ -133,8 +133,8 @@ import Values
     )
   }
 
-  @Test func urlsThatMatchAreDuplicates() throws {
-    // %41 is an A: the two base URLs are written differently and match.
+  @Test func equivalentURLsAreDuplicates() throws {
+    // %41 is an A: the two base URLs are spelled differently, but equivalent.
     try folder.write("one/x.js", "x")
     try folder.write("two/x.js", "y")
     let source = BundleSource(

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Publishing
 
-/// Kinds of files that a release brings and the live bundle has none of.
+/// Kinds of files in a release that the live bundle doesn't have.
 @Suite struct NewKindTests {
   private static func kinds(_ local: [String], live: [String]) throws -> [String] {
     let files = try local.map { try PlanTests.resource($0, $0) }
@@ -14,19 +14,19 @@ import Testing
     return NewKind.kinds(of: try BundleName("main"), files, live: remote).map { "\($0.files) .\($0.ending)" }
   }
 
-  @Test func sourceMapsThatWereLeftOut() throws {
+  @Test func newSourceMaps() throws {
     #expect(try Self.kinds(["a.js", "a.js.map", "d/b.css.map"], live: ["a.js"]) == ["2 .map"])
     #expect(try Self.kinds(["a.js", "a.js.map"], live: ["a.js", "b.js.map"]) == [])
-    #expect(try Self.kinds(["a.js", "a.js.map"], live: []) == [], "a first release drops nothing")
+    #expect(try Self.kinds(["a.js", "a.js.map"], live: []) == [], "a first release has no new kinds")
   }
 
-  @Test func manyOfAnotherKind() throws {
+  @Test func manyFilesOfANewKind() throws {
     let psd = (0..<12).map { "\($0).psd" }
     #expect(try Self.kinds(psd + ["a.js"], live: ["a.js"]) == ["12 .psd"])
-    #expect(try Self.kinds(psd + ["a.js"], live: ["a.js", "x.PSD"]) == [], "whatever the case")
-    #expect(try Self.kinds(["a.js", "new.webp"], live: ["a.js"]) == [], "one new picture is none")
+    #expect(try Self.kinds(psd + ["a.js"], live: ["a.js", "x.PSD"]) == [], "in either case of letters")
+    #expect(try Self.kinds(["a.js", "new.webp"], live: ["a.js"]) == [], "one new picture isn't a new kind")
     let most = (0..<100).map { "\($0).js" }
-    #expect(try Self.kinds(most + psd, live: most) == [], "a tenth isn't much")
+    #expect(try Self.kinds(most + psd, live: most) == [], "a tenth is too few")
     #expect(try Self.kinds(["a.js", ".htaccess", "name", "a.b/c"], live: ["a.js"]) == [])
   }
 }

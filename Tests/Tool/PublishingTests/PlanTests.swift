@@ -9,7 +9,7 @@ import Values
 @Suite struct PlanTests {
   struct Case: Sendable, CustomTestStringConvertible {
     let testDescription: String
-    /// URL path and content, of here and of there.
+    /// URL paths and contents, local and at the origin.
     let local: [(String, String)]
     let remote: [(String, String)]
     let put: [String]
@@ -53,7 +53,7 @@ import Values
     RemoteBundle.Entry.Form(ctype: "text/other"),
     .init(ctype: "application/octet-stream", headers: #"{"X-Frame-Options":"DENY"}"#),
   ])
-  func anotherTypeOrOtherHeadersAreAChange(_ form: RemoteBundle.Entry.Form) throws {
+  func changedTypeOrHeadersAreAChange(_ form: RemoteBundle.Entry.Form) throws {
     let local = try PlanTests.resource("a", "1")
     #expect(local.content.ctype.text == "application/octet-stream")
     let remote = RemoteBundle.Entry(
@@ -64,7 +64,7 @@ import Values
     #expect(plan.changed == 1)
   }
 
-  @Test func theRequestIsCanonicalJSON() throws {
+  @Test func requestIsCanonicalJSON() throws {
     let plan = Plan(
       try BundleName("main"), local: [try PlanTests.resource("a", "1")],
       remote: RemoteBundle(version: ManifestVersion(9), entries: [.init(try PlanTests.resource("b", "2"))]))
@@ -95,7 +95,7 @@ import Values
       after.entries == [try entry("a", "2"), try entry("b", "1"), try entry("d", "2"), try entry("z", "2")])
   }
 
-  @Test func whatTheCacheKeepsComesBack() throws {
+  @Test func cachedEntriesRoundTrip() throws {
     let bundle = RemoteBundle(
       version: ManifestVersion(12),
       entries: try (100..<400).map { .init(try PlanTests.resource("f\($0).js", "\($0)")) })

@@ -10,7 +10,7 @@ import Values
 
 @testable import Publishing
 
-/// Preparations that an origin which was started anew knows no more: before a release, and after it.
+/// Preparations that a restarted origin no longer knows: before a release, and after it.
 @Suite struct PreparationTests {
   private let folder: TemporaryFolder
   private let origin = FakeOrigin()
@@ -36,17 +36,18 @@ import Values
       .publish([source], to: ChannelAddress(try AppName("shop"), .online), options)
   }
 
-  /// Has the origin answer for a preparation that is late from the start.
-  /// - Parameter cost: what it says when it was asked so many times; it is done from `doneAfter` on.
-  private func beLate(doneAfter: Int, _ cost: @escaping @Sendable (_ asked: Int) -> JSONValue) -> Locked<Int>
+  /// Makes the origin answer with a slow preparation.
+  /// - Parameter cost: the cost after this many requests; the preparation is done from `doneAfter` on.
+  private func prepareSlowly(doneAfter: Int, _ cost: @escaping @Sendable (_ pollCount: Int) -> JSONValue)
+    -> Locked<Int>
   {
-    let asked = Locked(0)
+    let pollCount = Locked(0)
     origin.with { model in
       model.fault = { _, request in
         guard request.path.hasSuffix("/preparations") else { return nil }
-        let count = asked.withLock { asked in
-          asked += 1
-          return asked - 1
+        let count = pollCount.withLock { pollCount in
+          pollCount += 1
+          return pollCount - 1
         }
         let isDone = count >= doneAfter
         let json: JSONValue = [
@@ -56,81 +57,81 @@ import Values
         return .answer(body: json.canonical)
       }
     }
-    return asked
+    return pollCount
   }
 
   private static let update: JSONValue = [
     "answer": 300, "bytes": 5000, "deltas": 0, "files": 1, "pack": 1000, "plainBytes": 5000, "requests": 2,
   ]
 
-  /// A limit waits for what the update costs, however long that takes.
-  @Test(arguments: [1299, 1300] as [Int64]) func aLimitWaitsForALateCost(limit: Int64) throws {
+  /// A limit waits for the update's cost, however long that takes.
+  @Test(arguments: [1299, 1300] as [Int64]) func limitWaitsForTheCost(limit: Int64) throws {
     try publish()
     try folder.write("site/a.js", "two")
-    let asked = beLate(doneAfter: 6) { $0 < 4 ? [:] : ["last1": Self.update] }
+    let pollCount = prepareSlowly(doneAfter: 6) { $0 < 4 ? [:] : ["last1": Self.update] }
     if limit < 1300 {
       let error = #expect(throws: PublishError.self) { try publish(maxUpdate: limit) }
       #expect(
         error?.exitCode == 3
           && error?.message.contains("1.3 KB, and --max-update allows 1.3 KB (1 B less)") == true)
-      #expect(origin.with { $0.version } == 1 && asked.withLock { $0 } == 5)
+      #expect(origin.with { $0.version } == 1 && pollCount.withLock { $0 } == 5)
     } else {
       let result = try publish(maxUpdate: limit)
       #expect(result.answer.version == ManifestVersion(2) && !result.hasNoLimit)
     }
   }
 
-  /// Nothing passes a limit that can't be kept.
-  @Test func aLimitRefusesWhatHasNoCost() throws {
+  /// With a limit, a release without a known cost is refused.
+  @Test func limitRefusesAnUnknownCost() throws {
     try publish()
     try folder.write("site/a.js", "two")
-    _ = beLate(doneAfter: 2) { _ in [:] }
+    _ = prepareSlowly(doneAfter: 2) { _ in [:] }
     let error = #expect(throws: PublishError.self) { try publish(maxUpdate: 1 << 40) }
     #expect(error?.exitCode == 3 && error?.message.contains("--max-update can't be checked") == true)
     #expect(origin.with { $0.version } == 1)
-    // Without one the release only tells of no cost.
+    // Without a limit, it is released with an unknown cost.
     #expect(try publish().preparation?.value.cost.isKnown == false && origin.with { $0.version } == 2)
   }
 
-  /// What takes files away alone has a cost, too.
-  @Test func aLimitCountsForRemovals() throws {
+  /// A release that only removes files has a cost, too.
+  @Test func limitAppliesToRemovals() throws {
     try folder.write("site/b.js", "two")
     try publish()
     try Kernel.remove("\(folder.path)/site/b.js")
-    _ = beLate(doneAfter: 0) { _ in ["last1": Self.update] }
+    _ = prepareSlowly(doneAfter: 0) { _ in ["last1": Self.update] }
     #expect(throws: PublishError.self) { try publish(maxUpdate: 1299) }
     #expect(try publish(maxUpdate: 1300).answer.isChanged)
   }
 
-  /// A channel's first release replaces nothing.
-  @Test func aFirstReleaseHasNoLimit() throws {
-    _ = beLate(doneAfter: 2) { $0 < 2 ? [:] : ["new": Self.update] }
+  /// A channel's first release isn't an update.
+  @Test func firstReleaseHasNoLimit() throws {
+    _ = prepareSlowly(doneAfter: 2) { $0 < 2 ? [:] : ["new": Self.update] }
     let result = try publish(maxUpdate: 1)
     #expect(result.answer.version == ManifestVersion(1) && result.hasNoLimit)
   }
 
-  /// Who is in a hurry has the release at once, and is told what it costs all the same.
-  @Test func aHurriedReleaseTellsItsCost() throws {
+  /// With --now, the release is made at once, and its cost is still reported.
+  @Test func immediateReleaseReportsItsCost() throws {
     try publish()
     try folder.write("site/a.js", "two")
-    _ = beLate(doneAfter: 3) { asked in asked < 3 ? [:] : ["last1": Self.update] }
+    _ = prepareSlowly(doneAfter: 3) { pollCount in pollCount < 3 ? [:] : ["last1": Self.update] }
     let result = try publish(ReleaseOptions(now: true))
     #expect(result.preparation?.value.cost.last1?.wireBytes == 1300)
   }
 
-  /// Has the origin prepare releases: each is begun anew by the release itself, and asked about by its id.
-  /// - Parameter known: the progress of the nth preparation when it is asked about; nil: it isn't known any more.
+  /// Makes the origin prepare releases: each release begins a new preparation, which is polled by its id.
+  /// - Parameter known: the progress of the nth preparation when it is polled; nil: it is unknown.
   private func prepare(
     isReady: Bool,
     _ known: @escaping @Sendable (_ number: Int, _ version: Int64) -> (ready: Bool, done: Bool)?
-  ) -> Locked<(begun: Int, asked: Int)> {
-    let counts = Locked((begun: 0, asked: 0))
+  ) -> Locked<(begun: Int, pollCount: Int)> {
+    let counts = Locked((begun: 0, pollCount: 0))
     origin.with { model in
       model.fault = { model, request in
         guard request.path.hasSuffix("/preparations") else { return nil }
         let id = (try? JSONValue.parse(request.body))?["id"]?.string
         let number = counts.withLock { counts in
-          if id == nil { counts.begun += 1 } else { counts.asked += 1 }
+          if id == nil { counts.begun += 1 } else { counts.pollCount += 1 }
           return counts.begun
         }
         let state = id == nil ? (isReady, false) : known(number, model.version)
@@ -149,8 +150,8 @@ import Values
     return counts
   }
 
-  /// Has other releases come right after each preparation, so many times.
-  /// - Parameter cost: by the version that is replaced.
+  /// Makes other releases right after the first `times` preparations.
+  /// - Parameter cost: the cost by the replaced version.
   private func overtake(_ times: Int, _ cost: @escaping @Sendable (_ version: Int64) -> Int64) {
     let left = Locked(times)
     origin.with { model in
@@ -180,8 +181,8 @@ import Values
     }
   }
 
-  /// A limit is about the version that the release replaces in the end.
-  @Test func aLimitHoldsWhereAnotherReleaseComesBetween() throws {
+  /// A limit applies to the version that the release finally replaces.
+  @Test func limitHoldsIfAnotherReleaseIsMadeMeanwhile() throws {
     try publish()
     try folder.write("site/a.js", "two")
     overtake(1) { $0 == 1 ? 1000 : 100_000 }
@@ -194,8 +195,8 @@ import Values
     #expect(origin.with { $0.releases.last?["replaces"]?.string } == "4")
   }
 
-  /// Not for ever: then nothing is released.
-  @Test func aLimitIsGivenUpWhereOthersComeAgainAndAgain() throws {
+  /// The number of attempts is limited; then nothing is released.
+  @Test func publishWithALimitFailsAfterRepeatedReleasesByOthers() throws {
     try publish()
     try folder.write("site/a.js", "two")
     overtake(.max) { _ in 1000 }
@@ -204,8 +205,8 @@ import Values
     #expect(origin.with { $0.releases.count } == 1)
   }
 
-  /// Without a limit it is released, and what was worked out about another version isn't told.
-  @Test func aCostOfAnotherVersionIsNotTold() throws {
+  /// Without a limit, it is released, and the cost for another version isn't reported.
+  @Test func costOfAnotherVersionIsNotReported() throws {
     try publish()
     try folder.write("site/a.js", "two")
     overtake(1) { _ in 1000 }
@@ -214,7 +215,7 @@ import Values
     #expect(origin.with { $0.releases.last?["replaces"] } == nil)
   }
 
-  @Test func goneAfterTheReleaseItIsNoFailureOfThat() throws {
+  @Test func preparationLostAfterTheReleaseIsNoFailure() throws {
     let counts = prepare(isReady: true) { _, version in version == 0 ? (true, true) : nil }
     let result = try publish()
     #expect(result.answer.isChanged && result.answer.version == ManifestVersion(1))
@@ -225,29 +226,29 @@ import Values
     }
     #expect(problem.code == "unknown-preparation")
     #expect(counts.withLock { $0 } == (1, 1) && origin.with { $0.version } == 1)
-    // What the release holds was kept: the next one asks for nothing, and has nothing to prepare.
+    // The release's content was cached: the next publish requests and prepares nothing.
     let again = try publish()
     #expect(!again.answer.isChanged && again.afterwards == nil)
     #expect(counts.withLock { $0 } == (1, 1))
   }
 
-  @Test func goneBeforeTheReleaseItIsMadeAgain() throws {
+  @Test func preparationLostBeforeTheReleaseIsRepeated() throws {
     let counts = prepare(isReady: false) { number, _ in number == 1 ? nil : (true, true) }
     let result = try publish()
     #expect(result.answer.isChanged && result.afterwards == nil && result.preparation?.value.done == true)
     #expect(counts.withLock { $0 }.begun == 2 && origin.with { $0.version } == 1)
   }
 
-  /// Not for ever: then nothing is released.
-  @Test func oneThatIsGoneEachTimeEndsThePublish() throws {
+  /// The number of attempts is limited; then nothing is released.
+  @Test func repeatedlyLostPreparationFails() throws {
     let counts = prepare(isReady: false) { _, _ in nil }
     let error = #expect(throws: PublishError.self) { try publish() }
     #expect(error?.message.contains("no release is prepared") == true)
     #expect(counts.withLock { $0 } == (4, 4) && origin.with { $0.version } == 0)
   }
 
-  /// Of a dry run the cost is all that was asked for.
-  @Test func aDryRunFailsWithIt() throws {
+  /// A dry run only asks for the cost.
+  @Test func dryRunFailsIfItsPreparationIsLost() throws {
     let counts = prepare(isReady: false) { _, _ in nil }
     #expect(throws: PublishError.self) { try publish(ReleaseOptions(dryRun: true)) }
     #expect(counts.withLock { $0 }.begun == 4)

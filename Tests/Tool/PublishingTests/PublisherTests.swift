@@ -26,7 +26,7 @@ import Values
     get throws { ChannelAddress(try AppName("shop"), .online) }
   }
 
-  /// A publisher as a new process would have it.
+  /// A publisher, as in a new process.
   func publisher(
     token: String? = "secret", server: String? = nil,
     progress: @escaping @Sendable (Publisher.Progress) -> Void = { _ in }
@@ -47,7 +47,7 @@ import Values
     return try publisher().publish(bundles ?? [bundle()], to: try channel, options)
   }
 
-  /// Whether the origin holds exactly the files of the folder, byte for byte.
+  /// Expects that the origin has exactly the files of the folder, byte for byte.
   func expectMirrored(_ name: String = "main", _ dir: String = "site") throws {
     let files = try Scan.files(in: "\(folder.path)/\(dir)")
     let (entries, blobs) = origin.with { ($0.current(name), $0.blobs) }
@@ -59,8 +59,8 @@ import Values
     }
   }
 
-  /// Two files to a file system, one string to Swift.
-  @Test func namesThatUnicodeCallsEquivalentAreTwoFiles() throws {
+  /// Two files in a file system, but equal strings in Swift.
+  @Test func canonicallyEquivalentNamesAreTwoFiles() throws {
     try folder.write("site/\u{E4}.js", "one 1")
     try folder.write("site/a\u{308}.js", "two 2")
     try publish()
@@ -68,7 +68,7 @@ import Values
     #expect(origin.with { $0.current("main").count } == 2)
   }
 
-  @Test func firstThenNothingThenOneChange() throws {
+  @Test func firstThenUnchangedThenOneChange() throws {
     for index in 0..<30 { try folder.write("site/f\(index).js", "content \(index)") }
     try folder.write("site/large.bin", [UInt8](repeating: 7, count: 300_000))
     let first = try publish(nil, ReleaseOptions(message: "one"))
@@ -97,16 +97,16 @@ import Values
     try expectMirrored()
   }
 
-  @Test func aReleaseOfAnotherMachineIsFetchedAsTheLittleItIs() throws {
+  @Test func otherReleaseIsFetchedAsADifference() throws {
     for index in 0..<50 { try folder.write("site/f\(index).js", "content \(index)") }
     try publish()
     let other = Publisher(
       OriginClient(server: try BaseURL(origin.url), token: "secret"), cache: PublishCache(path: nil))
     try folder.write("elsewhere/f0.js", "theirs")
-    let theirs = BundleSource(
+    let otherSource = BundleSource(
       try BundleName("main"),
       folders: [.init(folder.path + "/elsewhere", baseURL: try BaseURL("https://m.example.com/main"))])
-    _ = try other.publish([theirs], to: try channel)
+    _ = try other.publish([otherSource], to: try channel)
     _ = origin.requests()
     let result = try publish()
     #expect(result.added == 49 && result.changed == 1)
@@ -115,7 +115,7 @@ import Values
     try expectMirrored()
   }
 
-  @Test func aReleaseThatCameBetweenIsNamed() throws {
+  @Test func concurrentReleaseIsNamed() throws {
     try folder.write("site/a.js", "one")
     try publish()
     try folder.write("site/a.js", "two")
@@ -137,10 +137,10 @@ import Values
     try expectMirrored()
   }
 
-  @Test func anotherOriginAtTheSameAddressIsNoticed() throws {
+  @Test func otherOriginAtTheSameAddressIsDetected() throws {
     try folder.write("site/a.js", "one")
     try publish()
-    // The same numbers, other content: only the id tells.
+    // The same numbers, but other content: only the id differs.
     origin.with { model in
       model.id = "second"
       let entries = model.current("main").mapValues { entry -> JSONValue in
@@ -155,17 +155,17 @@ import Values
     try expectMirrored()
   }
 
-  @Test func aRestoredOriginIsNoticedByItsNumbers() throws {
+  @Test func restoredOriginIsDetectedByItsNumbers() throws {
     for index in 0..<5 { try folder.write("site/f\(index).js", "content \(index)") }
     try publish()
-    // Fewer resources under the version that the cache has.
+    // Fewer resources in the cached version.
     origin.with { model in
       var entries = model.current("main")
       entries["https://m.example.com/main/f0.js"] = nil
       model.bundles["main"] = [(1, entries)]
     }
     #expect(try publish().added == 1)
-    // The version that the cache has came back with other entries.
+    // The cached version was released again with other entries.
     origin.with { model in
       model.bundles["main"] = [
         (2, [:]), (3, ["https://m.example.com/main/other": model.current("main").values.first ?? .null]),
@@ -177,7 +177,7 @@ import Values
     try expectMirrored()
   }
 
-  @Test func aVersionThatTheOriginForgotIsFetchedAnew() throws {
+  @Test func versionRemovedAtTheOriginIsFetchedAgain() throws {
     try folder.write("site/a.js", "one")
     try publish()
     origin.with { model in
@@ -209,7 +209,7 @@ import Values
         "bundle A is given twice") == true)
   }
 
-  @Test func resetsTimeoutsAndFailuresAreTriedAgain() throws {
+  @Test func resetsTimeoutsAndErrorsAreRetried() throws {
     for index in 0..<8 {
       try folder.write("site/f\(index).bin", [UInt8](repeating: UInt8(index), count: 100_000))
     }
@@ -232,7 +232,7 @@ import Values
     try expectMirrored()
   }
 
-  @Test func aSecondRunSendsOnlyTheRest() throws {
+  @Test func secondRunSendsOnlyTheRest() throws {
     for index in 0..<12 {
       try folder.write("site/f\(index).bin", [UInt8](repeating: UInt8(index), count: 100_000))
     }
@@ -258,7 +258,7 @@ import Values
     try expectMirrored()
   }
 
-  @Test func blobsThatTheReleaseLacksAreSent() throws {
+  @Test func blobsMissingAtTheReleaseAreSent() throws {
     try folder.write("site/a.js", "one")
     try folder.write("site/b.js", "two")
     origin.with { model in
@@ -273,7 +273,7 @@ import Values
     try expectMirrored()
   }
 
-  @Test func aBlobThatStaysMissingEndsIt() throws {
+  @Test func blobThatStaysMissingIsAnError() throws {
     try folder.write("site/a.js", "one")
     origin.with { model in
       model.fault = { model, request in
@@ -285,7 +285,7 @@ import Values
     #expect(origin.with { $0.releases.count } == 4)
   }
 
-  @Test func conflictsAreNamedOneByOne() throws {
+  @Test func conflictsAreNamed() throws {
     try folder.write("site/a.js", "one")
     origin.with { model in
       model.fault = { _, request in
@@ -317,12 +317,12 @@ import Values
     #expect(!"\(try #require(refused))".contains("wrong"))
     let port = SocketServer { _ in [] }.port
     let start = Clock.monotonicNanoseconds()
-    let nobody = #expect(throws: PublishError.self) {
+    let unreachableError = #expect(throws: PublishError.self) {
       try publisher(server: "http://127.0.0.1:\(port)").publish([bundle()], to: try channel)
     }
     let unreachable =
       "http://127.0.0.1:\(port) can't be reached: nothing answers at 127.0.0.1 port \(port); make sure "
-    #expect(nobody?.message.hasPrefix(unreachable) == true)
+    #expect(unreachableError?.message.hasPrefix(unreachable) == true)
     #expect(Clock.monotonicNanoseconds() - start < 1_000_000_000)
   }
 
@@ -330,24 +330,24 @@ import Values
     (200, "<html>", "an answer that isn't JSON"), (404, "<html>", "status 404 without a reason"),
     (200, "{}", "an answer that can't be read"),
   ])
-  func whatIsNoOrigin(_ status: Int, _ body: String, _ found: String) throws {
+  func serversThatAreNoOrigin(_ status: Int, _ body: String, _ found: String) throws {
     try folder.write("site/a.js", "one")
     origin.with { $0.fault = { _, _ in .answer(status, body: body.utf8) } }
-    let said = try #require(words { try publish() })
-    #expect(said.hasPrefix("\(origin.url) doesn't answer like an xcache origin: \(found)"), "\(said)")
+    let message = try #require(words { try publish() })
+    #expect(message.hasPrefix("\(origin.url) doesn't answer like an xcache origin: \(found)"), "\(message)")
   }
 
-  @Test func aDryRunSendsFilesAndReleasesNothing() throws {
+  @Test func dryRunSendsFilesAndReleasesNothing() throws {
     try folder.write("site/a.js", "one")
     let result = try publish(nil, ReleaseOptions(dryRun: true))
     #expect(result.added == 1 && result.uploaded == 1)
     #expect(origin.with { $0.version } == 0)
     #expect(origin.requests().contains("POST apps/shop/channels/online/preparations"))
-    // The publish that follows finds them there.
+    // The following publish finds them there.
     #expect(try publish().uploaded == 0)
   }
 
-  @Test func aFileThatChangesBeforeItIsSentIsNamed() throws {
+  @Test func fileChangedBeforeItIsSentIsNamed() throws {
     let path = try folder.write("site/a.bin", [UInt8](repeating: 1, count: 100_000))
     let folder = self.folder
     origin.with { model in
@@ -365,7 +365,7 @@ import Values
     #expect(origin.with { $0.version } == 0)
   }
 
-  @Test func bytesThatAreChangedOnTheWayAreNamed() throws {
+  @Test func fileModifiedInTransitIsNamed() throws {
     let path = try folder.write("site/a.bin", [UInt8](repeating: 1, count: 100_000))
     origin.with { model in
       model.fault = { _, request in
@@ -375,8 +375,8 @@ import Values
     #expect(words { try publish() }?.hasPrefix("\(path) arrived at the origin with different bytes") == true)
   }
 
-  /// A virus scanner, say, that doesn't like one file of a hundred.
-  @Test func theFileOfAPackThatIsChangedOnTheWayIsNamed() throws {
+  /// For example by a virus scanner that rejects one file of a hundred.
+  @Test func fileOfAPackModifiedInTransitIsNamed() throws {
     for index in 0..<100 { try folder.write("site/f\(index).js", "let f = \(index)") }
     let path = try folder.write("site/bad.js", "let bad = 1")
     let bad = SHA256.of(Array("let bad = 1".utf8)).hex
@@ -390,7 +390,7 @@ import Values
     #expect(words { try publish() }?.hasPrefix("\(path) arrived at the origin with different bytes") == true)
   }
 
-  @Test func aPackThatIsChangedOnceArrives() throws {
+  @Test func packModifiedOnceIsSentAgain() throws {
     for index in 0..<10 { try folder.write("site/f\(index).js", "let f = \(index)") }
     let isBroken = Locked(true)
     origin.with { model in
@@ -408,17 +408,17 @@ import Values
 
   @Test func progressReachesTheEnd() throws {
     for index in 0..<20 { try folder.write("site/f\(index).js", String(repeating: "x", count: index * 9000)) }
-    let seen = Locked<[Publisher.Progress]>([])
-    _ = try publisher { progress in seen.withLock { $0.append(progress) } }
+    let reported = Locked<[Publisher.Progress]>([])
+    _ = try publisher { progress in reported.withLock { $0.append(progress) } }
       .publish([bundle()], to: try channel)
-    let all = seen.withLock { $0 }
+    let all = reported.withLock { $0 }
     #expect(all.last == .releasing)
     #expect(all.contains { if case .hashing(20, of: 20, bytes: 1_710_000) = $0 { true } else { false } })
     #expect(all.contains { if case .sending(let sent, let total) = $0 { sent >= total } else { false } })
   }
 
   @Test func largeFilesAreNotHeldInMemory() throws {
-    // One file larger than all that a publish may hold; the test's own server holds it, the client must not.
+    // One file larger than the memory that a publish may use; only the test's own server holds it.
     try folder.write("site/large.bin", [UInt8](repeating: 3, count: 40 << 20))
     #expect(try publish().uploaded == 1)
     #expect(origin.with { $0.largestBody } == 40 << 20)
@@ -430,12 +430,12 @@ import Values
     let answer = try publisher().unpublish([BundleName("main")], from: try channel).value
     #expect(answer.isChanged && answer.bundles.first?.removed == 1)
     #expect(origin.with { $0.current("main").isEmpty })
-    // The cache holds what was unpublished; the next publish sees that it is gone.
+    // The cache has the removed bundle; the next publish notices that it is gone.
     #expect(try publish().added == 1)
     try expectMirrored()
   }
 
-  @Test func aDamagedCacheChangesNothing() throws {
+  @Test func damagedCacheChangesNothing() throws {
     for index in 0..<5 { try folder.write("site/f\(index).js", "content \(index)") }
     try publish()
     for kind in ["entries", "hashes"] {

@@ -8,14 +8,14 @@ import Values
 
 @testable import Publishing
 
-/// What a retry carries, so that an origin knows it for one.
+/// Retries are recognisable by their Idempotency-Key.
 @Suite struct RetryTests {
   private static func api(_ server: SocketServer, attempts: Int = 3) throws -> OriginClient {
     OriginClient(server: try BaseURL(server.url), token: nil) { _ in RetryPolicy(attempts: attempts, first: 1)
     }
   }
 
-  /// Answers with each of `steps` in turn, then with 200; notes the keys.
+  /// Answers with each of `steps` in turn, then with 200; records the keys.
   private static func server(_ steps: [[SocketServer.Step]]) -> (SocketServer, Locked<[String?]>) {
     let keys = Locked<[String?]>([])
     let server = SocketServer { request in
@@ -32,17 +32,17 @@ import Values
     503, [("Retry-After", "0"), ("Content-Type", "application/problem+json")],
     body: #"{"code":"still-running"}"#.utf8)
 
-  @Test func everyAttemptOfAnActHasItsKey() throws {
+  @Test func allAttemptsOfAnActHaveItsKey() throws {
     let (server, keys) = Self.server([[.reset], .answer(502)])
     let api = try Self.api(server)
     _ = try api.send(OriginCall("POST", "gc", EmptyRequest()))
     _ = try api.send(OriginCall("DELETE", "tokens/ci"))
-    let seen = keys.withLock { $0 }
-    #expect(seen.count == 4 && Set(seen[..<3]).count == 1 && seen[3] != seen[0])
-    for key in seen { #expect(key?.count == 32 && key?.allSatisfy { $0.isHexDigit } == true) }
+    let sent = keys.withLock { $0 }
+    #expect(sent.count == 4 && Set(sent[..<3]).count == 1 && sent[3] != sent[0])
+    for key in sent { #expect(key?.count == 32 && key?.allSatisfy { $0.isHexDigit } == true) }
   }
 
-  @Test func anActWithoutAnAnswerMayHaveBeenDone() throws {
+  @Test func actWithoutAnAnswerMayHaveBeenDone() throws {
     let (server, keys) = Self.server(Array(repeating: [.reset], count: 20))
     let error = #expect(throws: OriginError.self) {
       try Self.api(server).send(OriginCall("POST", "gc", EmptyRequest()))
@@ -55,7 +55,7 @@ import Values
       try Self.api(refusing).send(OriginCall("DELETE", "tokens/ci"))
     }
     #expect(refusal?.message == "later")
-    // The first attempt may have been carried out; that the origin is busy now doesn't say that it wasn't.
+    // The first attempt may have been done; the later 503 doesn't mean that it wasn't.
     let (broken, _) = Self.server([[.reset]] + Array(repeating: busy, count: 20))
     let open = #expect(throws: OriginError.self) {
       try Self.api(broken).send(OriginCall("DELETE", "tokens/ci"))
@@ -63,19 +63,19 @@ import Values
     #expect(open?.message.contains("may have made the change") == true)
   }
 
-  @Test func whatMayBeSentTwiceHasNone() throws {
+  @Test func idempotentRequestsHaveNoKey() throws {
     let (server, keys) = Self.server([])
     let api = try Self.api(server)
     _ = try api.send(OriginCall("GET", "apps"))
     _ = try api.send(OriginCall("PUT", "blobs/x"))
-    var question = OriginCall("POST", "blobs/missing", EmptyRequest())
-    question.isRepeatable = true
-    _ = try api.send(question)
+    var query = OriginCall("POST", "blobs/missing", EmptyRequest())
+    query.isRepeatable = true
+    _ = try api.send(query)
     #expect(keys.withLock { $0 } == [nil, nil, nil])
   }
 
-  @Test func anActThatGoesOnIsWaitedFor() throws {
-    // More often than a failure would be tried again.
+  @Test func runningActIsWaitedFor() throws {
+    // More often than a failure would be retried.
     let (server, keys) = Self.server([[.reset]] + Array(repeating: Self.running, count: 20))
     _ = try Self.api(server).send(OriginCall("POST", "gc", EmptyRequest()))
     #expect(keys.withLock { $0 }.count == 22)

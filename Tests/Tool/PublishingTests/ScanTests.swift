@@ -11,7 +11,7 @@ import TestSupport
 
   init() throws { folder = try TemporaryFolder() }
 
-  @Test func filesInTheOrderOfTheirNames() throws {
+  @Test func filesAreSortedByName() throws {
     for name in ["b.js", "a/z.css", "a/é.css", "a b/%.txt", ".well-known/x", "Z"] {
       try folder.write(name, name)
     }
@@ -36,20 +36,20 @@ import TestSupport
     #expect(try Scan.files(in: folder.path, filter).map(\.path) == ["a.js", "a.js.map", "lib/b.js"])
   }
 
-  @Test func linksInsideAreFollowed() throws {
+  @Test func linksWithinTheFolderAreFollowed() throws {
     try folder.write("real/a.js", "x")
     folder.link("b.js", to: "real/a.js")
     folder.link("copy", to: "\(folder.path)/real")
     #expect(try Scan.files(in: folder.path).map(\.path) == ["b.js", "copy/a.js", "real/a.js"])
   }
 
-  @Test func aLinkedFolderMayBePublished() throws {
+  @Test func linkedFolderCanBePublished() throws {
     try folder.write("real/a.js", "x")
     folder.link("root", to: "real")
     #expect(try Scan.files(in: folder.path + "/root").map(\.path) == ["a.js"])
   }
 
-  @Test func linksThatLeaveAreNamed() throws {
+  @Test func linksOutOfTheFolderAreErrors() throws {
     try folder.write("site/a.js", "x")
     let secret = try folder.write("site2/secret", "x")
     folder.link("site/out", to: "../site2/secret")
@@ -61,7 +61,7 @@ import TestSupport
     #expect(try Scan.files(in: folder.path + "/site", filter).count == 1)
   }
 
-  @Test func linksToNothingAndInCircles() throws {
+  @Test func danglingAndCircularLinks() throws {
     try folder.write("a/x", "x")
     folder.link("a/dead", to: "nowhere")
     #expect(words { _ = try Scan.files(in: folder.path + "/a") }?.contains("a/dead leads to nothing") == true)
@@ -74,7 +74,7 @@ import TestSupport
     #expect(words { _ = try Scan.files(in: folder.path + "/c") }?.contains("up leads back to itself") == true)
   }
 
-  @Test func whatIsNoFolderOfFiles() throws {
+  @Test func invalidFolders() throws {
     let path = folder.path
     #expect(
       words { _ = try Scan.files(in: path) }
@@ -95,10 +95,10 @@ import TestSupport
     #expect(words { _ = try Scan.files(in: folder.path) }?.contains("isn't UTF-8") == true)
   }
 
-  @Test func whatCannotBeReadIsNamed() throws {
+  @Test func unreadableFileIsNamed() throws {
     let path = try folder.write("secret.js", "x")
     let files = try Scan.files(in: folder.path)
-    // Root reads what nobody may; a file that is gone is one that nobody reads.
+    // Root can read every file, so the test deletes it instead.
     let isRoot = geteuid() == 0
     if isRoot { unlink(path) } else { chmod(path, 0) }
     let reason = isRoot ? "No such file or directory" : "Permission denied"
@@ -106,7 +106,7 @@ import TestSupport
   }
 }
 
-/// What people are told of what `body` throws.
+/// The message of the error that `body` throws.
 func words(_ body: () throws -> Void) -> String? {
   do {
     try body()

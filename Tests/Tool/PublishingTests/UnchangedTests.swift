@@ -9,11 +9,11 @@ import Values
 
 @testable import Publishing
 
-/// A publish of folders that are as they were when the origin was last seen to hold the same.
+/// Publishing folders that haven't changed since the origin was last known to have the same content.
 extension PublisherTests {
   private var states: [String] { (try? Folder.textNames(folder.path + "/cache/states")) ?? [] }
 
-  /// Publishes until what was seen is kept: a file that is younger than 2 s may change without a trace.
+  /// Publishes until the state is cached: a file younger than 2 s could still change without a trace.
   private func settle(_ bundles: [BundleSource]? = nil) throws {
     try publish(bundles)
     #expect(states.isEmpty)
@@ -23,10 +23,10 @@ extension PublisherTests {
     _ = origin.requests()
   }
 
-  @Test func nothingIsMappedWhereNothingChanged() throws {
+  @Test func unchangedFoldersAreNotMapped() throws {
     for index in 0..<30 { try folder.write("site/d\(index % 3)/f\(index).js", "content \(index)") }
     try settle()
-    // What would be read otherwise is gone, and not missed.
+    // The other caches are deleted, and not needed.
     for kind in ["hashes", "entries"] {
       for name in try Folder.textNames(folder.path + "/cache/\(kind)") {
         try Kernel.remove(folder.path + "/cache/\(kind)/\(name)")
@@ -40,8 +40,8 @@ extension PublisherTests {
     #expect(try publish(nil, rehash: true).filesRead == 30)
   }
 
-  /// A newer program may see more in the same files.
-  @Test func anotherProgramLooksAtEverything() throws {
+  /// A newer program may treat the same files differently.
+  @Test func otherVersionOfTheProgramChecksEverything() throws {
     for index in 0..<5 { try folder.write("site/f\(index).js", "content \(index)") }
     try settle()
     for name in try Folder.textNames(folder.path + "/cache/hashes") {
@@ -57,9 +57,9 @@ extension PublisherTests {
     #expect(try publish("xcache/2").filesRead == 0)
   }
 
-  /// Each of these makes the next publish look at everything again.
+  /// Each of these makes the next publish check everything.
   @Test(arguments: ["bytes", "times set back", "new file", "gone file", "renamed", "link", "headers", "base"])
-  func whatCounts(_ change: String) throws {
+  func changesThatCount(_ change: String) throws {
     for index in 0..<5 { try folder.write("site/d/f\(index).js", "content \(index)") }
     try settle()
     let path = folder.path + "/site/d/f2.js"
@@ -86,8 +86,8 @@ extension PublisherTests {
     #expect(result.answer.version == ManifestVersion(2))
   }
 
-  /// What the origin holds by now is another thing.
-  @Test(arguments: ["another release", "another origin", "lost bytes"]) func whatTheOriginHolds(
+  /// The origin's content has changed since.
+  @Test(arguments: ["another release", "another origin", "lost bytes"]) func changedOrigin(
     _ change: String
   )
     throws
@@ -97,12 +97,12 @@ extension PublisherTests {
     try settle()
     switch change {
     case "another release":
-      let theirs = BundleSource(
+      let otherSource = BundleSource(
         try BundleName("main"),
         folders: [.init(folder.path + "/elsewhere", baseURL: try BaseURL("https://m.example.com/main"))])
       let other = Publisher(
         OriginClient(server: try BaseURL(origin.url), token: "secret"), cache: PublishCache(path: nil))
-      _ = try other.publish([theirs], to: try channel)
+      _ = try other.publish([otherSource], to: try channel)
       #expect(try publish().answer.isChanged)
       try expectMirrored()
     case "another origin":
@@ -124,8 +124,8 @@ extension PublisherTests {
     }
   }
 
-  /// Damage that is found between the look at the origin and the release.
-  @Test func whatIsMissingInTheEndIsSent() throws {
+  /// Damage that is found between the query and the release.
+  @Test func blobMissingAtTheReleaseIsSent() throws {
     try folder.write("site/a.js", "a")
     try settle()
     let lost = SHA256.of(Array("a".utf8)).hex
@@ -142,7 +142,7 @@ extension PublisherTests {
     #expect(origin.with { $0.blobs[lost] } != nil)
   }
 
-  @Test func aDamagedCacheIsNone() throws {
+  @Test func damagedCacheIsIgnored() throws {
     try folder.write("site/a.js", "a")
     try settle()
     let path = folder.path + "/cache/states/" + (try #require(states.first))

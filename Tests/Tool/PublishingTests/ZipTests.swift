@@ -6,7 +6,7 @@ import Testing
 
 @testable import Publishing
 
-/// Zips in the place of folders.
+/// Zips instead of folders.
 @Suite(.serialized) struct ZipTests {
   let bench: PublisherTests
 
@@ -20,7 +20,7 @@ import Testing
     _ = try sink.finish()
   }
 
-  @Test(arguments: ["site.zip", "site"]) func zipIsPublishedAsTheFolderOfItsFiles(_ name: String) throws {
+  @Test(arguments: ["site.zip", "site"]) func zipIsPublishedLikeTheFolderOfItsFiles(_ name: String) throws {
     let files = ["index.html": "<p>", "a/app.js": "let a", "a/ü b.css": "c"]
     try zip(name, files.merging(["__MACOSX/._app.js": "x", "a/.DS_Store": "y"]) { $1 })
     for (path, text) in files { try bench.folder.write("plain/\(path)", text) }
@@ -31,7 +31,7 @@ import Testing
     #expect(!again.answer.isChanged)
   }
 
-  @Test func nothingOfItStays() throws {
+  @Test func noTemporaryFilesAreLeft() throws {
     let before = try Self.leftovers()
     try zip("site.zip", ["a": "1", "b/c": "2"])
     for _ in 0..<2 { try bench.publish([bench.bundle("main", "site.zip")]) }
@@ -48,7 +48,7 @@ import Testing
     return Set(names.filter { $0.hasPrefix("xcache-\(getpid())-") })
   }
 
-  @Test func badOnesAreRefusedByName() throws {
+  @Test func invalidZipsAreRefusedWithTheirName() throws {
     try zip("good.zip", ["a": "1"])
     let good = try #require(try DurableFile.read(bench.folder.path + "/good.zip"))
     try bench.folder.write("cut.zip", good.dropLast(4))
@@ -64,8 +64,8 @@ import Testing
       #expect {
         try bench.publish([bench.bundle("main", name)])
       } throws: { error in
-        let said = (error as? PublishError)?.message ?? ""
-        return said.contains(words) && said.contains(name)
+        let message = (error as? PublishError)?.message ?? ""
+        return message.contains(words) && message.contains(name)
       }
     }
     #expect(bench.origin.with { $0.releases.isEmpty })

@@ -2,11 +2,11 @@ import System
 
 @testable import xcache
 
-/// A terminal that keeps what is printed.
+/// A terminal that records its output.
 final class CapturedTerminal: Sendable {
   private let written = Locked<(output: [UInt8], error: [UInt8])>(([], []))
 
-  /// One that looks like a terminal with colours, or like a pipe.
+  /// A terminal that appears interactive and in colour, or like a pipe.
   func terminal(isInteractive: Bool = false, usesColour: Bool = false) -> Terminal {
     Terminal(isInteractive: isInteractive, usesColour: usesColour) { [written] bytes, stream in
       written.withLock { if stream == .output { $0.output += bytes } else { $0.error += bytes } }
@@ -16,7 +16,7 @@ final class CapturedTerminal: Sendable {
   var output: String { String(decoding: written.withLock { $0.output }, as: UTF8.self) }
   var error: String { String(decoding: written.withLock { $0.error }, as: UTF8.self) }
 
-  /// Runs a whole command line; the environment is empty unless one is given.
+  /// Runs a whole command line; the environment is empty by default.
   static func run(_ words: [String], environment: [String: String] = [:]) -> (
     code: ExitCode, output: String, error: String
   ) {

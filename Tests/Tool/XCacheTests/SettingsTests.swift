@@ -24,7 +24,7 @@ import Values
        "bare": {}}}
     """
 
-  @Test func aWholeFile() throws {
+  @Test func completeFile() throws {
     try folder.write("xcache.json", SettingsTests.whole)
     let settings = try Settings.file(from: folder.path)
     let path = try Kernel.realPath(folder.path)
@@ -50,8 +50,8 @@ import Values
       ])
   }
 
-  /// What leaves out what is never published needn't match; of a part that --include picks, nothing of the file has to.
-  @Test func patternsKnowTheirPlace() throws {
+  /// Patterns for files that are never published needn't match; with --include, no pattern of the file needs to.
+  @Test func patternsRecordTheirSource() throws {
     let text = SettingsTests.whole.replacing("\"tmp\"", with: "\"tmp\", \".DS_Store\", \"a/.git/\"")
     try folder.write("xcache.json", text)
     var main = try #require(try Settings.file(from: folder.path).bundle(BundleName("main")))
@@ -74,7 +74,7 @@ import Values
     #expect(main.filter.include.map(\.text) == ["a.js"])
   }
 
-  @Test func flagsStandBeforeTheFile() throws {
+  @Test func flagsPrecedeTheFile() throws {
     try folder.write("xcache.json", SettingsTests.whole)
     let main = try #require(try Settings.file(from: folder.path).bundle(BundleName("main")))
     let source = try main.source(folders: ["other"], baseURL: BaseURL("http://x"), mapsIndex: false)
@@ -83,7 +83,7 @@ import Values
     #expect(source.filter == main.filter)
   }
 
-  @Test func theNearestFileAbove() throws {
+  @Test func nearestFileInAParentFolder() throws {
     try folder.write("xcache.json", #"{"app":"outer"}"#)
     try folder.write("a/xcache.json", #"{"app":"inner"}"#)
     try folder.write("a/b/c/file", "")
@@ -92,7 +92,7 @@ import Values
     #expect(try Settings.file(from: folder.path + "/d").app?.text == "outer")
   }
 
-  @Test func whatStandsBeforeWhat() throws {
+  @Test func precedence() throws {
     var flags = Settings()
     flags.app = try AppName("flag")
     var environment = Settings()
@@ -170,12 +170,12 @@ import Values
   func mistakesNameFileAndKey(_ text: String, _ expected: String) throws {
     let path = try Kernel.realPath(folder.path) + "/xcache.json"
     try folder.write("xcache.json", text)
-    let said = try #require(words { _ = try Settings.file(from: folder.path) })
-    #expect(said.hasPrefix(path))
-    #expect(said.contains(expected), "\(said)")
+    let message = try #require(words { _ = try Settings.file(from: folder.path) })
+    #expect(message.hasPrefix(path))
+    #expect(message.contains(expected), "\(message)")
   }
 
-  @Test("Pages that a smoke test leaves out are patterns; another key is refused") func smoke() throws {
+  @Test("Pages that a smoke test skips are patterns; other keys are refused") func smoke() throws {
     let json = try JSONValue.parse(Array(#"{"smoke":{"ignore":["popup.html","old/*"]}}"#.utf8))
     let settings = try Settings(json: json, file: "/x/xcache.json")
     #expect(settings.smokeIgnores.map(\.text) == ["popup.html", "old/*"])
@@ -198,7 +198,7 @@ import Values
       error?.message.contains("/x/xcache.json: check / off / 1 should be a rule: missing, case") == true)
   }
 
-  @Test func whatIsMissingIsSaid() throws {
+  @Test func missingSettings() throws {
     var bundle = BundleSettings(try BundleName("main"))
     #expect(words { _ = try bundle.source() }?.hasPrefix("bundle main has no folder") == true)
     bundle.folders = [.init(path: "x", baseURL: nil)]
@@ -206,7 +206,7 @@ import Values
   }
 }
 
-/// What a mistake in the settings is said to be; nil where there is none.
+/// The message of a settings error, or nil if there is none.
 private func words(_ body: () throws -> Void) -> String? {
   do {
     try body()
@@ -218,13 +218,13 @@ private func words(_ body: () throws -> Void) -> String? {
   }
 }
 
-/// What `login` keeps.
+/// The credentials saved by `login`.
 @Suite struct ProfilesTests {
   let folder: TemporaryFolder
 
   init() throws { folder = try TemporaryFolder() }
 
-  @Test("Logins at once are all kept, for the owner alone") func together() throws {
+  @Test("Concurrent logins are all saved, and only the owner can read them") func together() throws {
     let environment = ["XDG_CONFIG_HOME": folder.path + "/config"]
     try Parallel.forEach(8, threads: 8) { number in
       try Profiles.change(environment) {

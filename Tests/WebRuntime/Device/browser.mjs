@@ -1,4 +1,4 @@
-// What a service worker finds in a browser, over a folder and the runner's proxy: Cache Storage, IndexedDB, fetch.
+// The browser APIs of a service worker, over a folder and the runner's proxy: Cache Storage, IndexedDB, fetch.
 import { createHash } from "node:crypto";
 import { setMaxListeners } from "node:events";
 import fs from "node:fs";
@@ -9,7 +9,7 @@ import zlib from "node:zlib";
 
 const digest = (text) => createHash("sha256").update(text).digest("hex");
 
-/** Writes a file whole or not at all; a full disk is what browsers call a quota. */
+/** Writes a file atomically; a full disk throws a QuotaExceededError, as in browsers. */
 function write(file, bytes) {
   try {
     fs.writeFileSync(`${file}.new`, bytes);
@@ -20,7 +20,7 @@ function write(file, bytes) {
   }
 }
 
-/** A body in a file of its own, just as it is, and its URL beside it. */
+/** Stores each body in a file, and its URL in another. */
 class Cache {
   constructor(folder) {
     this.folder = folder;
@@ -69,7 +69,7 @@ export function cacheStorage(folder) {
   };
 }
 
-/** One database of one store, in one file; one that can't be read is begun anew, as browsers do. */
+/** A database with one store, in one file; an unreadable one is replaced, as in browsers. */
 export function database(folder) {
   const answer = (make) => {
     const request = {};
@@ -94,7 +94,7 @@ export function database(folder) {
   };
   return {
     read: (name) => read(place(name)),
-    /** Begins a database, if there is none, with a value. */
+    /** Creates a database with a value, if there is none. */
     begin(name, key, value) {
       if (!fs.existsSync(place(name))) write(place(name), v8.serialize(new Map([[key, value]])));
     },
@@ -132,10 +132,10 @@ export function database(folder) {
   };
 }
 
-/** An answer through the proxy of `http_proxy`. */
+/** Fetches through the proxy of `http_proxy`. */
 export function fetchByProxy(url, { method = "GET", headers = {}, body, signal } = {}, led = 0) {
   const proxy = new URL(process.env.http_proxy);
-  // Each step of a redirect listens.
+  // Each redirect adds a listener.
   if (signal) setMaxListeners(0, signal);
   return new Promise((resolve, reject) => {
     const failed = (error) => reject(new TypeError(`network error: ${error?.message}`));
@@ -155,7 +155,7 @@ export function fetchByProxy(url, { method = "GET", headers = {}, body, signal }
         start(controller) {
           let isOver = false;
           const ends = (act) => {
-            // What has come is read first.
+            // Lets the reader take buffered data first.
             if (!isOver) setTimeout(act, 20);
             isOver = true;
           };

@@ -1,6 +1,6 @@
 #!/usr/bin/env node
-// The service worker as a device of docs/conformance.md: commands come in as lines, the worker is the one that browsers get, and
-// what a browser has around it is browser.mjs.
+// The service worker as a device of docs/conformance.md: reads commands as lines, runs the worker as built for
+// browsers, with the browser's APIs from browser.mjs.
 import { createHash } from "node:crypto";
 import fs from "node:fs";
 import readline from "node:readline";
@@ -15,10 +15,10 @@ const pages = new Map();
 const conditions = { onLine: true, connection: { saveData: false, type: "wifi" } };
 let now = 0;
 let store = "";
-/** @type {string | undefined} the cookies that the site has */
+/** @type {string | undefined} the site's cookies */
 let cookies;
 let stores;
-/** What the worker sends while a page opens, where it is only to be seen. */
+/** The worker's requests while a page opens, if they are recorded instead of sent. */
 let seen;
 
 const isNetwork = Symbol("network");
@@ -40,10 +40,10 @@ function dispatch(kind, event) {
   return work;
 }
 
-/** Whether the app has a host: one of its own is as the worker's. */
+/** Whether a host belongs to the app; its hosts count as the worker's own. */
 const matchesHost = (name) => xcacheSettings.hosts.some((host) => host === name || (host.startsWith("*.") && `.${name}`.endsWith(host.slice(1))));
 
-/** A word of a page to the worker, and what it says. */
+/** Sends a page's message to the worker; resolves to the reply. */
 function tell(question, page) {
   return new Promise((resolve) => {
     const source = page === undefined ? null : { id: `page-${page}` };
@@ -51,15 +51,15 @@ function tell(question, page) {
   });
 }
 
-/** The answer to a page's request; undefined: the network's. */
+/** The worker's answer to a page's request; undefined: the network answers. */
 async function request({ url, method = "GET", headers = {}, destination = "", mode = "noCORS", credentials, cookies: hasCookies, page }, opens) {
   const isPage = ["document", "frame", "iframe"].includes(destination);
   const request = new Asked({
-    // As the engine's parser writes it.
+    // Normalized like in browsers.
     url: URL.canParse(url) ? new URL(url).href : url, method, headers, destination, mode: isPage ? "navigate" : mode === "noCORS" ? "no-cors" : mode,
     credentials: credentials ? "include" : hasCookies === false ? "omit" : "same-origin",
   });
-  // A browser asks no worker for a page of another origin.
+  // Browsers don't ask the worker for requests of other origins' pages.
   const from = headers.Origin ?? pages.get(`page-${page}`)?.url;
   if (!isPage && from && !(URL.canParse(from) && matchesHost(new URL(from).hostname))) return undefined;
   let answer;
@@ -71,7 +71,7 @@ async function request({ url, method = "GET", headers = {}, destination = "", mo
   return response && !response[isNetwork] ? response : undefined;
 }
 
-/** A page opens: the worker hears of it by a request for its head; `sends`: what it sends then is sent, else only seen. */
+/** Opens a page, which the worker learns from a HEAD request; without `sends`, its requests are recorded, not sent. */
 async function opens(url, page, sends = false) {
   await tell({ ask: "state" });
   seen = sends ? undefined : [];
@@ -88,7 +88,7 @@ const pairs = (header) => (header ?? "").split("; ").filter(Boolean).map((pair) 
   return { name, value };
 });
 
-/** Requests whose answers a case takes later. */
+/** Background requests, whose answers are taken later. */
 const requests = [];
 
 async function answered(asked) {
@@ -124,7 +124,7 @@ const commands = {
       fetch: (target, options) => {
         if (target instanceof Asked) return Promise.resolve(Object.assign(new Response(), { [isNetwork]: true }));
         if (!conditions.onLine) return Promise.reject(new TypeError("offline"));
-        // The runner isn't the site: its files aren't there, nor in the browser's own cache; its worker is.
+        // The runner doesn't serve the site's files, and there is no HTTP cache; only the worker's script exists.
         if (options.mode === "same-origin") return Promise.reject(new TypeError("no site"));
         if (options.method === "HEAD" && target === worker.location.href) return Promise.resolve(new Response());
         const own = options.credentials === "same-origin" && cookies && matchesHost(new URL(target).hostname) ? { Cookie: cookies } : {};
@@ -143,8 +143,8 @@ const commands = {
     self.self = self;
     Date.now = () => now;
     const { setTimeout: timer } = self;
-    // A connection that brings nothing is given up after some seconds, since machines are busy, and a document that drips after five, not a
-    // minute; pauses are short; and that a page opened leads to no poll of its own, since the runner says when.
+    // Idle connections time out after some seconds, and slow documents after five, not a minute; pauses are short;
+    // opening a page starts no poll, since the runner triggers polls.
     self.setTimeout = (act, delay = 0, ...rest) =>
       delay > 1000 && delay <= 2000 && delay !== 1800 ? undefined
         : timer(act, delay === 20_000 ? 4000 : delay === 61_000 ? 5000 : [200, 600, 1800].includes(delay) ? delay / 20 : delay, ...rest);

@@ -1,16 +1,16 @@
 #!/usr/bin/env python3
-"""Real pages in front of xcache-webkit: run.py XCACHE XCACHE-WEBKIT [WORD…]
+"""Tests xcache-webkit with real pages: run.py XCACHE XCACHE-WEBKIT [WORD…]
 
-Publishes the pages below to a real origin, has a device's folder made of them, and reads what the helper says of each. With words,
-only the cases whose names have one of them. Sites behind TLS record what they are asked for: m.example.com and api.example.com, which
-are the app's, and foreign.test.
+Publishes the pages below to a real origin, pulls them into a device's folder, and checks the helper's answer for each. With words,
+runs only the cases whose names contain one of them. TLS sites record their requests: m.example.com and api.example.com, which belong
+to the app, and foreign.test.
 """
 import base64, contextlib, http.server, json, os, re, select, shutil, signal, socket, ssl, struct, subprocess, sys, tempfile
 import threading, time, zlib
 
 xcache, helper = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
 words = sys.argv[3:]
-SLOW = float(os.environ.get("SLOW", "2"))  # Patience of the tests: machines do other work, too.
+SLOW = float(os.environ.get("SLOW", "2"))  # Factor on all timeouts, for busy machines.
 
 PAGES = {
     "good.html": """<!doctype html><title>good</title><link rel=stylesheet href=main.css>
@@ -189,8 +189,8 @@ class Server(http.server.ThreadingHTTPServer):
             self.shutdown_request(request)
 
 
-class World:
-    """Sites, an origin that has the pages, and a device's folder that holds them."""
+class Fixture:
+    """The sites, an origin with the pages published, and a device's folder with the pages stored."""
 
     def __init__(self, folder):
         self.folder = folder
@@ -225,7 +225,7 @@ class World:
         return f"https://{host}:{self.sites.port}/{path}"
 
     def device(self):
-        """A folder of its own for each helper: one process uses a folder at a time."""
+        """A copy of the device's folder: only one process can use a folder at a time."""
         self.count += 1
         path = f"{self.folder}/device-{self.count}"
         subprocess.run(["cp", "-a", f"{self.folder}/device", path], check=True)
@@ -294,7 +294,7 @@ class Helper:
         return self.errors.read()[-2000:]
 
     def end(self, within=2.0):
-        """Ends its input, and looks what is left."""
+        """Closes the input, and checks that the process exits and leaves nothing behind."""
         tree = processes(self.process.pid)
         began = time.monotonic()
         self.process.stdin.close()
@@ -303,9 +303,9 @@ class Helper:
         Helper.ends.append(took)
         assert code == 0, (code, self.said())
         assert took < within * SLOW, took
-        self.nothing_left(tree)
+        self.check_nothing_left(tree)
 
-    def nothing_left(self, tree, patience=1.0):
+    def check_nothing_left(self, tree, patience=1.0):
         end = time.monotonic() + patience * SLOW
         while left := [name for name, start in tree.items() if start_of(name) == start]:
             assert time.monotonic() < end, [open(f"/proc/{pid}/cmdline").read() for pid in left]
@@ -322,7 +322,7 @@ def start_of(pid):
 
 
 def processes(root):
-    """This process and all below it, each with the time it was started at."""
+    """This process and its descendants, with their start times."""
     parents = {}
     for name in filter(str.isdigit, os.listdir("/proc")):
         with contextlib.suppress(OSError, IndexError):
@@ -346,7 +346,7 @@ def texts(answer, level=None):
 
 
 def picture(path):
-    """Width, height, and how many colours there are (8 bits a channel, no interlacing)."""
+    """Width, height, and number of raw bytes (8 bits a channel, no interlacing)."""
     data = open(path, "rb").read()
     assert data[:8] == b"\x89PNG\r\n\x1a\n"
     at, body, head = 8, b"", None
@@ -372,7 +372,7 @@ def case(body):
 
 
 @case
-def a_good_page(world):
+def good_page(world):
     helper = Helper(world)
     assert helper.ready["ready"] is True and re.fullmatch(r"WebKitGTK 2\.\d+\.\d+", helper.ready["engine"]), helper.ready
     path = f"{world.folder}/good.png"
@@ -413,14 +413,14 @@ def script_errors(world):
     assert error["text"].startswith("In a worker: ") and "missing" in error["text"], error
     assert error["url"] == world.url("worker.js") and error["line"] == 1, error
     assert by_path(answer)["worker.js"]["kind"] == "script"
-    # A page that does what it can to hide it.
+    # A page that tries to hide its errors.
     answer = helper.look("hushed.html")
     assert len(answer["scriptErrors"]) == 2 and "later" in answer["scriptErrors"][0]["text"], answer
     helper.end()
 
 
 @case
-def what_is_missing(world):
+def missing_resources(world):
     helper = Helper(world)
     answer = helper.look("chunk.html")
     found = by_path(answer)
@@ -430,7 +430,7 @@ def what_is_missing(world):
     assert found["chunk.html"]["source"] == "device"
     assert any("<script> could not be loaded" in text and "chunk-1234" in text for text in texts(answer, "error")), answer["console"]
     assert any(text.startswith("caught TypeError") for text in texts(answer, "error")), answer["console"]
-    # A page that isn't there at all.
+    # A page that doesn't exist.
     answer = helper.look("none.html")
     assert answer["status"] == 404 and by_path(answer)["none.html"]["source"] == "missing", answer
     answer = helper.look(world.url("x", "unknown.example"))
@@ -439,13 +439,13 @@ def what_is_missing(world):
 
 
 @case
-def empty_pictures(world):
+def blank_screenshots(world):
     helper = Helper(world)
     blank = {path: helper.look(path)["isBlank"] for path in ("white.html", "colour.html", "invisible.html", "good.html")}
     assert blank == {"white.html": True, "colour.html": True, "invisible.html": False, "good.html": False}, blank
     answer = helper.look("white.html")
     assert answer["firstContentfulPaint"] is None and answer["failure"] is None and answer["load"] > 0, answer
-    # What paints a second and a half later, and what stops its own load, isn't empty.
+    # Pages that paint 1.5 s later or stop their own load aren't blank.
     for path in ("late.html", "stopped.html"):
         answer = helper.look(path)
         assert answer["failure"] is None and answer["isBlank"] is False, answer
@@ -453,11 +453,11 @@ def empty_pictures(world):
 
 
 @case
-def pages_without_an_end(world):
+def pages_that_never_finish(world):
     helper = Helper(world, parallel=4)
     path = f"{world.folder}/ever.png"
     began = time.monotonic()
-    # Two of them keep a processor each busy until they are ended.
+    # Two of them keep a CPU busy until they are terminated.
     pages = {"ever.html": 15, "loop.html": 4, "late-loop.html": 4, "good.html": 30}
     jobs = {helper.ask(page, timeout=seconds, screenshot=path if page == "ever.html" else None)["id"]: page
             for page, seconds in pages.items()}
@@ -519,7 +519,7 @@ def floods(world):
 
 
 @case
-def files_of_the_machine(world):
+def local_files(world):
     helper = Helper(world)
     for url in ("file:///etc/passwd", "ftp://m.example.com/", "about:blank", "javascript:alert(1)", "data:text/html,x"):
         answer = helper.look(url)
@@ -584,7 +584,7 @@ def confined(world):
 
 
 @case
-def network_as_it_is(world):
+def unrestricted_network(world):
     helper = Helper(world)
     world.asked()
     answer = helper.look("out.html", timeout=20)
@@ -596,18 +596,18 @@ def network_as_it_is(world):
 
 
 @case
-def slow_lines(world):
+def throttled_network(world):
     helper = Helper(world, network={"delay": 300, "kilobitsPerSecond": 800})
     answer = helper.look("slow.html", timeout=60)
     took = {text.split(" took")[0]: int(text.split()[-1]) for text in texts(answer, "log")}
-    # 300 KB at 100 KB/s over the one line.
+    # 300 KB at 100 KB/s over one shared link.
     assert 2_300 <= min(max(took.values()), 9e9) and min(took.values()) >= 1_200, answer["console"]
     assert answer["firstContentfulPaint"] < 1_000 * SLOW, "the device isn't slow"
     helper.end()
 
 
 @case
-def plain_engine(world):
+def engine_without_a_device(world):
     helper = Helper(world, local=False)
     world.asked()
     answer = helper.look("frame.html", host="foreign.test")
@@ -618,7 +618,7 @@ def plain_engine(world):
 
 
 @case
-def pages_that_move(world):
+def navigation_and_reloads(world):
     helper = Helper(world)
     answer = helper.look("moves.html")
     assert answer["finalURL"] == world.url("good.html?moved#there") and answer["title"].startswith("good"), answer
@@ -632,7 +632,7 @@ def pages_that_move(world):
 
 
 @case
-def processes_that_die(world):
+def killed_processes(world):
     helper = Helper(world, parallel=1)
     world.asked()
     helper.ask("crash.html", timeout=30)
@@ -642,7 +642,7 @@ def processes_that_die(world):
     answer = helper.read(15)
     assert "crashed" in answer["failure"] and by_path(answer)["crash.html"]["source"] == "device", answer
     assert helper.look("good.html")["title"] == "good42"
-    # The network process, while a page loads: what it waits for fails, and the page is there.
+    # The network process is killed while a page loads: pending requests fail, and the page is shown.
     world.asked()
     helper.ask("crash.html", timeout=30)
     until(lambda: "GET m.example.com/api/hang" in world.sites.asked)
@@ -655,7 +655,7 @@ def processes_that_die(world):
 
 
 @case
-def pages_that_take_all_memory(world):
+def memory_limit(world):
     helper = Helper(world, memory=500)
     answer = helper.look("memory.html", timeout=20)
     assert answer["failure"] == "the page took more than 500 MB of memory", answer
@@ -664,7 +664,7 @@ def pages_that_take_all_memory(world):
 
 
 @case
-def pages_beside_each_other(world):
+def parallel_pages(world):
     helper = Helper(world, parallel=3)
     began = time.monotonic()
     names = ["moment.html", "storage.html", "error.html", "good.html", "storage.html", "white.html", "moment.html", "chunk.html", "storage.html"]
@@ -677,7 +677,7 @@ def pages_beside_each_other(world):
         assert (len(answer["scriptErrors"]) == 3) == (name == "error.html"), (name, answer)
         assert ("api/wait?0.4" in by_path(answer)) == (name == "moment.html"), (name, answer["requests"])
         assert ("gone/chunk-1234.js" in by_path(answer)) == (name == "chunk.html"), (name, answer["requests"])
-        # Each begins as if it were the first.
+        # Each page starts with empty storage.
         if name == "storage.html":
             assert texts(answer, "log") == ["found 0 0 1"], answer["console"]
     print(f"    {len(names)} pages, 3 at a time: {time.monotonic() - began:.1f} s")
@@ -686,10 +686,10 @@ def pages_beside_each_other(world):
 
 
 @case
-def one_page_that_fails_often(world):
-    """The runtime leaves a page alone that failed twice; a tool wants to see it fail."""
+def repeated_failures(world):
+    """The runtime bypasses a page that failed twice; the helper still loads it from the device."""
     folder = world.device()
-    # What a runtime writes that saw the page fail twice, and its app end while it started.
+    # Written by a runtime after the page failed twice and the app ended during startup.
     url = world.url("error.html")
     json.dump({"pages": {url: 2}, "version": "1"}, open(f"{folder}/pages.json", "w"))
     helper = Helper(world, folder=folder)
@@ -702,8 +702,8 @@ def one_page_that_fails_often(world):
 
 
 @case
-def nobody_is_told(world):
-    """No polls and no reports, although the folder doesn't say that it polled just now."""
+def no_polls_or_reports(world):
+    """Sends no polls or reports, even though the folder records no recent poll."""
     folder = world.device()
     for name in os.listdir(folder):
         if name not in ("files", "index.json"):
@@ -718,8 +718,8 @@ def nobody_is_told(world):
 
 
 @case
-def only_answers_on_standard_output(world):
-    """GLib's messages go there, unless somebody sees to it."""
+def standard_output_has_only_answers(world):
+    """GLib logs to standard output by default."""
     helper = Helper(world, env={"G_MESSAGES_DEBUG": "all"})
     assert helper.look("good.html")["failure"] is None
     assert helper.said() != ""
@@ -727,8 +727,8 @@ def only_answers_on_standard_output(world):
 
 
 @case
-def the_end(world):
-    # While pages are looked at, among them one whose process hears nobody.
+def shutdown(world):
+    # While pages load, among them one whose process is stuck in a loop.
     helper = Helper(world, parallel=4)
     for page in ("ever.html", "loop.html", "good.html"):
         helper.ask(page)
@@ -742,24 +742,24 @@ def the_end(world):
         tree = processes(helper.process.pid)
         helper.process.send_signal(number)
         assert helper.process.wait(5 * SLOW) == code
-        helper.nothing_left(tree)
-    # Before the first line, and before an answer to it.
+        helper.check_nothing_left(tree)
+    # Before the first line of input.
     helper = Helper(world, settings=False)
     helper.end()
-    # Where nobody reads any more.
+    # With a closed output pipe.
     helper = Helper(world)
     helper.ask("good.html")
     tree = processes(helper.process.pid)
     helper.process.stdout.close()
     assert helper.process.wait(20 * SLOW) == 1
-    helper.nothing_left(tree)
+    helper.check_nothing_left(tree)
 
 
 @case
-def killed(world):
+def killed_helper(world):
     helper = Helper(world)
     helper.look("good.html")
-    # One process is ready, another hears nobody.
+    # One process is idle, another is stuck in a loop.
     helper.ask("moment.html")
     helper.ask("loop.html")
     until(lambda: len(children(helper, "WebKitWebProc")) == 2)
@@ -774,13 +774,13 @@ def killed(world):
 
 
 @case
-def what_it_cannot_read(world):
+def invalid_input(world):
     def refused(line, *options, env=None):
         helper = Helper(world, *options, settings=False, env=env)
         helper.send(line)
         answer = helper.read(30)
         assert helper.process.wait(5 * SLOW) == 1
-        helper.nothing_left({})
+        helper.check_nothing_left({})
         return answer["error"]
     good = {"folder": world.device(), "server": world.server, "app": "shop", "hosts": ["m.example.com"]}
     assert "JSON" in refused(b"not json")
@@ -805,11 +805,11 @@ def what_it_cannot_read(world):
     with contextlib.suppress(BrokenPipeError):
         helper.send(b"x" * (2 << 20))
     helper.process.wait(10 * SLOW)
-    helper.nothing_left(tree)
+    helper.check_nothing_left(tree)
 
 
 @case
-def a_display_of_somebody_else(world):
+def existing_display(world):
     read, write = os.pipe()
     server = subprocess.Popen(["Xvfb", "-displayfd", str(write), "-nolisten", "tcp"], pass_fds=[write], stderr=subprocess.DEVNULL)
     try:
@@ -827,7 +827,7 @@ def a_display_of_somebody_else(world):
 
 @case
 def many_pages(world):
-    """Nothing is kept of a page: processes, descriptors, memory."""
+    """Pages leak no processes, descriptors or memory."""
     helper = Helper(world, parallel=2)
     count = int(os.environ.get("PAGES", "40"))
     def run(number):
@@ -858,13 +858,13 @@ def until(body, seconds=20):
         found = body()
         if found:
             return found
-        assert time.monotonic() < end, "nothing came of it"
+        assert time.monotonic() < end, "timed out"
         time.sleep(0.02)
 
 
 def main():
     folder = tempfile.mkdtemp(prefix="xcache-helper-tests-")
-    world, failed = World(folder), []
+    world, failed = Fixture(folder), []
     chosen = [body for body in CASES if not words or any(word in body.__name__ for word in words)]
     try:
         for body in chosen:
@@ -885,7 +885,7 @@ def main():
     ends = sorted(Helper.ends) or [0]
     print(f"{len(ends)} ends: {ends[len(ends) // 2]:.2f} s, at most {ends[-1]:.2f} s")
     print(f"{len(chosen) - len(failed)} of {len(chosen)} cases")
-    # Those that a failed case left: they end with their input.
+    # Helpers left over by failed cases exit when their input is closed.
     os._exit(1 if failed or not chosen else 0)
 
 

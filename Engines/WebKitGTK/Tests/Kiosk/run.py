@@ -1,17 +1,17 @@
 #!/usr/bin/env python3
-"""What Examples/kiosk does by itself, under a virtual display (display.sh): run.py XCACHE KIOSK
+"""Tests Examples/kiosk under a virtual display (display.sh): run.py XCACHE KIOSK
 
-Its page has an image of a server that never answers and counts its connections: each is a page on the screen.
+The page has an image from a server that never answers and counts its connections: one for each time the page is shown.
 """
 import json, os, signal, socket, subprocess, sys, tempfile, threading, time
 
 xcache, kiosk = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
 SITE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../XCacheWebKitTests/Site/site.py")
-SLOW = float(os.environ.get("SLOW", "3"))  # Patience of the tests: machines do other work, too.
+SLOW = float(os.environ.get("SLOW", "3"))  # Factor on all timeouts, for busy machines.
 
 
 class Silent:
-    """A server that takes connections and says nothing."""
+    """A server that accepts connections and never answers."""
 
     def __init__(self):
         self.listener, self.connections = socket.create_server(("127.0.0.1", 0)), []
@@ -32,7 +32,7 @@ def until(what, seconds, condition):
 
 
 def descendants(pid):
-    """The processes that a process started, and those that they did, with their names."""
+    """A process and its descendants, with their names."""
     rows = [line.split(None, 2) for line in subprocess.run(["ps", "-eo", "pid=,ppid=,comm="], capture_output=True, text=True).stdout.splitlines()]
     found = {pid}
     for _ in range(5):

@@ -5,17 +5,17 @@ import Testing
 @testable import XCacheWebKit
 
 extension WebKitTests {
-  /// Servers that answer wrongly.
+  /// Malformed and wrong responses from sites and origins.
   @Suite(.serialized)
   @WebActor
   struct AnswerAttackTests: Attacks {
-    /// Asks for the answers with numbers `$from` to `$to`, six at a time, and says how each ended.
-    private func answers(_ numbers: Range<Int>, _ how: String, in page: WebPage) async throws -> [String] {
+    /// Fetches the responses with these seeds, six at a time, and returns the outcome of each.
+    private func outcomes(_ seeds: Range<Int>, _ query: String, in page: WebPage) async throws -> [String] {
       let script = """
         const ends = [];
-        let next = \(numbers.lowerBound);
+        let next = \(seeds.lowerBound);
         const one = async seed => {
-          const url = `/api/hostile?seed=${seed}\(how)`;
+          const url = `/api/hostile?seed=${seed}\(query)`;
           try {
             const redirect = seed % 3 ? 'follow' : 'manual';
             const answer = await fetch(url, {cache: 'no-store', redirect, signal: AbortSignal.timeout(8000)});
@@ -27,9 +27,9 @@ extension WebKitTests {
           } catch (error) { return error.name }
         };
         await Promise.all([...Array(6)].map(async () => {
-          while (next < \(numbers.upperBound)) {
+          while (next < \(seeds.upperBound)) {
             const seed = next++;
-            ends[seed - \(numbers.lowerBound)] = await one(seed);
+            ends[seed - \(seeds.lowerBound)] = await one(seed);
           }
         }));
         return ends;
@@ -38,28 +38,31 @@ extension WebKitTests {
       return try JSONDecoder().decode([String].self, from: Data(json.utf8))
     }
 
-    /// Each answer ends, as nothing but itself; and as it does without the runtime.
-    @Test func answersThatAreWrong() async throws {
+    /// Every request completes, no response is mistaken for another, and the outcomes match those without the runtime.
+    @Test func malformedResponsesAreHandledAsWithoutTheRuntime() async throws {
       let sites = try Sites()
       let app = try await App(sites)
       let page = try WebPage(app.host)
       try await page.load(sites.url("/second.html"))
       let count = 120 * Self.times
-      let ends = try await answers(0..<count, "", in: page)
-      let kept = try await answers(count..<count * 2, "&kept", in: page)
-      #expect(ends.count == count && kept.count == count)
-      let hung = (ends + kept).indices.filter { ["TimeoutError", "AbortError"].contains((ends + kept)[$0]) }
-      #expect(hung == [])
-      let others = (ends + kept).enumerated().filter { $1.contains("other") || $1.contains("POISON") }.map {
-        "\($0): \($1)"
+      let ends = try await outcomes(0..<count, "", in: page)
+      let keptAlive = try await outcomes(count..<count * 2, "&kept", in: page)
+      #expect(ends.count == count && keptAlive.count == count)
+      let hung = (ends + keptAlive).indices.filter {
+        ["TimeoutError", "AbortError"].contains((ends + keptAlive)[$0])
       }
+      #expect(hung == [])
+      let others = (ends + keptAlive).enumerated().filter { $1.contains("other") || $1.contains("POISON") }
+        .map {
+          "\($0): \($1)"
+        }
       #expect(others == [])
-      // Nothing of them is left on the connections of the page, or of the next one.
+      // No leftover bytes remain on the connections of this page or the next.
       for view in [page, try WebPage(app.host)] {
         try await view.load(sites.url("/index.html"))
         #expect(try await view.evaluate("return (await (await fetch('/digits.txt')).text()).length") == "100")
       }
-      // As parts of pages, and as pages.
+      // As subresources, and as pages.
       try await page.load(sites.url("/second.html"))
       let left = try await page.evaluate(
         """
@@ -88,27 +91,28 @@ extension WebKitTests {
       try await page.load(sites.url("/second.html"))
       #expect(registered(app) == 1)
 
-      // Those that are whole come as they do without the runtime.
+      // Well-formed responses have the same outcome as without the runtime.
       try sites.tell("run policy kill -m test")
       let plain = try await App(sites)
       try plain.trustSites()
       let other = try WebPage(plain.host)
       try await other.load(sites.url("/second.html"))
-      let theirs = try await answers(0..<count, "", in: other)
+      let expected = try await outcomes(0..<count, "", in: other)
       let whole = try JSONDecoder().decode([Int].self, from: Data(sites.tell("whole 0 \(count)").utf8))
       #expect(
-        whole.filter { ends[$0] != theirs[$0] }.map { "\($0): \(ends[$0]), without \(theirs[$0])" } == [])
+        whole.filter { ends[$0] != expected[$0] }.map { "\($0): \(ends[$0]), without \(expected[$0])" } == [])
       Self.note("\(whole.count) of \(count) answers are whole")
       await app.end()
       await plain.end()
     }
 
-    /// The device takes nothing of them, pages are of one version, and it updates once the answers are right again.
-    @Test func anOriginThatAnswersWrongly() async throws {
+    /// The device accepts no wrong response, pages are of one version, and updates succeed once responses are correct
+    /// again.
+    @Test func wrongResponsesOfTheOriginAreRejected() async throws {
       var dice = Dice(41)
       let sites = try Sites()
       try sites.tell("release 1")
-      let server = try sites.tell("between 5")
+      let server = try sites.tell("proxy-origin 5")
       let app = try await App(sites, server: server)
       #expect(app.runtime.version != "0")
       let page = try WebPage(app.host)
@@ -116,7 +120,7 @@ extension WebKitTests {
       for round in 1...3 * Self.times {
         version += 1
         try sites.tell("release \(version)")
-        try sites.tell("rage 70")
+        try sites.tell("bad-percent 70")
         for _ in 1...3 {
           let before = app.runtime.version
           let updating = Task { await app.runtime.update(force: true) }
@@ -128,7 +132,7 @@ extension WebKitTests {
           _ = await updating.value
           if app.runtime.version != before { taken += 1 }
         }
-        bad += Int(try sites.tell("rage 0")) ?? 0
+        bad += Int(try sites.tell("bad-percent 0")) ?? 0
       }
       Self.note("\(bad) bad answers of the origin, \(version) versions, \(taken) taken in spite of them")
       _ = await app.runtime.update(force: true)

@@ -5,11 +5,11 @@ import Testing
 @testable import XCacheWebKit
 
 extension WebKitTests {
-  /// The device's folder, policy and clock, while pages are open.
+  /// Damaged files, policy changes and clock jumps while pages are open.
   @Suite(.serialized)
   @WebActor
   struct DamageAttackTests: Attacks {
-    /// Something that happens to a file.
+    /// A kind of damage to a file.
     enum Damage: String, CaseIterable {
       case bit, cut, longer, empty, gone, folder, fifo, another, dangling, endless, loop, bytes, socket
     }
@@ -50,8 +50,8 @@ extension WebKitTests {
       }
     }
 
-    /// Pages that are open and that come have the right bytes, wherever they are from.
-    @Test func filesThatAreDamaged() async throws {
+    /// Open and newly loaded pages have the right content, whatever its source.
+    @Test func damagedFilesAreNeverServed() async throws {
       var dice = Dice(43)
       let sites = try Sites()
       try sites.tell("release 1")
@@ -70,7 +70,7 @@ extension WebKitTests {
           damaged += 1
         }
         if dice.one(in: 3) { app.runtime.memoryIsShort() }
-        // The page that is open, and one that is loaded again.
+        // The open page, and a newly loaded one.
         #expect(
           await end("look \(round)") { _ = try await isOfOneVersion(page, "round \(round), open") } == "done"
         )
@@ -87,7 +87,7 @@ extension WebKitTests {
         }
       }
       Self.note("\(damaged) files damaged")
-      // It has all of them again.
+      // The device has a complete version again.
       version += 1
       try sites.tell("release \(version)")
       _ = await app.runtime.update(force: true)
@@ -98,8 +98,8 @@ extension WebKitTests {
       await app.end()
     }
 
-    /// Every load ends, with whole files; and in the end with those of one version.
-    @Test func thePolicyWhilePagesLoad() async throws {
+    /// Every load completes with intact files, and the last one with files of one version.
+    @Test func policyChangesWhilePagesLoad() async throws {
       var dice = Dice(47)
       let sites = try Sites()
       try sites.tell("release 1")
@@ -146,7 +146,7 @@ extension WebKitTests {
       Self.note("\(loads)")
       #expect(Set(loads.keys) == ["done"])
       #expect(await app.until { registered(app) == 0 })
-      // Connections that were passed on end some seconds later.
+      // Tunneled connections are closed some seconds later.
       let proxy = app.host.proxy
       #expect(await app.until { !Sites.hosts.contains { proxy?.isPassedOn(sites.url("/", $0)) ?? true } })
       _ = try sites.log()
@@ -158,8 +158,8 @@ extension WebKitTests {
       await app.end()
     }
 
-    /// The clock leaps by up to a year and back, whenever it is read.
-    private final class Leaps: @unchecked Sendable {  // Used under `lock`.
+    /// A clock that jumps by up to 400 days when it is read.
+    private final class JumpingClock: @unchecked Sendable {  // Used under `lock`.
       private let lock = NSLock()
       private var dice = Dice(53)
       private var offset: Int64 = 0
@@ -177,11 +177,11 @@ extension WebKitTests {
       }
     }
 
-    @Test func aClockThatLeaps() async throws {
+    @Test func updatesSurviveClockJumps() async throws {
       let sites = try Sites()
       try sites.tell("release 1")
-      let leaps = Leaps()
-      let app = try await App(sites, clock: { leaps.now() })
+      let jumping = JumpingClock()
+      let app = try await App(sites, clock: { jumping.now() })
       let page = try WebPage(app.host)
       for version in 2...3 * Self.times {
         try sites.tell("release \(version)")
@@ -189,11 +189,11 @@ extension WebKitTests {
         try await page.load(sites.url("/v/page\(version % 4).html"))
         _ = try await isOfOneVersion(page, "version \(version)")
       }
-      leaps.isSteady = true
+      jumping.isSteady = true
       _ = await app.runtime.update(force: true)
       try await page.load(sites.url("/v/page0.html"))
       #expect(try await isOfOneVersion(page, "at the end") == 3 * Self.times)
-      Self.note("\(leaps.count) leaps of the clock")
+      Self.note("\(jumping.count) jumps of the clock")
       await app.end()
     }
   }

@@ -5,12 +5,12 @@ import Testing
 @testable import XCacheWebKit
 
 extension WebKitTests {
-  /// Pages that mean harm.
+  /// Hostile pages.
   @Suite(.serialized)
   @WebActor
   struct PageAttackTests: Attacks {
-    /// What a page of another host tries, in a frame of the app's page and by itself: each has to fail.
-    private func reach(_ own: String, _ proxy: UInt16) -> String {
+    /// Attempts of a page of another host, in a frame of the app's page or at top level, all of which have to fail.
+    private func attempts(_ own: String, _ proxy: UInt16) -> String {
       """
       const own = '\(own)', got = [];
       const tell = async (name, body) => {
@@ -72,11 +72,11 @@ extension WebKitTests {
       """
     }
 
-    @Test func aPageOfAnotherHost() async throws {
+    @Test func pagesOfOtherHostsReachNeitherDeviceNorHandlers() async throws {
       let sites = try Sites()
       try sites.tell("release 1")
       let app = try await App(sites)
-      // What the device alone has: whatever comes from the site is the site's business, which lets every host read.
+      // Only the device has these files now: the site itself allows every host to read its responses.
       try sites.tell("forget")
       var heard: [String?] = []
       var settings = WebPageSettings()
@@ -91,12 +91,12 @@ extension WebKitTests {
         for await event in events { if case .pageFailed = event { failed += 1 } }
       }
       let page = try WebPage(app.host, settings)
-      let script = reach(sites.url(""), try #require(app.host.proxyPort))
+      let script = attempts(sites.url(""), try #require(app.host.proxyPort))
       for _ in 1...2 {
         try await page.load(sites.url("/index.html", "foreign.test"))
         #expect(try await page.evaluate(script) == "[]")
       }
-      // The same in a frame of the app's page, which says what it got.
+      // The same in a frame of the app's page, which reports what it got.
       for _ in 1...2 {
         try await page.load(sites.url("/second.html"))
         let text = String(decoding: try JSONEncoder().encode([script]), as: UTF8.self)
@@ -114,7 +114,7 @@ extension WebKitTests {
       #expect(heard == [] && failed == 0)
       let asked = try sites.log()
       #expect(asked.contains("GET m.example.com/v/small.txt"))
-      // The app's own page has both.
+      // The app's own page can use both.
       #expect(try await page.evaluate("return (await (await fetch('/v/small.txt')).text()).length") == "3200")
       _ = try await page.evaluate("return await webkit.messageHandlers.ask.postMessage(2)")
       #expect(heard == ["2"])
@@ -122,8 +122,8 @@ extension WebKitTests {
       await app.end()
     }
 
-    /// Parts of a file as nobody asks for them: what comes is what its head says.
-    @Test func oddRanges() async throws {
+    /// Unusual and malformed ranges: the body matches the response's header.
+    @Test func unusualRangesGetConsistentResponses() async throws {
       var dice = Dice(59)
       let sites = try Sites()
       let app = try await App(sites)
@@ -161,8 +161,8 @@ extension WebKitTests {
       await app.end()
     }
 
-    /// A page that goes elsewhere without end, and that fills its history; and many views.
-    @Test func pagesInATightLoop() async throws {
+    /// Pages that navigate endlessly or fill their history; and many views.
+    @Test func endlessNavigationBlocksNoOtherPage() async throws {
       let sites = try Sites()
       let app = try await App(sites)
       for script in [
@@ -185,7 +185,7 @@ extension WebKitTests {
         _ = try? await page?.evaluate("setTimeout(() => { \(script) }, 50); return 1")
         try await Task.sleep(for: .milliseconds(300))
         if script.hasPrefix("for (;;)") { page?.terminate() }
-        // Those of the page may win, but it ends.
+        // The page's own navigations may win, but the load has to end.
         let end = await end(script) { [page] in try await page?.load(sites.url("/index.html")) }
         if end != "done" { Self.note("\(script.prefix(60)): \(end)") }
         page = nil
@@ -194,23 +194,23 @@ extension WebKitTests {
         #expect(try await other.evaluate("return window.runs") == "1")
       }
       var views = 0
-      let lanes = (0..<4).map { number in
+      let tasks = (0..<4).map { number in
         Task { @WebActor in
-          var lane = Dice(UInt64(100 + number))
+          var random = Dice(UInt64(100 + number))
           for _ in 0..<6 * Self.times {
             let view = try WebPage(app.host)
             views += 1
-            let path = ["/index.html", "/second.html", "/api/hang", "/none"][lane.below(4)]
+            let path = ["/index.html", "/second.html", "/api/hang", "/none"][random.below(4)]
             let loading = Task { try? await view.load(sites.url(path)) }
-            try await Task.sleep(for: .milliseconds(lane.below(120)))
+            try await Task.sleep(for: .milliseconds(random.below(120)))
             loading.cancel()
             _ = await loading.value
           }
         }
       }
-      for lane in lanes { try await lane.value }
+      for task in tasks { try await task.value }
       Self.note("\(views) views")
-      // Documents that were never shown count for 10 s.
+      // Documents that were never shown stay registered for 10 s.
       #expect(await app.until { registered(app) == 0 }, "\(registered(app))")
       #expect(await app.until { Processes.children(named: Self.webProcess).isEmpty })
       let page = try WebPage(app.host)

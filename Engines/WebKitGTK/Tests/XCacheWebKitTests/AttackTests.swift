@@ -5,12 +5,12 @@ import Testing
 @testable import XCacheWebKit
 
 extension WebKitTests {
-  /// WebKit's processes are killed at any moment.
+  /// WebKit's processes are killed at random moments.
   @Suite(.serialized)
   @WebActor
   struct KillAttackTests: Attacks {
-    /// WebKit hasn't said yet that its process is gone.
-    @Test func aLoadRightAfterAKill() async throws {
+    /// WebKit hasn't reported the end of the process yet.
+    @Test func loadRightAfterAKillSucceeds() async throws {
       let sites = try Sites()
       let app = try await App(sites)
       let page = try WebPage(app.host)
@@ -18,7 +18,7 @@ extension WebKitTests {
       for round in 1...2 {
         for step in ["load", "fragment", "reload", "back"] {
           #expect(kill(Self.webProcess) == 1)
-          // No turn of WebKit's thread in between.
+          // WebKit's main loop doesn't run in between.
           let end = await end(step) {
             switch step {
             case "load": try await page.load(sites.url("/frame.html"))
@@ -36,9 +36,9 @@ extension WebKitTests {
       await app.end()
     }
 
-    /// A load's request may come after its web process was killed and its page left; it counts for some seconds, with the
-    /// manifest of that time. A page of the same URL whose document comes after a switch takes nothing from it.
-    @Test func aPageThatWasLeftBeforeASwitch() async throws {
+    /// A load's request may arrive after its web process was killed and its page was left; it stays registered for some
+    /// seconds, with the manifest of that time. A page of the same URL that is requested after a switch doesn't use it.
+    @Test func pageLeftBeforeASwitchDoesNotAffectTheNext() async throws {
       let sites = try Sites()
       try sites.tell("release 1")
       let app = try await App(sites)
@@ -48,7 +48,7 @@ extension WebKitTests {
       try await page.load(sites.url("/second.html"))
       let left = proxy.opensUntold(url)
       _ = proxy.pages.answered(left, isShown: true)
-      // Opened before the switch; its document is asked for after it.
+      // Opened before the switch; its document is requested after it.
       _ = proxy.open(url)
       try sites.tell("release 2")
       _ = await app.runtime.update(force: true)
@@ -61,8 +61,8 @@ extension WebKitTests {
       await app.end()
     }
 
-    /// One of WebKit's processes, at any moment of a load, an update, a switch.
-    @Test func killsWhileVersionsSwitch() async throws {
+    /// A process is killed at a random moment of a load, an update or a switch.
+    @Test func killsDuringSwitchesLeavePagesConsistent() async throws {
       var dice = Dice(37)
       let sites = try Sites()
       try sites.tell("release 1")
@@ -83,19 +83,19 @@ extension WebKitTests {
           updating = Task { _ = await runtime.update(force: true) }
         }
         let number = dice.below(4)
-        let isInLook = dice.one(in: 3)
-        if isInLook { _ = await end("the load before \(round)") { try await view.load(url(number)) } }
+        let isCheckingPage = dice.one(in: 3)
+        if isCheckingPage { _ = await end("the load before \(round)") { try await view.load(url(number)) } }
         let loading = Task { @WebActor in
           await end("round \(round)") {
-            if isInLook { _ = try await look(at: view) } else { try await view.load(url(number)) }
+            if isCheckingPage { _ = try await look(at: view) } else { try await view.load(url(number)) }
           }
         }
         for _ in 0...dice.below(3) {
-          try await Task.sleep(for: .milliseconds(dice.below(isInLook ? 120 : 250)))
+          try await Task.sleep(for: .milliseconds(dice.below(isCheckingPage ? 120 : 250)))
           kills += kill(dice.one(in: 2) ? Self.webProcess : Self.networkProcess)
         }
         ends[await loading.value, default: 0] += 1
-        // What follows may begin before the switch and end after it.
+        // The next load may begin before the switch and end after it.
         if dice.one(in: 2) { await updating?.value }
         let again = await end("the load after \(round)") { try await view.load(url(number)) }
         #expect(again == "done", "round \(round)")

@@ -22,19 +22,20 @@ struct Dice: RandomNumberGenerator {
   mutating func below(_ most: Int) -> Int { Int.random(in: 0..<most, using: &self) }
 }
 
-/// What a page says of its parts.
-struct Look: Decodable {
+/// The versions that a page's parts report.
+struct PageReport: Decodable {
   let versions: [Int?]
   let parts: String
   let wrong: [String]
 }
 
-/// Processes killed, answers and files that are wrong, hostile pages: at random, by numbers that are the same in each run.
+/// Helpers of tests with killed processes, malformed responses, damaged files and hostile pages, random with fixed
+/// seeds.
 @WebActor
 protocol Attacks {}
 
 extension Attacks {
-  /// How many times as much as the quick run: XCACHE_WEBKIT_ATTACK.
+  /// Factor on the number of rounds: XCACHE_WEBKIT_ATTACK.
   static var times: Int {
     ProcessInfo.processInfo.environment["XCACHE_WEBKIT_ATTACK"].flatMap { Int($0) } ?? 1
   }
@@ -45,16 +46,16 @@ extension Attacks {
     FileHandle.standardError.write(Data("attack: \(text)\n".utf8))
   }
 
-  /// How something ends, which has to be within 40 s.
+  /// The outcome of an operation, which has to end within 40 s.
   func end(_ what: String, _ body: @escaping @WebActor () async throws -> Void) async -> String {
-    let end = await ending(within: 40, body)
+    let end = await outcome(within: 40, body)
     #expect(end != "never", "\(what) hangs")
     return end
   }
 
   // MARK: Versions
 
-  /// What every part of a page of `attacks.release` says it is of, and which file isn't whole.
+  /// Collects the version of every part of a page of `attacks.release`, and the names of incomplete files.
   private static var look: String {
     """
     const versions = {...seen}, wrong = [];
@@ -81,12 +82,12 @@ extension Attacks {
     """
   }
 
-  func look(at page: WebPage) async throws -> Look {
+  func look(at page: WebPage) async throws -> PageReport {
     let json = try await page.evaluate(Self.look, timeout: .seconds(20)) ?? "{}"
-    return try JSONDecoder().decode(Look.self, from: Data(json.utf8))
+    return try JSONDecoder().decode(PageReport.self, from: Data(json.utf8))
   }
 
-  /// Whether the page is whole and all of one version.
+  /// Checks that the page is complete and of one version, and returns the version.
   func isOfOneVersion(_ page: WebPage, _ when: String) async throws -> Int? {
     let look = try await look(at: page)
     #expect(look.wrong == [], "\(when)")
@@ -94,13 +95,13 @@ extension Attacks {
     return look.versions.first ?? nil
   }
 
-  /// The pages that the proxy knows.
+  /// The number of pages registered with the proxy.
   func registered(_ app: App) -> Int {
     app.host.proxy?.pages.candidates(referrer: nil, origin: nil, for: "", site: nil).count ?? -1
   }
 
-  /// Kills processes that have started: one that ends before it has said its number has WebKitGTK 2.50 end the app
-  /// (`readPIDFromPeer`, a g_error, which nothing can catch).
+  /// Kills processes that have finished starting: if one ends before it has sent its PID, WebKitGTK 2.50 aborts the app
+  /// (`readPIDFromPeer` calls g_error, which can't be caught).
   func kill(_ name: String) -> Int {
     let ids = Processes.children(named: name).filter { Processes.threads(of: $0).contains("ReceiveQueue") }
     for id in ids { Foundation.kill(id, SIGKILL) }

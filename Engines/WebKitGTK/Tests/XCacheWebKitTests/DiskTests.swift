@@ -4,7 +4,7 @@ import XCacheRuntime
 
 @testable import XCacheWebKit
 
-/// A small file system of its own, which tests fill.
+/// A small tmpfs that tests fill.
 private final class Disk {
   let folder: URL
   private var ballast: URL { folder.appendingPathComponent("ballast") }
@@ -14,7 +14,7 @@ private final class Disk {
     return (try? disk.setWritable(true)) != nil
   }()
 
-  /// - Parameter size: as tmpfs takes it.
+  /// - Parameter size: in the format of tmpfs's `size` option.
   init(_ size: String) throws {
     folder = FileManager.default.temporaryDirectory.appendingPathComponent(
       "webkit-disk-\(UUID().uuidString)")
@@ -41,7 +41,7 @@ private final class Disk {
 
   func remount(_ options: String) throws { try Self.run("mount", "-o", "remount,\(options)", folder.path) }
 
-  /// Takes all the room that there is.
+  /// Fills all free space.
   func fill() throws {
     guard FileManager.default.createFile(atPath: ballast.path, contents: nil) else { return }
     let file = try FileHandle(forWritingTo: ballast)
@@ -49,7 +49,7 @@ private final class Disk {
     for size in [1 << 16, 1 << 12] { while (try? file.write(contentsOf: Data(count: size))) != nil {} }
   }
 
-  /// Whether what is in the device's folder can be changed, by whomever.
+  /// Makes the device's folder immutable, for root as well, or writable again.
   func setWritable(_ isWritable: Bool) throws {
     try Self.run("chattr", "-R", isWritable ? "-i" : "+i", folder.path + "/device")
   }
@@ -58,15 +58,15 @@ private final class Disk {
 }
 
 extension WebKitTests {
-  /// Disks that are full or can't be written: pages open all the same, and updates go on where there is room.
-  @Suite(.serialized, .enabled(if: Disk.canMount, "needs root, or leave to mount"))
+  /// Full and read-only disks: pages still open, and updates continue once there is space.
+  @Suite(.serialized, .enabled(if: Disk.canMount, "needs permission to mount"))
   @WebActor
   struct DiskTests {
     private func title(_ page: WebPage) async throws -> String? {
       try await page.evaluate("return document.title")
     }
 
-    /// Polls until something holds; devices poll every 30 seconds at most.
+    /// Polls until the condition holds; devices poll at most every 30 seconds.
     private func polls(_ app: App, until isDone: () -> Bool) async throws -> Bool {
       for _ in 0..<140 {
         if isDone() { return true }
@@ -76,12 +76,12 @@ extension WebKitTests {
       return isDone()
     }
 
-    /// The page comes from the network, and once there is room from the device.
-    @Test(arguments: ["64k", "2m"]) func aFirstStart(_ size: String) async throws {
+    /// The page comes from the network, and from the device once there is space.
+    @Test(arguments: ["64k", "2m"]) func firstStartOnAFullDiskUsesTheNetwork(_ size: String) async throws {
       let sites = try Sites()
       let disk = try Disk(size)
       defer { withExtendedLifetime(disk) {} }
-      // The small one is full from the start, the other one in the middle of the files.
+      // The small disk is full from the start, the other one runs full during the download.
       if size == "64k" { try disk.fill() }
       let app = try await App(sites, isFirstStart: true, in: disk.folder)
       try app.trustSites()
@@ -101,8 +101,8 @@ extension WebKitTests {
       await app.runtime.close()
     }
 
-    /// It is full while pages are shown, and when the app starts again.
-    @Test func pagesThatAreHeld() async throws {
+    /// The disk is full while pages are shown, and when the app restarts.
+    @Test func storedPagesOpenOnAFullDisk() async throws {
       let sites = try Sites()
       let disk = try Disk("64m")
       defer { withExtendedLifetime(disk) {} }
@@ -147,8 +147,8 @@ extension WebKitTests {
       await app.runtime.close()
     }
 
-    /// As on a file system whose disk fails, or in a folder of another user's.
-    @Test func aFolderThatCannotBeWritten() async throws {
+    /// As with a failing disk, or a folder that belongs to another user.
+    @Test func pagesOpenFromAReadOnlyFolder() async throws {
       let sites = try Sites()
       let disk = try Disk("64m")
       defer { withExtendedLifetime(disk) {} }
@@ -166,7 +166,7 @@ extension WebKitTests {
       try await page.load(sites.url("/second.html"))
       #expect(try sites.log() == ["GET m.example.com/second.html"])
       await app.runtime.close()
-      // Its lock can't be taken: pages come from the network.
+      // The folder can't be locked: pages come from the network.
       app = try await App(sites, in: disk.folder)
       try app.trustSites()
       #expect(app.runtime.fault != nil)

@@ -5,11 +5,11 @@ import XCacheRuntime
 @testable import XCacheWebKit
 
 extension WebKitTests {
-  /// What pages offer for download, and becomes of it.
+  /// Downloads that pages start.
   @Suite(.serialized)
   @WebActor
   struct DownloadTests {
-    /// An app whose downloads end up in a folder, where they do.
+    /// An app, a folder for its downloads, and a loaded page.
     private func downloading(_ sites: Sites) async throws -> (app: App, folder: URL, page: WebPage) {
       let app = try await App(sites)
       let folder = app.folder.appendingPathComponent("downloads")
@@ -23,8 +23,8 @@ extension WebKitTests {
       ((try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? []).sorted()
     }
 
-    /// WebKit forgets it, and says nothing.
-    @Test func aDownloadWhoseNetworkProcessIsKilled() async throws {
+    /// WebKit drops the download without an event.
+    @Test func downloadFailsWhenTheNetworkProcessIsKilled() async throws {
       let sites = try Sites()
       let (app, folder, page) = try await downloading(sites)
       var ended: [String] = []
@@ -43,7 +43,7 @@ extension WebKitTests {
       #expect(await app.until { !ended.isEmpty })
       #expect(ended == ["WebKit's network process ended"])
       #expect(names(in: folder) == [])
-      // The next one is as ever, also where its page is closed.
+      // The next download succeeds, even though its page is closed.
       var other: WebPage? = try WebPage(app.host)
       try await other?.load(sites.url("/second.html"))
       _ = try await other?.evaluate(slow.replacing("30'", with: "2'"))
@@ -54,8 +54,8 @@ extension WebKitTests {
       await app.end()
     }
 
-    /// Whom an app may ask whether it wants it: what is on its way to the view isn't shown.
-    @Test func whoseADownloadIs() async throws {
+    /// The page that started the download, not its target, which is never shown.
+    @Test func downloadsNameThePageThatStartedThem() async throws {
       let sites = try Sites()
       let (app, _, page) = try await downloading(sites)
       let foreign = try WebPage(app.host)
@@ -78,7 +78,7 @@ extension WebKitTests {
       await app.end()
     }
 
-    @Test func namesOfDownloadsThatFitAFile() async throws {
+    @Test func longDownloadNamesAreShortened() async throws {
       let sites = try Sites()
       let (app, folder, page) = try await downloading(sites)
       var saved: [String] = []
@@ -117,7 +117,7 @@ extension WebKitTests {
 
     private static func pattern(_ size: Int) -> Data { Data((0..<size).map { UInt8($0 & 255) }) }
 
-    @Test func downloads() async throws {
+    @Test func downloadsAreSavedOrFail() async throws {
       let sites = try Sites()
       let app = try await App(sites)
       let page = try WebPage(app.host)
@@ -149,7 +149,7 @@ extension WebKitTests {
         return ended.first
       }
 
-      // Without a handler, which is a load that fails.
+      // Without a handler, the load fails.
       var hasFailed = false
       page.onEvent = { if case .failed = $0 { hasFailed = true } }
       _ = try await page.evaluate("location.href = '/api/attachment?size=10&name=unwanted.txt'; return 1")
@@ -173,25 +173,25 @@ extension WebKitTests {
       #expect(
         try await end { try await click("/digits.txt", "refused.txt", in: page) }
           == "refused.txt 200 text/plain 100")
-      // A name that leads elsewhere.
+      // A name with a path to another folder.
       #expect(
         try await end {
           _ = try await page.evaluate(
             "location.href = '/api/attachment?size=10&name=../../refused.own'; return 1")
         } == "refused.own 200 application/x-own 10")
-      // Broken off.
+      // The connection breaks.
       #expect(
         try await end {
           try await click("/api/attachment?size=300000&name=x&breaks=", "broken.bin", in: page)
         }
           == "failed: x 200 application/x-own 300000")
-      // A name that is there already.
+      // The file already exists.
       #expect(
         try await end { try await click("/digits.txt", "report.own", in: page) }
           == "failed: report.own 200 text/plain 100")
       #expect(try files() == ["own name.bin", "report.own"])
       #expect(try Data(contentsOf: folder.appendingPathComponent("report.own")).count == 300_000)
-      // The site is gone.
+      // The site is stopped.
       try sites.tell("stop")
       #expect(
         try await end { try await click("/digits.txt", "offline.txt", in: page) }
@@ -199,17 +199,17 @@ extension WebKitTests {
       #expect(
         try Data(contentsOf: folder.appendingPathComponent("offline.txt"))
           == Data(String(repeating: "0123456789", count: 10).utf8))
-      #expect(Downloads.usual() == [])
-      // The page is as it was.
+      #expect(Downloads.unwanted() == [])
+      // The page is unchanged.
       #expect(try await page.evaluate("return document.title") == "\"second\"")
       await app.end()
     }
   }
 }
 
-/// Where WebKit puts what nobody took.
+/// The folders where WebKit saves downloads by default.
 private enum Downloads {
-  static func usual() -> [String] {
+  static func unwanted() -> [String] {
     let home = FileManager.default.homeDirectoryForCurrentUser
     let folders = [home, home.appendingPathComponent("Downloads"), URL(fileURLWithPath: ".")]
     return folders.flatMap { (try? FileManager.default.contentsOfDirectory(atPath: $0.path)) ?? [] }

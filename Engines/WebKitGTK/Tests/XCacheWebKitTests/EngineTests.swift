@@ -6,7 +6,7 @@ import XCacheRuntime
 @testable import XCacheWebKit
 
 extension WebKitTests {
-  /// What an engine does beside loading pages: pages that aren't the device's, views that wait, what is killed.
+  /// Bypassed and foreign pages, message handlers, the proxy's port, connections and service workers.
   @Suite(.serialized)
   @WebActor
   struct EngineTests {
@@ -14,7 +14,7 @@ extension WebKitTests {
       try await page.evaluate("return document.title")
     }
 
-    @Test func aBypassedPageAndAForeignOne() async throws {
+    @Test func bypassedAndForeignPagesReachNoHandler() async throws {
       let sites = try Sites()
       try sites.tell("run policy bypass add https://m.example.com:\(sites.told.port)/net/* -m test")
       let app = try await App(sites)
@@ -30,7 +30,7 @@ extension WebKitTests {
       #expect(await app.until { heard == ["\"own\""] })
       _ = try sites.log()
 
-      // While it is open, what can't be told from its requests goes to the network, too.
+      // While it is open, requests that may be of this page go to the network, too.
       let pool = PagePool(app.host, .init(site: sites.url("")))
       let bypassed = try await pool.open(sites.url("/net/plain.html"))
       #expect(try await title(bypassed) == "\"from the network\"")
@@ -47,8 +47,8 @@ extension WebKitTests {
       await app.end()
     }
 
-    /// It asks as the app's pages do, and as their bridge does.
-    @Test func aFrameOfAnotherHostReachesNoHandler() async throws {
+    /// The frame tries the same calls as the app's pages and their bridge.
+    @Test func foreignFramesReachNoHandler() async throws {
       let sites = try Sites()
       let app = try await App(sites)
       var settings = WebPageSettings()
@@ -84,13 +84,13 @@ extension WebKitTests {
       await app.end()
     }
 
-    /// Before the device held anything, the engine took answers that it may keep for ten minutes.
-    @Test func answersOfTheFirstStartAreForgotten() async throws {
+    /// Before the device stored anything, the engine cached responses with a max-age of ten minutes.
+    @Test func engineCacheIsClearedAfterTheFirstUpdate() async throws {
       let sites = try Sites()
       let app = try await App(sites, isFirstStart: true)
       try app.trustSites()
       let page = try WebPage(app.host)
-      // So that the runtime isn't told of a page, with which it would ask for a version.
+      // So that the runtime isn't told of a page, and doesn't request its version.
       try await page.loadBlank(sites.url("/second.html"))
       let fetch = "return await (await fetch('/api/cached')).text()"
       let first = try await page.evaluate(fetch)
@@ -101,26 +101,28 @@ extension WebKitTests {
       await app.end()
     }
 
-    @Test func pagesTellHowTheyDo() async throws {
+    @Test func shownPageFollowsLinks() async throws {
       let sites = try Sites()
       let app = try await App(sites)
       let page = try WebPage(app.host)
       try await page.load(sites.url("/index.html"))
       let shown = try #require(page.shown)
       #expect(shown.url == sites.url("/index.html"))
-      // A link is a page, and the one before it is gone.
+      // Following a link replaces the shown page.
       _ = try await page.evaluate("location.href = '/second.html'; return 1")
       #expect(await app.until { page.shown?.url == sites.url("/second.html") })
       #expect(page.shown != shown)
       await app.end()
     }
 
-    /// What a page that is shown did last: none of it is wanted once more.
-    enum Former: CaseIterable, Sendable { case nothing, download, cancelledLoad }
+    /// The last operation of a page, which must not be repeated.
+    enum Previous: CaseIterable, Sendable { case nothing, download, cancelledLoad }
 
-    /// The proxy dies, and another process has its port before it listens again. A download that the page led to before is no page to
-    /// be loaded again.
-    @Test(arguments: Former.allCases) func theProxysPortIsTaken(after former: Former) async throws {
+    /// The proxy ends, and another process binds its port before it listens again. An earlier download of the page
+    /// isn't repeated.
+    @Test(arguments: Previous.allCases) func pagesComeFromTheNetworkWhileTheProxysPortIsTaken(
+      after previous: Previous
+    ) async throws {
       let sites = try Sites()
       try sites.tell("list m.localhost")
       let app = try await App(sites, hosts: Sites.hosts + ["m.localhost"])
@@ -132,7 +134,7 @@ extension WebKitTests {
       let port = try #require(app.host.proxyPort)
       var hasEnded = false
       page.onEvent = { if $0 == .finished { hasEnded = true } }
-      switch former {
+      switch previous {
       case .nothing: break
       case .download:
         _ = try await page.evaluate("location.href = '/api/attachment?size=10&name=x.own'; return 1")
@@ -142,14 +144,14 @@ extension WebKitTests {
         loading.cancel()
         await #expect(throws: CancellationError.self) { try await loading.value }
       }
-      if former != .nothing {
+      if previous != .nothing {
         #expect(await app.until { hasEnded })
         hasEnded = false
         _ = try sites.log()
       }
       app.host.killProxy()
-      // Nothing else runs on WebKit's thread before this is done.
-      let squatter = try Squatter(port)
+      // Nothing else runs on WebKit's thread until this returns.
+      let blocker = try PortBlocker(port)
       #expect(await app.until { hasEnded })
       #expect(try await title(page) == "\"by the site\"")
       #expect(try sites.log() == ["GET m.localhost/index.html"])
@@ -157,8 +159,8 @@ extension WebKitTests {
       try await other.load(sites.url("/index.html", "m.localhost"))
       #expect(try await title(other) == "\"by the site\"")
 
-      // The port is free, and pages are the device's again.
-      squatter.leave()
+      // The port is free, and pages come from the device again.
+      blocker.close()
       #expect(
         try await app.until {
           try? await page.load(sites.url("/index.html", "m.localhost"))
@@ -167,8 +169,8 @@ extension WebKitTests {
       await app.end()
     }
 
-    /// Requests take their turns on a few connections, passed on or not.
-    @Test func connectionsAreUsedAgain() async throws {
+    /// Requests share a few connections, tunneled or not.
+    @Test func connectionsAreReused() async throws {
       let sites = try Sites()
       let app = try await App(sites)
       let page = try WebPage(app.host)
@@ -187,8 +189,8 @@ extension WebKitTests {
       await app.end()
     }
 
-    /// A service worker's requests and the update of its script, with no page of its own left.
-    @Test func aWorkerWithoutAPage() async throws {
+    /// A service worker's requests and its script's update after its page was closed.
+    @Test func serviceWorkerWithoutAPageUsesTheDevice() async throws {
       let sites = try Sites()
       let app = try await App(sites)
       let page = try WebPage(app.host)
@@ -200,7 +202,7 @@ extension WebKitTests {
         registration.active.postMessage('go');
         return 1
         """)
-      // It waits until its page is gone, and says with its last request that it is done.
+      // It waits until its page is closed; its last request signals that it is done.
       try await page.load("about:blank")
       var asked: [String] = []
       #expect(
@@ -225,7 +227,7 @@ extension WebKitTests {
       await app.end()
     }
 
-    @Test func anAnswerThatIsNoJSONRejectsThePagesPromise() async throws {
+    @Test func repliesThatAreNotJSONRejectThePromise() async throws {
       let sites = try Sites()
       let app = try await App(sites)
       var settings = WebPageSettings()
@@ -242,25 +244,25 @@ extension WebKitTests {
       await app.end()
     }
 
-    /// Another process of the machine connects as often as it can, and says nothing.
-    @Test func strangersKeepNoEngineOut() async throws {
+    /// Another local process opens many connections and sends nothing.
+    @Test func idleConnectionsDoNotBlockTheEngine() async throws {
       let sites = try Sites()
       let app = try await App(sites)
       let port = try #require(app.host.proxyPort)
-      var strangers: [Int32] = []
+      var clients: [Int32] = []
       for _ in 0..<12 {
-        strangers += (0..<50).map { _ in Self.connection(to: port) }
-        // More than a listener's backlog would be tried again by the kernel after seconds.
+        clients += (0..<50).map { _ in Self.connection(to: port) }
+        // The kernel retries connections beyond the listener's backlog only after seconds.
         try await Task.sleep(for: .milliseconds(50))
       }
-      defer { for stranger in strangers { close(stranger) } }
-      #expect(strangers.allSatisfy { $0 >= 0 })
+      defer { for client in clients { close(client) } }
+      #expect(clients.allSatisfy { $0 >= 0 })
       let page = try WebPage(app.host)
       try await page.load(sites.url("/second.html"))
       #expect(try await title(page) == "\"second\"")
       #expect(try sites.log() == [])
-      // None stays for long.
-      #expect(await app.until { strangers.allSatisfy(Self.isClosed) })
+      // The proxy closes them soon.
+      #expect(await app.until { clients.allSatisfy(Self.isClosed) })
       await app.end()
     }
 
@@ -285,12 +287,12 @@ extension WebKitTests {
   }
 }
 
-/// Has a port of this machine.
-private final class Squatter {
+/// Listens on a port of this machine.
+private final class PortBlocker {
   private let socket: Int32
 
   init(_ port: UInt16) throws {
-    // WebKit's processes would keep it.
+    // Close-on-exec: WebKit's processes would inherit it.
     socket = Glibc.socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
     var one: Int32 = 1
     setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &one, 4)
@@ -308,5 +310,5 @@ private final class Squatter {
     throw Sites.Failed(what: "port \(port) stays taken")
   }
 
-  func leave() { close(socket) }
+  func close() { Glibc.close(socket) }
 }

@@ -1,16 +1,16 @@
 import Foundation
 
-/// What this process and WebKit's network process hold at one moment, as /proc has it.
+/// Resources of this process and of WebKit's network process, from /proc.
 struct Footprint: CustomStringConvertible {
-  /// Bytes of memory in use.
+  /// Resident bytes.
   let app: Int
   let network: Int
-  /// Descriptors of this process by what they are: `socket`, `pipe`, `anon_inode:[eventfd]`, `file`.
+  /// Descriptors of this process by kind: `socket`, `pipe`, `anon_inode:[eventfd]`, `file`.
   let descriptors: [String: Int]
   let networkDescriptors: Int
-  /// Threads by their names.
+  /// Threads by name.
   let threads: [String: Int]
-  /// Processes that this one started, those among them that ended and that nobody has waited for.
+  /// Child processes, including zombies.
   let children: Int
 
   static func now() -> Footprint {
@@ -38,10 +38,9 @@ struct Footprint: CustomStringConvertible {
   }
 }
 
-/// This process and its children, as /proc has them.
+/// This process and its children, from /proc.
 enum Processes {
-  /// Children by the name that the kernel gives them, which is cut off at 15 bytes; nil: all. Those that ended and that nobody has
-  /// waited for are among them.
+  /// Children with this name, which the kernel cuts off at 15 bytes; nil: all. Zombies are included.
   static func children(named name: String? = nil) -> [pid_t] {
     names(in: "/proc").compactMap { pid_t($0) }.filter { id in
       guard let stat = try? String(contentsOfFile: "/proc/\(id)/stat", encoding: .utf8),
@@ -83,17 +82,17 @@ enum Processes {
 
   static func residentBytes(of id: pid_t) -> Int { status(of: id, "VmRSS") }
 
-  /// The most memory in use since `beginPeak`.
+  /// Peak resident bytes since `beginPeak`.
   static func peakBytes(of id: pid_t) -> Int { status(of: id, "VmHWM") }
 
-  /// Has the kernel begin anew with `peakBytes` (proc(5), clear_refs).
+  /// Resets `peakBytes` (proc(5), clear_refs).
   static func beginPeak(of id: pid_t) {
     try? "5".write(toFile: "/proc/\(id)/clear_refs", atomically: false, encoding: .ascii)
   }
 
-  /// Connections that somebody has to a port of this machine: their own ports.
+  /// The addresses of the clients connected to a local port.
   static func connections(to port: UInt16) -> Set<String> {
-    // Piece by piece to its end: the file says that it has no length.
+    // Read to the end: the file's size is given as 0.
     let bytes = (try? FileHandle(forReadingAtPath: "/proc/self/net/tcp")?.readToEnd()) ?? Data()
     let lines = String(decoding: bytes, as: UTF8.self).split(separator: "\n")
     let fields = lines.map { $0.split(separator: " ") }

@@ -5,7 +5,7 @@ import XCacheRuntime
 @testable import XCacheWebKit
 
 extension WebKitTests {
-  /// What pages cost while they are open, and leave when they are gone; and what is killed.
+  /// Memory and processes of open and closed pages, and recovery from killed processes.
   @Suite(.serialized)
   @WebActor
   struct LifeTests {
@@ -18,11 +18,11 @@ extension WebKitTests {
     private static let webProcess = "WebKitWebProces"
     private static let networkProcess = "WebKitNetworkPr"
 
-    /// The engine's connections to the proxy that wait for the next request: six to a host, and there are two.
+    /// The engine's idle connections to the proxy: six each to two hosts.
     private static let keptConnections = 12
 
-    /// As many as XCACHE_WEBKIT_PAGES says. Every fifth page is let go while it loads.
-    @Test(arguments: Way.allCases) func pagesOpenedAndClosed(_ way: Way) async throws {
+    /// The number of pages is XCACHE_WEBKIT_PAGES. Every fifth page is closed while it loads.
+    @Test(arguments: Way.allCases) func openingAndClosingPagesLeaksNothing(_ way: Way) async throws {
       let sites = try Sites()
       let app = try await App(sites)
       let count = Self.number("XCACHE_WEBKIT_PAGES", 50)
@@ -59,13 +59,13 @@ extension WebKitTests {
         return .now()
       }
 
-      // The first pages have things made once, with descriptors and memory of their own, some of them only by the twentieth page:
-      // threads of GLib's pools, files of fontconfig, connections to the proxy, the runtime's own threads.
+      // The first pages create objects that stay, some only by the twentieth page: threads of GLib's pools, files of
+      // fontconfig, connections to the proxy, the runtime's own threads.
       for number in 0..<30 { try await openAndClose(number) }
       let before = try await settled()
       for number in 0..<count { try await openAndClose(number) }
       var after = try await settled()
-      // A thread that waits for work goes after a while.
+      // Idle threads exit after a while.
       _ = await app.until {
         after = .now()
         return after.allDescriptors <= before.allDescriptors && after.allThreads <= before.allThreads
@@ -80,7 +80,7 @@ extension WebKitTests {
       await app.end()
     }
 
-    @Test func hostsOpenedAndClosed() async throws {
+    @Test func openingAndClosingHostsLeaksNothing() async throws {
       let sites = try Sites()
       func openAndClose() async throws {
         let app = try await App(sites)
@@ -97,13 +97,13 @@ extension WebKitTests {
         after = .now()
       }
       print("after 5 hosts: \(before)\nafter 10 more: \(after)")
-      // Files of the moment; a descriptor of each host would be ten.
+      // Allows for transient files; a leak of one descriptor per host would be ten.
       #expect(after.allDescriptors <= before.allDescriptors + 3)
       #expect(after.allThreads <= before.allThreads)
       #expect(after.children <= before.children)
     }
 
-    @Test func aPageThatIsClosedWhileItLoadsIsGone() async throws {
+    @Test func pageClosedWhileLoadingIsReleased() async throws {
       let sites = try Sites()
       let app = try await App(sites)
       weak var page: WebPage?
@@ -120,7 +120,7 @@ extension WebKitTests {
       await app.end()
     }
 
-    @Test func aPageThatIsClosedSaysItsLastWords() async throws {
+    @Test func pageSendsItsBeaconsWhenClosed() async throws {
       let sites = try Sites()
       let app = try await App(sites)
       var page: WebPage? = try WebPage(app.host)
@@ -141,7 +141,7 @@ extension WebKitTests {
       #expect(said == all)
       #expect(await app.until { Processes.children(named: Self.webProcess).isEmpty })
 
-      // A page that is busy for ever says none.
+      // A page that is stuck in a loop sends none.
       page = try WebPage(app.host)
       try await page?.load(sites.url("/index.html"))
       _ = try await page?.evaluate("setTimeout(() => { for (;;); }, 300)")
@@ -150,8 +150,8 @@ extension WebKitTests {
       await app.end()
     }
 
-    /// Another page of the site may use it.
-    @Test func aWorkerGoesOnWithoutItsPage() async throws {
+    /// Other pages of the site may use the service worker.
+    @Test func serviceWorkerContinuesAfterItsPageIsClosed() async throws {
       let sites = try Sites()
       let app = try await App(sites)
       var first: WebPage? = try WebPage(app.host)
@@ -163,7 +163,7 @@ extension WebKitTests {
         registration.active.postMessage('go');
         """)
       _ = try sites.log()
-      // It waits until its page is gone, and says with its last request that it is done.
+      // It waits until its page is closed; its last request signals that it is done.
       first = nil
       var asked: [String] = []
       _ = try await app.until {
@@ -176,14 +176,14 @@ extension WebKitTests {
 
     // MARK: A large file
 
-    /// Whose bytes they are: the device's, the network's by way of the runtime, or those of a connection that is passed on unread.
+    /// The source of the file: the device, the network through the runtime, or a tunneled connection.
     enum Source: String, CaseIterable, Sendable { case device, network, tunnel }
 
-    /// As many megabytes as XCACHE_WEBKIT_MEGABYTES says, of the device and of the network: by ranges, and at once.
-    @Test(arguments: Source.allCases) func aLargeFileInFlatMemory(_ source: Source) async throws {
+    /// A file of XCACHE_WEBKIT_MEGABYTES, read in ranges and as a whole.
+    @Test(arguments: Source.allCases) func largeFileTakesConstantMemory(_ source: Source) async throws {
       let sites = try Sites()
       let megabytes = Self.number("XCACHE_WEBKIT_MEGABYTES", 256)
-      // What is in net/ isn't published.
+      // Files in net/ aren't published.
       let path = source == .device ? "/huge.bin" : "/net/huge.bin"
       try sites.tell("large m.example.com\(path) \(megabytes)")
       if source == .tunnel { try sites.tell("run policy kill -m test") }
@@ -227,7 +227,7 @@ extension WebKitTests {
         }
         return size;
         """)
-      // WebKit has up to 160 MB on the way between its processes, the more the faster they come; of any file.
+      // WebKit buffers up to 160 MB between its processes, more at higher speeds, for any file.
       try await measured(
         "at once", atMost: 256 << 20,
         """
@@ -244,7 +244,7 @@ extension WebKitTests {
       await app.end()
     }
 
-    // MARK: What is killed
+    // MARK: Killed processes
 
     private func title(_ page: WebPage) async throws -> String? {
       try await page.evaluate("return document.title")
@@ -257,7 +257,7 @@ extension WebKitTests {
       #expect(await app.until { Set(Processes.children(named: name)).isDisjoint(with: ids) })
     }
 
-    @Test func theWebProcessIsKilled() async throws {
+    @Test func recoversFromAKilledWebProcess() async throws {
       let sites = try Sites()
       let app = try await App(sites)
       let page = try WebPage(app.host)
@@ -269,7 +269,7 @@ extension WebKitTests {
       try await page.load(sites.url("/second.html"))
       #expect(try await title(page) == "\"second\"")
 
-      // In the middle of a load, which says so.
+      // During a load, which then fails.
       let loading = Task { try await page.load(sites.url("/api/hang")) }
       #expect(try await app.until { try sites.log().contains("GET m.example.com/api/hang") })
       try await kill(Self.webProcess, app)
@@ -279,7 +279,7 @@ extension WebKitTests {
       await app.end()
     }
 
-    @Test func theNetworkProcessIsKilled() async throws {
+    @Test func recoversFromAKilledNetworkProcess() async throws {
       let sites = try Sites()
       let app = try await App(sites)
       let page = try WebPage(app.host)
@@ -290,12 +290,12 @@ extension WebKitTests {
       try await page.load(sites.url("/second.html"))
       #expect(try await title(page) == "\"second\"")
 
-      // Nobody knows it yet.
+      // WebKit hasn't noticed yet.
       for id in Processes.children(named: Self.networkProcess) { Foundation.kill(id, SIGKILL) }
       try await page.load(sites.url("/index.html"))
       #expect(try await page.evaluate("return window.runs") == "1")
 
-      // The page that is open when it ends goes on, too.
+      // The page that is open meanwhile continues, too.
       try await kill(Self.networkProcess, app)
       let fetched = "return (await (await fetch('/digits.txt')).text()).length"
       #expect(await app.until { (try? await page.evaluate(fetched)) == "100" })
@@ -303,7 +303,7 @@ extension WebKitTests {
       await app.end()
     }
 
-    @Test func theListenerIsKilled() async throws {
+    @Test func recoversFromAKilledProxy() async throws {
       let sites = try Sites()
       let app = try await App(sites)
       let page = try WebPage(app.host)

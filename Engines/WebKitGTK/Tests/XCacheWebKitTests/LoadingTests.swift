@@ -5,16 +5,16 @@ import XCacheRuntime
 @testable import XCacheWebKit
 
 extension WebKitTests {
-  /// Loads that are waited for come back, whatever becomes of them.
+  /// `load`, `reload`, `goBack` and `goForward` return in every case.
   @Suite(.serialized)
   @WebActor
   struct LoadingTests {
-    /// How something ends, which may take 20 s.
+    /// The outcome of an operation, which may take 20 s.
     private func end(_ body: @escaping @WebActor () async throws -> Void) async -> String {
-      await ending(within: 20, body)
+      await outcome(within: 20, body)
     }
 
-    /// What is done in a page, what a script does there before, and what the page says of itself then.
+    /// An operation on a page, a script to run before, and the page's location and history length after.
     struct Step: Sendable, CustomTestStringConvertible {
       let name: String
       var script = ""
@@ -47,7 +47,7 @@ extension WebKitTests {
         name: "back in a frame",
         script: """
           const frame = document.createElement('iframe');
-          // What goes on while a document loads takes its place in the history.
+          // A navigation during a document's load replaces its history entry.
           const loaded = () => new Promise(done => { frame.onload = () => setTimeout(done, 100) });
           frame.src = '/frame.html';
           document.body.append(frame);
@@ -61,8 +61,8 @@ extension WebKitTests {
         name: "forward to nothing", act: { page, _ in try await page.goForward() }, place: "/second.html 1"),
     ]
 
-    /// WebKit begins no load within a document, and says nothing of its end.
-    @Test(arguments: steps) func stepsWithinADocument(_ step: Step) async throws {
+    /// WebKit starts no load for navigation within a document, and reports no end.
+    @Test(arguments: steps) func navigationWithinADocumentReturns(_ step: Step) async throws {
       let sites = try Sites()
       let app = try await App(sites)
       let page = try WebPage(app.host)
@@ -74,12 +74,12 @@ extension WebKitTests {
         try await page.evaluate(
           "return [window.kept, location.pathname + location.hash + ' ' + history.length]")
           == #"[1,"\#(step.place)"]"#)
-      // It is no page that is opened.
+      // No page is opened.
       #expect(page.shown == shown && page.opening == nil)
       await app.end()
     }
 
-    @Test func reloadOfNothing() async throws {
+    @Test func reloadWithoutAPageReturns() async throws {
       let sites = try Sites()
       let app = try await App(sites)
       let page = try WebPage(app.host)
@@ -90,8 +90,8 @@ extension WebKitTests {
       await app.end()
     }
 
-    /// The "try again" of an app that was started offline.
-    @Test(arguments: [false, true]) func reloadOfWhatFailed(inPlaceOfBlank: Bool) async throws {
+    /// As by the retry button of an app that was started offline.
+    @Test(arguments: [false, true]) func reloadRepeatsAFailedLoad(inPlaceOfBlank: Bool) async throws {
       let sites = try Sites()
       let app = try await App(sites)
       let url = sites.url("/api/slow?pause=0")
@@ -108,8 +108,8 @@ extension WebKitTests {
       await app.end()
     }
 
-    /// What was given up isn't wanted any more, other than what failed.
-    @Test func reloadOfWhatWasGivenUp() async throws {
+    /// Unlike a failed load, a cancelled one isn't repeated.
+    @Test func reloadDoesNotRepeatACancelledLoad() async throws {
       let sites = try Sites()
       let app = try await App(sites)
       let page = try WebPage(app.host)
@@ -125,7 +125,7 @@ extension WebKitTests {
       await app.end()
     }
 
-    @Test func aScriptIsNoPage() async throws {
+    @Test func javaScriptURLsAreRejected() async throws {
       let sites = try Sites()
       let app = try await App(sites)
       let pool = PagePool(app.host, .init(site: sites.url("")))
@@ -146,8 +146,8 @@ extension WebKitTests {
       await app.end()
     }
 
-    /// Its frames load, and it notes where it is, while another page is on its way.
-    @Test func whatThePageDoesEndsNoLoad() async throws {
+    /// The page loads frames and calls `replaceState` while another page is loading.
+    @Test func activityOfThePageDoesNotEndALoad() async throws {
       let sites = try Sites()
       let app = try await App(sites)
       let page = try WebPage(app.host)
@@ -169,8 +169,9 @@ extension WebKitTests {
       await app.end()
     }
 
-    /// WebKit gives up what is on its way when the page goes to a fragment of its own, and where nothing of it began yet, it says nothing.
-    @Test(arguments: [1, 300]) func aStepOfThePageEndsALoad(every milliseconds: Int) async throws {
+    /// WebKit cancels the pending load when the page navigates to a fragment; if the load hasn't started, it reports
+    /// nothing.
+    @Test(arguments: [1, 300]) func fragmentNavigationCancelsALoad(every milliseconds: Int) async throws {
       let sites = try Sites()
       let app = try await App(sites)
       let page = try WebPage(app.host)
@@ -181,19 +182,19 @@ extension WebKitTests {
         setInterval(() => { if (count < 80) location.hash = ++count % 2 ? 'y' : 'x' }, \(milliseconds));
         return 1
         """)
-      let isGivenUp = await end {
+      let outcome = await end {
         do {
           try await page.load(sites.url("/api/slow?pause=2#x"))
-        } catch let error as WebKitError where error.isCancelled { throw WebKitError("given up") }
+        } catch let error as WebKitError where error.isCancelled { throw WebKitError("cancelled") }
       }
-      #expect(isGivenUp == "given up")
+      #expect(outcome == "cancelled")
       #expect(try await page.evaluate("return document.title") == "\"second\"")
       await app.end()
     }
 
-    // MARK: What waits for a person
+    // MARK: Dialogs
 
-    @Test func dialogsOfAHiddenPage() async throws {
+    @Test func dialogsOfAHiddenPageAreDismissed() async throws {
       let sites = try Sites()
       let app = try await App(sites)
       let page = try WebPage(app.host)
@@ -215,12 +216,12 @@ extension WebKitTests {
         return await Promise.race([end, new Promise(done => setTimeout(() => done('waits'), 5000))]);
         """)
       #expect(chosen == "\"none\"")
-      // A page that asks whether it may be left, which it may once somebody did something in it.
+      // A beforeunload dialog, which needs user interaction first.
       _ = try await page.evaluate(
         "onbeforeunload = event => { event.preventDefault(); return 'x' }; document.body.click(); return 1")
       #expect(await end { try await page.load(sites.url("/frame.html")) } == "done")
       #expect(try await page.evaluate("return document.title") == "\"frame\"")
-      // A server that wants a password.
+      // A server that asks for a password.
       #expect(await end { try await page.load(sites.url("/api/private")) } == "done")
       #expect(try await page.evaluate("return document.title") == "\"private\"")
       #expect(await end { try await page.load(sites.url("/second.html")) } == "done")

@@ -5,15 +5,15 @@ import XCacheRuntime
 @testable import XCacheWebKit
 
 extension WebKitTests {
-  /// A media element reads its file by ranges, as it plays.
+  /// Media elements, which read their files in ranges during playback.
   @Suite(.serialized)
   @WebActor
   struct MediaTests {
-    /// Whose bytes they are: those of a connection that is passed on unread, which is WebKit without us, the device's, or the network's
-    /// by way of the runtime.
+    /// The source of the file: a tunneled connection, which is WebKit's own behavior, the device, or the network
+    /// through the runtime.
     enum Source: String, CaseIterable, Sendable { case tunnel, device, network }
 
-    /// Plays the beginning, goes to the last seconds, and plays to the end.
+    /// Plays the beginning, seeks to the last seconds, and plays to the end.
     private static let script = """
       const audio = new Audio(url);
       audio.muted = true;
@@ -35,17 +35,17 @@ extension WebKitTests {
       return [Math.round(audio.duration), Math.round(at), audio.ended, Math.round(audio.currentTime)];
       """
 
-    @Test(arguments: Source.allCases) func aLargeFilePlays(_ source: Source) async throws {
+    @Test(arguments: Source.allCases) func largeFilePlaysInConstantMemory(_ source: Source) async throws {
       let sites = try Sites()
       let megabytes =
         ProcessInfo.processInfo.environment["XCACHE_WEBKIT_MEGABYTES"].flatMap { Int($0) } ?? 256
-      // What is in net/ isn't published.
+      // Files in net/ aren't published.
       let path = source == .device ? "/long.wav" : "/net/long.wav"
       try sites.tell("tone m.example.com\(path) \(megabytes)")
       if source == .tunnel { try sites.tell("run policy kill -m test") }
       let app = try await App(sites, diskLimit: .max)
       if source == .tunnel { try app.trustSites() }
-      // In a window that nobody sees WebKit begins no media.
+      // WebKit plays no media in hidden windows.
       var settings = WebPageSettings()
       settings.isFullScreen = true
       let page = try WebPage(app.host, settings)

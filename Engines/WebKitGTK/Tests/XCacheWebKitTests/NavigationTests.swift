@@ -5,11 +5,11 @@ import XCacheRuntime
 @testable import XCacheWebKit
 
 extension WebKitTests {
-  /// What becomes of a view as its user goes on: history, and what isn't shown.
+  /// History, and responses that aren't shown.
   @Suite(.serialized)
   @WebActor
   struct NavigationTests {
-    /// Follows a link, goes back and forward by the app, and back by the page.
+    /// Follows a link, goes back and forward with the app's methods, and back with the page's.
     private func walk(_ page: WebPage, _ app: App) async throws -> [String?] {
       var seen: [String?] = []
       func look() async throws {
@@ -34,7 +34,7 @@ extension WebKitTests {
     }
 
     @Test(arguments: ["kill", "up", "stop"])
-    func history(_ state: String) async throws {
+    func historyMatchesWebKits(_ state: String) async throws {
       let sites = try Sites()
       if state == "kill" { try sites.tell("run policy kill -m test") }
       let app = try await App(sites)
@@ -46,15 +46,15 @@ extension WebKitTests {
       #expect(
         try await walk(page, app) == [
           #"["second","/second.html",1]"#, #"["frame","/frame.html",2]"#, #"["second","/second.html",2]"#,
-          // WebKit restores no document as it was left that came with no-store.
+          // WebKit doesn't keep documents with no-store in its back/forward cache.
           state == "kill" ? "true" : "false", #"["frame","/frame.html",2]"#, #"["second","/second.html",2]"#,
         ])
       if state != "kill" { #expect(try sites.log() == []) }
       await app.end()
     }
 
-    /// The document that is shown keeps the policy's scripts, as its frames do.
-    @Test func anAnswerWithoutContentChangesNothing() async throws {
+    /// The shown document and its frames keep the policy's scripts.
+    @Test func responsesWithoutContentKeepThePage() async throws {
       let sites = try Sites()
       let key = try sites.tell("script good window.signed = location.pathname")
       let app = try await App(
@@ -79,8 +79,8 @@ extension WebKitTests {
       await app.end()
     }
 
-    /// A page that was on its way when its process ended is none that requests may be of.
-    @Test func aPageWhoseProcessEndedIsGone() async throws {
+    /// No request is attributed to a page whose process ended while it loaded.
+    @Test func pagesOfEndedProcessesGetNoRequests() async throws {
       let sites = try Sites()
       try sites.tell("run policy bypass add https://m.example.com:\(sites.told.port)/api/* -m test")
       let app = try await App(sites)
@@ -91,7 +91,7 @@ extension WebKitTests {
       other.terminate()
       await #expect(throws: WebKitError.self) { try await loading.value }
       #expect(other.opening == nil)
-      // Its connection may be there for a moment.
+      // Its connection may stay open for a moment.
       let fetch = "(await fetch('/digits.txt', {referrerPolicy: 'no-referrer', cache: 'no-store'})).status"
       #expect(
         try await app.until {
@@ -101,8 +101,8 @@ extension WebKitTests {
       await app.end()
     }
 
-    /// What becomes of a link to something that no engine shows, and of a load of it by the app.
-    private func meet(_ path: String, from page: WebPage, _ app: App) async throws -> String {
+    /// The outcome of a link to a file that can't be shown, and of loading it with `load`.
+    private func outcome(_ path: String, from page: WebPage, _ app: App) async throws -> String {
       var failures: [Bool] = []
       page.onEvent = { if case .failed(_, let error) = $0 { failures.append(error.isNotShown) } }
       _ = try await page.evaluate("location.href = '\(path)'; return 1")
@@ -113,7 +113,7 @@ extension WebKitTests {
       } catch let error as WebKitError {
         failures.append(error.isNotShown)
       }
-      // The view loads the next page all the same.
+      // The view still loads the next page.
       try await other.load(app.sites.url("/second.html"))
       var titles: [String?] = []
       for view in [page, other] {
@@ -124,9 +124,10 @@ extension WebKitTests {
       return "\(failures) \(titles.map { $0 ?? "" })"
     }
 
-    /// As WebKit does it by itself, which gives up what it can't show, and downloads attachments, if the app takes them.
+    /// As in WebKit itself, which cancels loads of files that it can't show, and downloads attachments if the app
+    /// accepts them.
     @Test(arguments: ["kill", "up", "stop"])
-    func whatIsNotShown(_ state: String) async throws {
+    func filesThatCannotBeShownKeepThePage(_ state: String) async throws {
       let sites = try Sites()
       try sites.tell("large m.example.com/some.own 1")
       if state == "kill" { try sites.tell("run policy kill -m test") }
@@ -140,14 +141,14 @@ extension WebKitTests {
       let attachment = "/api/attachment?size=10&name=report.own"
       for path in ["/large.bin", "/some.own"] + (state == "stop" ? [] : [attachment]) {
         let titles = [#"["second",1,100]"#, #"["second",1,100]"#]
-        #expect(try await meet(path, from: page, app) == "\([true, true]) \(titles)", "\(path)")
+        #expect(try await outcome(path, from: page, app) == "\([true, true]) \(titles)", "\(path)")
       }
       #expect(await app.until { offered == (state == "stop" ? [] : ["report.own", "report.own"]) })
       await app.end()
     }
 
-    /// Requests that may be of a bypassed page go to the network; what the engine didn't show is none.
-    @Test func aDownloadIsNoBypassedPage() async throws {
+    /// Requests that may be of a bypassed page go to the network; a download isn't a page.
+    @Test func downloadsAreNotBypassedPages() async throws {
       let sites = try Sites()
       try sites.tell("large m.example.com/net/some.own 1")
       try sites.tell("run policy bypass add https://m.example.com:\(sites.told.port)/net/* -m test")

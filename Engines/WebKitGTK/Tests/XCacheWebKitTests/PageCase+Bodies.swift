@@ -1,10 +1,10 @@
 import Foundation
 
 extension PageCase {
-  /// Every kind of body by every way, in `Site/bodies.js` and here: what a site receives is compared byte for byte.
+  /// Every kind of body sent in every way, from `Site/bodies.js`: what the site receives is compared byte for byte.
   static func bodies() throws -> [PageCase] {
     let kinds = try String(contentsOf: folder.appendingPathComponent("bodies.js"), encoding: .utf8)
-    // A worker gets the same text.
+    // Passed to workers as text.
     let text = String(decoding: try JSONEncoder().encode([kinds]), as: UTF8.self)
     let start = try prelude() + kinds + "const kindsText = \(text)[0];\n"
     let ways = ["fetch", "fetch with keepalive", "XHR", "synchronous XHR", "beacon"].flatMap { way in
@@ -33,7 +33,7 @@ extension PageCase {
     return ways + workers + forms
   }
 
-  /// A body as it has to arrive.
+  /// A body as the site has to receive it.
   private struct Body {
     let name: String
     /// Nil: there is none.
@@ -42,7 +42,7 @@ extension PageCase {
     var encoding = ""
     var hasFile = false
 
-    /// What `received` in the prelude gives.
+    /// The result of `received` in the prelude.
     var received: String {
       let type = type.map { "\"\($0)\"" } ?? "null"
       return "[\"POST\",\(type),\"\(bytes.map { String(format: "%02x", $0) }.joined())\"]"
@@ -50,7 +50,7 @@ extension PageCase {
 
     private static let octets = (0...255).map { UInt8($0) }
 
-    /// With a boundary that the site has replaced by `B`.
+    /// With the boundary `B`, which the site substitutes for the real one.
     private static func multipart(_ text: (name: String, value: String)) -> [UInt8] {
       let head = """
         --B\r\nContent-Disposition: form-data; name="\(text.name)"\r\n\r\n\(text.value)\r\n\

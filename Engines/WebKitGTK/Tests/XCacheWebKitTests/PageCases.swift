@@ -1,14 +1,14 @@
 import Foundation
 
-/// What a page does, and what it has to see: the same with the runtime as without it. They are in `Site/cases.txt`, bodies
-/// in `Site/bodies.js`.
+/// A script and its expected result, with the runtime as without it. Cases are in `Site/cases.txt`, bodies in
+/// `Site/bodies.js`.
 struct PageCase: Sendable {
   let name: String
-  /// Whether the sites answer some of it; else the device holds all.
+  /// Whether the case needs the sites; otherwise the device has all files.
   let needsSites: Bool
-  /// The body of an async function, run in the page behind `Site/prelude.js`.
+  /// The body of an async function, run in the page after `Site/prelude.js`.
   let script: String
-  /// What it gives, as JSON.
+  /// Its result, as JSON.
   let expected: String
 
   static let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appendingPathComponent(
@@ -18,7 +18,7 @@ struct PageCase: Sendable {
     try String(contentsOf: folder.appendingPathComponent("prelude.js"), encoding: .utf8)
   }
 
-  /// Those of the file, and every kind of body by every way.
+  /// The cases of the file, and every kind of body sent in every way.
   static func all() throws -> [PageCase] {
     let prelude = try prelude()
     let text = try String(contentsOf: folder.appendingPathComponent("cases.txt"), encoding: .utf8)

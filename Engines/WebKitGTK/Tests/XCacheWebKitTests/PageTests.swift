@@ -4,15 +4,15 @@ import XCacheRuntime
 
 @testable import XCacheWebKit
 
-/// All tests, one after another: they share WebKit's processes, some of which are killed.
+/// All tests run serially: they share WebKit's processes, and some kill them.
 @Suite(.serialized) enum WebKitTests {}
 
 extension WebKitTests {
-  /// Real pages from a real origin behind TLS.
+  /// Real pages, published by a real origin, with sites behind TLS.
   @Suite(.serialized)
   @WebActor
   struct PageTests {
-    /// Runs cases in a page and gives what differs.
+    /// Runs cases in a page and returns the differences.
     private func run(_ cases: [PageCase], in page: WebPage) async -> [String] {
       var wrong: [String] = []
       for one in cases {
@@ -28,8 +28,8 @@ extension WebKitTests {
       return wrong
     }
 
-    /// What the cases expect is what WebKit does by itself: with interception off, every connection is passed on unread.
-    @Test func withoutInterception() async throws {
+    /// Checks the cases' expectations against WebKit itself: with interception off, every connection is tunneled.
+    @Test func casesPassWithoutInterception() async throws {
       let sites = try Sites()
       try sites.tell("run policy kill -m test")
       let app = try await App(sites)
@@ -41,35 +41,35 @@ extension WebKitTests {
       await app.end()
     }
 
-    @Test func sitesUp() async throws {
+    @Test func casesPassFromTheDevice() async throws {
       let sites = try Sites()
       let app = try await App(sites)
       let page = try WebPage(app.host)
       _ = try sites.log()
       try await page.load(sites.url("/index.html"))
       #expect(await run(try PageCase.all(), in: page) == [])
-      let theirs = ["/api/", "?", "/none.txt", "/socket", "foreign.test"]
+      let ofSites = ["/api/", "?", "/none.txt", "/socket", "foreign.test"]
       let asked = try sites.log().filter { line in
-        line.hasPrefix("GET") && !theirs.contains { line.contains($0) }
+        line.hasPrefix("GET") && !ofSites.contains { line.contains($0) }
       }
       #expect(asked == [], "the device holds these")
       await app.end()
     }
 
-    @Test func sitesStopped() async throws {
+    @Test func casesPassWithSitesStopped() async throws {
       let sites = try Sites()
       let app = try await App(sites)
       try sites.tell("stop")
       let page = try WebPage(app.host)
       try await page.load(sites.url("/index.html"))
       #expect(await run(try PageCase.all().filter { !$0.needsSites }, in: page) == [])
-      // What only a site has fails as without a network.
+      // Requests that need a site fail as without a network.
       #expect(
         try await page.evaluate("return await fetch('/api/echo').catch(e => e.name)") == "\"TypeError\"")
       await app.end()
     }
 
-    @Test func cacheDamaged() async throws {
+    @Test func casesPassWithADamagedCache() async throws {
       let sites = try Sites()
       let app = try await App(sites)
       var damaged = 0

@@ -6,7 +6,7 @@ import XCacheRuntime
 @testable import XCacheWebKit
 
 extension WebKitTests {
-  /// What the policy switches, in pages that are open and in those that come.
+  /// Effects of the policy on open and on newly loaded pages.
   @Suite(.serialized)
   @WebActor
   struct PolicyTests {
@@ -14,7 +14,7 @@ extension WebKitTests {
       try await page.evaluate("return document.title")
     }
 
-    /// An app with a policy whose signed script says where it ran, and another one that is signed by nobody.
+    /// An app with a policy that has a signed script, which records where it ran, and one with a bad signature.
     private func signedApp(_ sites: Sites) async throws -> App {
       let key = try sites.tell(
         "script good window.signed = document.readyState + ' ' + location.pathname + (window.signed || ''); "
@@ -24,7 +24,7 @@ extension WebKitTests {
         sites, hosts: Sites.hosts + ["127.0.0.1"], scriptKey: [UInt8](Data(base64Encoded: key) ?? Data()))
     }
 
-    @Test func theKillSwitchWhilePagesAreOpen() async throws {
+    @Test func killSwitchAppliesToOpenPages() async throws {
       let sites = try Sites()
       let app = try await signedApp(sites)
       try app.trustSites()
@@ -39,7 +39,7 @@ extension WebKitTests {
       let before = app.runtime.counts
       try await pages[0].reload()
       #expect(try await title(pages[0]) == "\"second\"")
-      // A link of the page's own.
+      // A link in the page.
       try await follow("/frame.html", in: pages[1], app)
       #expect(try await title(pages[1]) == "\"frame\"")
       for page in pages { #expect(try await page.evaluate("return window.signed === undefined") == "true") }
@@ -60,7 +60,7 @@ extension WebKitTests {
       page.onEvent = { _ in }
     }
 
-    @Test func scriptsAreSignedAndReachFramesOfTheApp() async throws {
+    @Test func onlySignedScriptsRunInTheAppsFrames() async throws {
       let sites = try Sites()
       let app = try await signedApp(sites)
       let page = try WebPage(app.host)
@@ -85,8 +85,8 @@ extension WebKitTests {
       await app.end()
     }
 
-    /// A view goes from page to page by itself, and each has what the policy says of it.
-    @Test func scriptsFollowThePageThatIsShown() async throws {
+    /// A view navigates from page to page, and the policy applies to each.
+    @Test func scriptsRunOnlyInPagesOfTheApp() async throws {
       let sites = try Sites()
       try sites.tell("run policy bypass add https://m.example.com:\(sites.told.port)/net/* -m test")
       let app = try await signedApp(sites)
@@ -105,7 +105,7 @@ extension WebKitTests {
       try await page.goBack()
       #expect(try await page.evaluate("return signed") == #""loading /index.html""#)
 
-      // Where redirects lead decides.
+      // The target of redirects decides.
       for (target, title) in [
         ("/net/plain.html", "from the network"), (sites.url("/index.html", "foreign.test"), "foreign"),
       ] {
@@ -117,7 +117,7 @@ extension WebKitTests {
       try await page.load(sites.url("/api/redirect?to=/second.html"))
       #expect(try await page.evaluate("return signed") == #""loading /second.html""#)
 
-      // A view that was opened plain, and one that has to stay so.
+      // A view whose first page is bypassed, and one with `isPlain`.
       let bypassed = try WebPage(app.host)
       try await bypassed.load(sites.url("/net/plain.html"))
       #expect(try await bypassed.evaluate("return window.signed === undefined") == "true")
@@ -127,7 +127,7 @@ extension WebKitTests {
       try await plain.load(sites.url("/second.html"))
       #expect(try await plain.evaluate("return window.signed === undefined") == "true")
 
-      // A view that waited on the proxy's blank page, which gets none.
+      // A pooled view; the proxy's blank page runs no scripts.
       let pool = PagePool(app.host, .init(site: sites.url("")))
       await pool.fill()
       #expect(pool.count == 1)
@@ -139,8 +139,8 @@ extension WebKitTests {
       await app.end()
     }
 
-    /// WebKit doesn't paint what nobody sees: such a page has come up no less than others.
-    @Test func pagesThatNobodySees() async throws {
+    /// WebKit doesn't paint hidden pages, which don't count as failed.
+    @Test func hiddenPagesDoNotFail() async throws {
       let sites = try Sites()
       let app = try await App(sites, pageDeadline: 1_500)
       let events = app.runtime.events
@@ -161,7 +161,7 @@ extension WebKitTests {
       try sites.tell("stop")
       try await alone.load(url)
       try sites.tell("start")
-      // Hidden, and then shown: a page that never paints has failed then.
+      // Hidden, then shown: a page that never paints counts as failed from then on.
       settings.isFullScreen = true
       let view = try WebPage(app.host, settings)
       let empty = sites.url("/broken/empty.html")
@@ -183,8 +183,8 @@ extension WebKitTests {
       await app.end()
     }
 
-    /// What real pages do is what the origin hears.
-    @Test func whatPagesReport() async throws {
+    /// The origin receives the counts of real pages.
+    @Test func reportsCountLoadsErrorsAndStatuses() async throws {
       let sites = try Sites()
       let app = try await App(sites, pageDeadline: 2_500)
       let events = app.runtime.events
@@ -202,11 +202,11 @@ extension WebKitTests {
       for name in ["throws", "empty"] {
         for _ in 1...2 {
           try await page.load(sites.url("/broken/\(name).html"))
-          // Beyond the deadline, which began before.
+          // Past the deadline, which started earlier.
           try await Task.sleep(for: .milliseconds(2_600))
         }
         #expect(try sites.log() == [])
-        // The third time it is the network's.
+        // The third load comes from the network.
         try app.trustSites()
         try await page.load(sites.url("/broken/\(name).html"))
         #expect(try await title(page) == "\"\(name)\"")
@@ -218,7 +218,7 @@ extension WebKitTests {
       func sum(_ prefix: String) -> Int {
         counts.filter { $0.key.hasPrefix(prefix) }.map(\.value).reduce(0, +)
       }
-      // They come in several batches.
+      // Reports arrive in several batches.
       #expect(
         try await app.until {
           counts = try Self.counts(sites)
@@ -235,7 +235,7 @@ extension WebKitTests {
       #expect(sum("load-network-") == 2)
     }
 
-    /// What the origin has counted of all versions.
+    /// The origin's counts, summed over all versions.
     private static func counts(_ sites: Sites) throws -> [String: Int] {
       struct Status: Decodable {
         struct Adoption: Decodable { let reports: [Report] }
@@ -246,9 +246,9 @@ extension WebKitTests {
       return status.adoption.reports.reduce(into: [:]) { $0.merge($1.counts, uniquingKeysWith: +) }
     }
 
-    /// What such a link leads to is no page: those that are open are answered as before.
+    /// The link's target isn't shown, so requests of open pages are answered as before.
     @Test(arguments: ["offline", "download", "204"])
-    func aLinkToABypassedPageThatShowsNone(_ what: String) async throws {
+    func linkToABypassedPageThatIsNotShownChangesNothing(_ what: String) async throws {
       let sites = try Sites()
       try sites.tell("run policy bypass add https://m.example.com:\(sites.told.port)/api/* -m test")
       let app = try await App(sites)
@@ -265,7 +265,7 @@ extension WebKitTests {
         #expect(await app.until { hasFailed })
       }
       _ = try sites.log()
-      // The proxy hears of the end a moment after the engine does.
+      // The proxy notices the end a moment after the engine.
       try await Task.sleep(for: .seconds(1))
       #expect(
         try await page.evaluate(
@@ -275,8 +275,8 @@ extension WebKitTests {
       await app.end()
     }
 
-    /// It is in another view, and this one's requests don't say which page they are of.
-    @Test func aForeignPageTakesNoRequestsOfAnotherView() async throws {
+    /// The foreign page is in another view, and the requests have no referrer.
+    @Test func foreignPageGetsNoRequestsOfAnotherView() async throws {
       let sites = try Sites()
       let app = try await App(sites)
       let (other, page) = (try WebPage(app.host), try WebPage(app.host))

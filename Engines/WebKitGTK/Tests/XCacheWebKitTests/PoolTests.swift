@@ -5,13 +5,13 @@ import XCacheRuntime
 @testable import XCacheWebKit
 
 extension WebKitTests {
-  /// Views that wait for their page.
+  /// Preloaded views for the next page.
   @Suite(.serialized)
   @WebActor
   struct PoolTests {
     private static let webProcess = "WebKitWebProces"
 
-    private func made(
+    private func makePool(
       _ change: (inout PagePool.Settings) -> Void = { _ in }
     ) async throws -> (app: App, pool: PagePool) {
       let app = try await App(try Sites())
@@ -24,9 +24,9 @@ extension WebKitTests {
       try await pool.open(url).evaluate(script)
     }
 
-    /// Leaves something in a page, has the next one look for it, and gives what that saw.
-    private func left(_ trace: String, _ look: String) async throws -> String? {
-      let (app, pool) = try await made()
+    /// Runs a script in one page, then another in the next page, and returns the latter's result.
+    private func leftover(_ trace: String, _ look: String) async throws -> String? {
+      let (app, pool) = try await makePool()
       await pool.fill()
       #expect(pool.count == 1)
       let first = try await pool.open(app.sites.url("/second.html"))
@@ -38,28 +38,29 @@ extension WebKitTests {
       return seen
     }
 
-    @Test func nothingIsLeftInStorage() async throws {
-      let seen = try await left("sessionStorage.mine = 1", "return [sessionStorage.length, document.cookie]")
+    @Test func storageIsEmptyInTheNextPage() async throws {
+      let seen = try await leftover(
+        "sessionStorage.mine = 1", "return [sessionStorage.length, document.cookie]")
       #expect(seen == #"[0,""]"#)
     }
 
-    @Test func nothingIsLeftInTheHistory() async throws {
-      let seen = try await left(
+    @Test func historyIsEmptyInTheNextPage() async throws {
+      let seen = try await leftover(
         "history.pushState(1, '', '?1'); history.pushState(2, '', '?2'); return history.length",
         "return [history.length, history.state, document.referrer, location.search]")
       #expect(seen == #"[1,null,"",""]"#)
     }
 
-    @Test func nothingIsLeftOfScripts() async throws {
-      let seen = try await left(
+    @Test func globalsAreUnsetInTheNextPage() async throws {
+      let seen = try await leftover(
         "window.mine = 1; window.name = 'mine'; Object.prototype.mine = 1; document.body.id = 'mine'",
         "return [typeof window.mine, window.name, document.body.id]")
       #expect(seen == #"["undefined","",""]"#)
     }
 
-    /// The blank page is none to the page that takes its place.
-    @Test func theBlankPageLeavesNothing() async throws {
-      let (app, pool) = try await made {
+    /// The page that replaces the blank page can't detect it.
+    @Test func blankPageIsInvisibleToThePage() async throws {
+      let (app, pool) = try await makePool {
         $0.page.scripts = [UserScript("window.runs = (window.runs || 0) + 1")]
       }
       await pool.fill()
@@ -73,8 +74,8 @@ extension WebKitTests {
       await app.end()
     }
 
-    @Test func noMoreThanItsSize() async throws {
-      let (app, pool) = try await made { $0.size = 2 }
+    @Test func poolHoldsAtMostItsSize() async throws {
+      let (app, pool) = try await makePool { $0.size = 2 }
       async let one: Void = pool.fill()
       async let other: Void = pool.fill()
       _ = await (one, other)
@@ -91,15 +92,15 @@ extension WebKitTests {
       await app.end()
     }
 
-    /// Its process would take the page's processors just before the first paint.
-    @Test func theNextViewIsMadeASecondAfterTheLoad() async throws {
-      let (app, pool) = try await made()
+    /// A new process would compete for CPU just before the page's first paint.
+    @Test func nextViewIsCreatedASecondAfterTheLoad() async throws {
+      let (app, pool) = try await makePool()
       await pool.fill()
       let page = try await pool.open(app.sites.url("/second.html"))
       let loaded = ContinuousClock.now
       #expect(await app.until { pool.count == 1 })
       #expect(.now - loaded > .milliseconds(950))
-      // At once where the app says so, and never where memory was short since.
+      // At once if the app asks for it, and not after a memory warning.
       let other = try await pool.open(app.sites.url("/second.html"))
       await pool.fill()
       #expect(pool.count == 1)
@@ -111,8 +112,8 @@ extension WebKitTests {
       await app.end()
     }
 
-    @Test func aPageThatIsNeverLoadedKeepsNoViewFromBeingMade() async throws {
-      let (app, pool) = try await made()
+    @Test func nextViewIsCreatedWhileALoadHangs() async throws {
+      let (app, pool) = try await makePool()
       await pool.fill()
       let loading = Task { _ = try await pool.open(app.sites.url("/api/hang")) }
       #expect(try await app.until { try app.sites.log().contains("GET m.example.com/api/hang") })
@@ -123,26 +124,26 @@ extension WebKitTests {
       await app.end()
     }
 
-    @Test func noOlderThanItsAge() async throws {
-      let (app, pool) = try await made { $0.age = .seconds(2) }
+    @Test func viewsAreReplacedAfterTheirMaximumAge() async throws {
+      let (app, pool) = try await makePool { $0.age = .seconds(2) }
       await pool.fill()
       weak let old = pool.pages.first
       #expect(old != nil)
-      // Another one takes its place without anybody asking.
+      // It is replaced without a request.
       #expect(await app.until { old == nil && pool.count == 1 })
       #expect(await app.until { Processes.children(named: Self.webProcess).count == 1 })
       await app.end()
     }
 
-    @Test func aMemoryWarningEmptiesIt() async throws {
-      let (app, pool) = try await made { $0.size = 2 }
+    @Test func memoryWarningEmptiesThePool() async throws {
+      let (app, pool) = try await makePool { $0.size = 2 }
       await pool.fill()
       #expect(pool.count == 2)
       pool.memoryIsShort()
       #expect(pool.count == 0)
       #expect(await app.until { Processes.children(named: Self.webProcess).isEmpty })
 
-      // One that is being made goes, too.
+      // A view that is being created is removed, too.
       let filling = Task { await pool.fill() }
       #expect(await app.until { !Processes.children(named: Self.webProcess).isEmpty })
       pool.memoryIsShort()
@@ -155,7 +156,7 @@ extension WebKitTests {
       await app.end()
     }
 
-    @Test func othersGetAPlainView() async throws {
+    @Test func bypassedAndForeignPagesGetAPlainView() async throws {
       let sites = try Sites()
       try sites.tell("run policy bypass add https://m.example.com:\(sites.told.port)/net/* -m test")
       let app = try await App(sites)
@@ -177,8 +178,8 @@ extension WebKitTests {
       await app.end()
     }
 
-    /// From the blank page, one of another site would be asked for without its `SameSite=Strict` cookies.
-    @Test func pagesOfAnotherSiteGetAViewOfTheirOwn() async throws {
+    /// From the blank page, a page of another site would be requested without its `SameSite=Strict` cookies.
+    @Test func pagesOfAnotherSiteGetANewView() async throws {
       let sites = try Sites()
       try sites.tell("list foreign.test")
       let app = try await App(sites, hosts: Sites.hosts + ["foreign.test"])
@@ -193,9 +194,9 @@ extension WebKitTests {
       await app.end()
     }
 
-    /// Its page needs no other one.
-    @Test func oneConnectionIsWarm() async throws {
-      let (app, pool) = try await made()
+    /// The page needs no other connection.
+    @Test func pageUsesTheOpenConnection() async throws {
+      let (app, pool) = try await makePool()
       await pool.fill()
       let port = try #require(app.host.proxyPort)
       let warm = Processes.connections(to: port)
@@ -205,8 +206,8 @@ extension WebKitTests {
       await app.end()
     }
 
-    @Test func aViewThatWasKilledIsPassedOver() async throws {
-      let (app, pool) = try await made()
+    @Test func killedViewIsSkipped() async throws {
+      let (app, pool) = try await makePool()
       await pool.fill()
       let ids = Processes.children(named: Self.webProcess)
       for id in ids { kill(id, SIGKILL) }
@@ -221,14 +222,14 @@ extension WebKitTests {
       await app.end()
     }
 
-    /// WebKit hasn't said yet that its process is gone.
-    @Test func aViewThatWasKilledJustNowIsReplaced() async throws {
-      let (app, pool) = try await made()
+    /// WebKit hasn't reported the end of the process yet.
+    @Test func viewKilledJustBeforeUseIsReplaced() async throws {
+      let (app, pool) = try await makePool()
       for _ in 1...3 {
         await pool.fill()
         #expect(pool.count == 1)
         for id in Processes.children(named: Self.webProcess) { kill(id, SIGKILL) }
-        // No turn of WebKit's thread in between: it hears of it in the middle of the load.
+        // WebKit's main loop doesn't run in between: it notices during the load.
         #expect(
           try await answer(pool, app.sites.url("/second.html"), "return document.title") == "\"second\"")
       }
@@ -236,10 +237,9 @@ extension WebKitTests {
       await app.end()
     }
 
-    /// The app has taken the view, and WebKit has said that its process is gone, or hasn't yet.
-    @Test(arguments: [true, false]) func aViewThatWasTakenAndKilledLoadsItsPage(_ isKnown: Bool) async throws
-    {
-      let (app, pool) = try await made()
+    /// The app has taken the view, and WebKit has reported the end of its process or not.
+    @Test(arguments: [true, false]) func viewKilledAfterItWasTakenLoadsItsPage(_ isKnown: Bool) async throws {
+      let (app, pool) = try await makePool()
       for round in 1...2 {
         await pool.fill()
         let page = try pool.page(for: app.sites.url("/second.html"))
@@ -247,7 +247,7 @@ extension WebKitTests {
         for id in Processes.children(named: Self.webProcess) { kill(id, SIGKILL) }
         if isKnown { #expect(await app.until { !page.isBlank }) }
         try await page.load(app.sites.url("/second.html"))
-        // The blank page isn't in its history, then either.
+        // The blank page isn't in the history here, either.
         #expect(try await page.evaluate("return [document.title, history.length]") == #"["second",1]"#)
         try await page.load(app.sites.url("/frame.html"))
         try await page.goBack()

@@ -4,9 +4,9 @@ import Testing
 @testable import XCacheWebKit
 
 extension WebKitTests.LifeTests {
-  /// Nothing is loaded meanwhile: it is the host's own look at the proxy that finds it dead. A second is counted in looks of the test's,
-  /// which a busy machine delays as it does the host's.
-  @Test func theProxysEndIsNoticedWithinASecond() async throws {
+  /// Nothing is loaded meanwhile: the host's own check finds the proxy ended. The second is counted in checks of the
+  /// test, which a busy machine delays like the host's.
+  @Test func proxyIsRestartedWithinASecond() async throws {
     let sites = try Sites()
     let app = try await App(sites)
     let port = try #require(app.host.proxyPort)
@@ -14,17 +14,17 @@ extension WebKitTests.LifeTests {
       #expect(listens(port))
       app.host.killProxy()
       #expect(!listens(port))
-      var looks = 0
-      while looks < 40, !listens(port) {
+      var checks = 0
+      while checks < 40, !listens(port) {
         try await Task.sleep(for: .milliseconds(100))
-        looks += 1
+        checks += 1
       }
-      #expect(looks <= 10, "it listens again after \(looks) tenths of a second")
+      #expect(checks <= 10, "it listens again after \(checks) tenths of a second")
     }
     await app.end()
   }
 
-  /// Whether anybody listens there.
+  /// Whether a process listens on the port.
   private func listens(_ port: UInt16) -> Bool {
     let end = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
     defer { close(end) }

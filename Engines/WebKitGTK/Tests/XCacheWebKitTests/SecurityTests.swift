@@ -7,21 +7,21 @@ import XCacheRuntime
 @testable import XCacheWebKit
 
 extension WebKitTests {
-  /// Who gets nothing, and whose answers are taken.
+  /// Access to the proxy, and the certificates and responses that are accepted.
   @Suite(.serialized)
   @WebActor
   struct SecurityTests {
-    @Test func whoIsNotTrustedGetsNothing() async throws {
+    @Test func untrustedClientsAndServersAreRejected() async throws {
       let sites = try Sites()
       let app = try await App(sites, trustsSites: false)
       let port = try #require(app.host.proxyPort)
-      let answers = try JSONDecoder().decode([String].self, from: Data(try sites.tell("knock \(port)").utf8))
+      let answers = try JSONDecoder().decode([String].self, from: Data(try sites.tell("probe \(port)").utf8))
       #expect(answers.count == 8 && answers.prefix(6).allSatisfy { $0.hasPrefix("HTTP/1.1 407 ") })
-      // SOCKS: no method that is taken, and a wrong password.
+      // SOCKS: no acceptable method, and a wrong password.
       #expect(answers.suffix(2) == ["05ff", "0101"])
       let page = try WebPage(app.host)
       await #expect(throws: WebKitError.self) { try await page.load(sites.url("/", "bad.test")) }
-      // A server of a named host whose certificate nobody signed.
+      // A server of the app's host with a self-signed certificate.
       try await page.load(sites.url("/second.html"))
       #expect(
         try await page.evaluate("return await fetch('/api/echo').catch(e => e.name)") == "\"TypeError\"")
@@ -36,8 +36,8 @@ extension WebKitTests {
       await app.end()
     }
 
-    /// What lets the engine through the proxy is nobody else's business.
-    @Test func noServerSeesTheProxysPassword() async throws {
+    /// The proxy's password isn't passed on to servers.
+    @Test func serversNeverGetTheProxysPassword() async throws {
       let sites = try Sites()
       let app = try await App(sites)
       let page = try WebPage(app.host)
@@ -50,8 +50,8 @@ extension WebKitTests {
       await app.end()
     }
 
-    /// An origin lists pages of a host that the app doesn't name: its connections are passed on unread.
-    @Test func anOriginThatListsABank() async throws {
+    /// The origin lists pages of a host that the app doesn't name, whose connections are tunneled.
+    @Test func hostsThatTheAppDoesNotNameAreTunneled() async throws {
       let sites = try Sites()
       try sites.tell("list foreign.test")
       for (hosts, title) in [(Sites.hosts, "foreign"), (Sites.hosts + ["foreign.test"], "listed")] {
@@ -72,12 +72,12 @@ extension WebKitTests {
       }
     }
 
-    /// An answer that breaks off fails as one, whoever asks for it: nothing of it is run, saved or kept.
+    /// A truncated response fails for every kind of request: it isn't run, saved or cached.
     @Test(arguments: ["gzip", "gzip chunks", "gzip damaged", "gzip damaged short", "chunks", "length"])
-    func ofAnAnswerThatBreaksOffNothingIsTaken(_ how: String) async throws {
+    func truncatedResponsesAreRejected(_ how: String) async throws {
       let sites = try Sites()
       let app = try await App(sites)
-      // With a cache of the engine's own.
+      // With the engine's own cache.
       var settings = WebHostSettings()
       settings.folder = app.folder.appendingPathComponent("web").path
       settings.transport = CurlPageTransport(
@@ -108,8 +108,8 @@ extension WebKitTests {
 
       var ended: [String] = []
       let place = app.folder.appendingPathComponent("cut.own")
-      // WebKit decodes as much as has arrived before it looks at the head: damage found by then fails the load, and no
-      // download begins. Of a long body that depends on the line.
+      // WebKit decodes what has arrived before it reads the header: damage found by then fails the load, and no
+      // download begins. For a long body that depends on timing.
       page.onEvent = { event in
         if case .failed(_, let error) = event, !error.isNotShown { ended.append("failed") }
       }
@@ -127,8 +127,8 @@ extension WebKitTests {
       await app.end()
     }
 
-    /// The certificate that the device made for a host of the app, at another host.
-    @Test func aCertificateIsForItsHostAlone() async throws {
+    /// The certificate that the device issued for a host of the app, used by another host.
+    @Test func certificatesAreValidForTheirHostOnly() async throws {
       let sites = try Sites()
       let app = try await App(sites)
       let (proxy, port) = (try #require(app.host.proxy), try #require(app.host.proxyPort))
@@ -137,7 +137,7 @@ extension WebKitTests {
       let other = try sites.tell("forward \(port) \(proxy.password)")
       await #expect(throws: WebKitError.self) { try await page.load("https://bad.test:\(other)/second.html") }
       #expect(try await page.evaluate("return document.title") == "\"second\"")
-      // It is what answers there: an engine that takes it gets so far as to be refused for the host's name.
+      // The server does use that certificate: an engine that trusts it connects, and is refused for the host's name.
       try app.host.trust(try #require(app.network.certificate(for: "m.example.com")), for: "bad.test")
       try await page.load("https://bad.test:\(other)/second.html")
       #expect(try await page.evaluate("return document.title") == "\"\"")

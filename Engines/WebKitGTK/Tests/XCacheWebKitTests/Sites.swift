@@ -6,7 +6,7 @@ import XCacheDevice
 @testable import XCacheRuntime
 @testable import XCacheWebKit
 
-/// `site.py`: sites behind TLS, and a real origin.
+/// Runs `site.py`: TLS sites, and a real origin.
 final class Sites: @unchecked Sendable {  // Its pipes are used under `lock`.
   struct Told: Decodable {
     let port: Int
@@ -43,7 +43,7 @@ final class Sites: @unchecked Sendable {  // Its pipes are used under `lock`.
     told = try JSONDecoder().decode(Told.self, from: Self.line(of: output))
   }
 
-  // Told, since its standard input doesn't end while WebKit's processes live, which have it as well.
+  // Closing standard input isn't enough: WebKit's processes inherit it.
   deinit { try? input.fileHandleForWriting.write(contentsOf: Data("quit\n".utf8)) }
 
   private static func line(of pipe: Pipe) throws -> Data {
@@ -55,7 +55,7 @@ final class Sites: @unchecked Sendable {  // Its pipes are used under `lock`.
     throw Failed(what: "site.py ended: \(String(decoding: line, as: UTF8.self))")
   }
 
-  /// Gives a command, and waits until it is done.
+  /// Sends a command, and waits for its answer.
   @discardableResult
   func tell(_ command: String) throws -> String {
     lock.lock()
@@ -64,7 +64,7 @@ final class Sites: @unchecked Sendable {  // Its pipes are used under `lock`.
     return String(decoding: try Self.line(of: output), as: UTF8.self)
   }
 
-  /// What the sites were asked for since this was last called: `GET m.example.com/index.html`.
+  /// Requests to the sites since the last call: `GET m.example.com/index.html`.
   func log() throws -> [String] { try JSONDecoder().decode([String].self, from: Data(tell("log").utf8)) }
 
   func url(_ path: String, _ host: String = "m.example.com") -> String {
@@ -72,8 +72,8 @@ final class Sites: @unchecked Sendable {  // Its pipes are used under `lock`.
   }
 }
 
-/// An app: a runtime that holds what was published, and an engine. At its first start, the runtime holds nothing yet, and the engine
-/// keeps on the disk what it got.
+/// An app: a runtime with the published files, and an engine. At the first start, the runtime has no files, and the
+/// engine uses a cache on disk.
 @WebActor
 final class App {
   let runtime: Runtime
@@ -116,11 +116,11 @@ final class App {
       authorities: trustsSites ? sites.told.authorities : nil, resolver: LocalNames())
     settings.network = network
     host = try WebHost(runtime, settings)
-    // Connections that are passed on unread meet the sites' own certificate.
+    // Tunneled connections get the sites' own certificate.
     try host.trust(sites.told.certificate, for: "foreign.test")
   }
 
-  /// Polls until the policy is another one: devices poll every 30 seconds at most.
+  /// Polls until the policy has changed; devices poll at most every 30 seconds.
   func takePolicy() async throws {
     let events = runtime.events
     let polling = Task {
@@ -133,12 +133,12 @@ final class App {
     polling.cancel()
   }
 
-  /// Has the engine take the sites' own certificates, for connections that are passed on or go past the proxy.
+  /// Has the engine trust the sites' own certificates, for connections that are tunneled or bypass the proxy.
   func trustSites() throws {
     for name in Sites.hosts { try host.trust(sites.told.certificate, for: name) }
   }
 
-  /// Ends the runtime and removes what was kept.
+  /// Closes the runtime and removes the folder.
   func end() async {
     await runtime.close()
     try? FileManager.default.removeItem(at: folder)
@@ -153,7 +153,7 @@ final class App {
     }
   }
 
-  /// Waits until `condition` holds; false where it doesn't within 20 s.
+  /// Waits up to 20 s until `condition` holds; returns whether it does.
   func until(_ condition: () async throws -> Bool) async rethrows -> Bool {
     for _ in 0..<1_000 {
       if try await condition() { return true }
@@ -163,9 +163,9 @@ final class App {
   }
 }
 
-/// How something ends: `done`, the words of its error, or `never` where it hasn't after so many seconds; then it is cancelled.
+/// The outcome of an operation: `done`, its error's message, or `never` after a timeout, which cancels it.
 @WebActor
-func ending(within seconds: Int, _ body: @escaping @WebActor () async throws -> Void) async -> String {
+func outcome(within seconds: Int, _ body: @escaping @WebActor () async throws -> Void) async -> String {
   var end: String?
   let task = Task { @WebActor in
     do {

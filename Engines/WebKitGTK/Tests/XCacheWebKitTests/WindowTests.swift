@@ -5,13 +5,13 @@ import XCacheRuntime
 
 @testable import XCacheWebKit
 
-/// Views that an app made for pages that opened windows.
+/// Views that the app created for windows opened by pages.
 @WebActor
 private final class Windows {
   private(set) var views: [UnsafeMutablePointer<WebKitWebView>] = []
   private(set) var closed = 0
 
-  /// Answers `create` as apps do that show new windows: with a view that is related to the page's.
+  /// Handles `create` with a view that is related to the page's, as apps do.
   init(of page: WebPage) {
     connect(
       page.view, "create", Box(Weak(self)),
@@ -42,7 +42,7 @@ private final class Windows {
 }
 
 extension WebKitTests {
-  /// Windows that pages open, and cookies of frames: as in an engine without a runtime, which is what `kill` makes of it.
+  /// Windows opened by pages, and cookies of frames: as in an engine without a runtime, which the state `kill` gives.
   @Suite(.serialized)
   @WebActor
   struct WindowTests {
@@ -53,8 +53,8 @@ extension WebKitTests {
       return app
     }
 
-    /// Nobody shows them, and the page stays as it is.
-    @Test(arguments: ["kill", "up"]) func windowsThatNobodyShows(_ state: String) async throws {
+    /// Without a handler, no window opens, and the page is unchanged.
+    @Test(arguments: ["kill", "up"]) func windowsWithoutAHandlerAreNotOpened(_ state: String) async throws {
       let sites = try Sites()
       let app = try await app(sites, state)
       let page = try WebPage(app.host)
@@ -87,8 +87,8 @@ extension WebKitTests {
       await app.end()
     }
 
-    /// The app has views made for them.
-    @Test(arguments: ["kill", "up"]) func windowsThatTheAppShows(_ state: String) async throws {
+    /// The app creates views for the windows.
+    @Test(arguments: ["kill", "up"]) func windowsOpenInTheAppsViews(_ state: String) async throws {
       let sites = try Sites()
       let app = try await app(sites, state)
       let page = try WebPage(app.host)
@@ -128,7 +128,7 @@ extension WebKitTests {
       await app.end()
     }
 
-    /// The cookies that a document and its request had in a frame of `host`, and those of the page's own request there.
+    /// The cookies of a document and its request in a frame of `host`, and those of the page's own request to it.
     private func cookies(of host: String, in page: WebPage, _ sites: Sites) async throws -> String? {
       try await page.evaluate(
         """
@@ -143,8 +143,8 @@ extension WebKitTests {
         """)
     }
 
-    /// Frames of another site's in a page of the app's, and of the app's in one of another site's.
-    @Test(arguments: ["kill", "up"]) func cookiesOfFrames(_ state: String) async throws {
+    /// Frames of another site in the app's page, and of the app in another site's page.
+    @Test(arguments: ["kill", "up"]) func framesGetTheirCookies(_ state: String) async throws {
       let sites = try Sites()
       let app = try await app(sites, state)
       let (own, foreign) = (try WebPage(app.host), try WebPage(app.host))

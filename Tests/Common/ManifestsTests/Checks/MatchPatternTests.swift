@@ -45,7 +45,7 @@ import Testing
     ("http://[::1]:8080/*", "http://[::1]:8080/x", true),
   ]
 
-  @Test(arguments: 0..<cases.count) func pagesByTheTable(index: Int) throws {
+  @Test(arguments: 0..<cases.count) func matches(index: Int) throws {
     let (pattern, page, matches) = Self.cases[index]
     #expect(
       try MatchPattern(pattern).matches(ResourceURL(page)) == matches, "\(pattern) against \(page)")
@@ -56,13 +56,13 @@ import Testing
     ("*://*.EXAMPLE.com/a b/*", "*://*.example.com/a%20b/*"),
     ("https://*:443/./x/../*", "https://*/*"),
     ("*://*/*", "*://*/*"),
-  ]) func patternsHaveOneForm(text: String, form: String) throws {
+  ]) func patternsAreNormalised(text: String, form: String) throws {
     let pattern = try MatchPattern(text)
     #expect(pattern.text == form)
     #expect(try MatchPattern(form) == pattern)
   }
 
-  /// Patterns from a config that somebody else wrote: long runs of wildcards cost no more than their length.
+  /// Matching takes time in proportion to the lengths, also with many wildcards.
   @Test func manyWildcardsAreCheap() throws {
     let pattern = try MatchPattern("https://m.example.com/" + String(repeating: "a*", count: 400) + "b")
     let page = try ResourceURL("https://m.example.com/" + String(repeating: "a", count: 4000))

@@ -9,7 +9,7 @@ import TestSupport
   private static let script = PolicyScript(
     name: "interceptor", download: "https://cdn.example.com/s.js", sha256: SHA256.of([1]), signature: "c2ln")
 
-  /// Policies that are wrong; what each gets told is in Tests/Golden/policy-errors.txt.
+  /// Invalid policies; the messages for each are in Tests/Golden/policy-errors.txt.
   private static let wrong: [(name: String, text: String)] = [
     ("cut off", #"{"intercept":"#),
     ("an array", "[]"),
@@ -46,7 +46,7 @@ import TestSupport
     ("a version that is a number", #"{"version":7}"#),
   ]
 
-  @Test func everyFaultIsToldByPlaceAndRemedy() throws {
+  @Test func everyFaultHasAMessage() throws {
     var text = ""
     for (name, document) in Self.wrong {
       let check = PolicyCheck(Array(document.utf8), scripts: [Self.script])
@@ -56,8 +56,8 @@ import TestSupport
     #expect(try Golden.differences(text, "policy-errors.txt") == [])
   }
 
-  /// What has ended would change nothing, and whoever wrote it thinks that it does.
-  @Test func anEndThatHasPassedIsAFault() throws {
+  /// A policy that has already ended would have no effect, which its author can't have meant.
+  @Test func endsInThePastAreFaults() throws {
     let now = try Self.at("2026-12-01T00:00:00Z")
     let cases: [(text: String, place: String?)] = [
       (#"{"intercept":false,"until":"2026-11-30T23:59:59Z"}"#, "until"),
@@ -77,7 +77,7 @@ import TestSupport
         let words = check.remarks.map { "\($0)" }
         #expect(words.count == 1 && words[0].contains(place) && words[0].contains("has passed"), "\(words)")
       }
-      // Devices and older versions of a policy are read as before.
+      // Without a time, as on devices and for older versions, it is valid.
       #expect(PolicyCheck(Array(text.utf8), scripts: []).policy != nil)
     }
   }
@@ -88,7 +88,7 @@ import TestSupport
 
   private static func at(_ text: String) throws -> Instant { try #require(Instant(text)) }
 
-  @Test func theDesignsExampleIsReadAsItSays() throws {
+  @Test func exampleOfTheDesign() throws {
     let policy = try Self.policy(
       #"{"version":"7","intercept":true,"bypass":["https://third.example.com/*"],"until":"2026-12-01T00:00:00Z"}"#
     )
@@ -98,8 +98,8 @@ import TestSupport
     #expect(try policy.intercepts(ResourceURL("https://m.example.com/"), at: Self.at("2026-11-30T00:00:00Z")))
   }
 
-  /// Every mix of a kill with and without end, and bypasses with the same end, another, or none.
-  @Test func endsSurviveTheDocument() throws {
+  /// All combinations of a kill with and without an end, and bypasses with the same end, another one, or none.
+  @Test func endsRoundTrip() throws {
     let (early, late) = (try Self.at("2026-12-01T00:00:00Z"), try Self.at("2026-12-02T00:00:00Z"))
     let ends: [Instant?] = [nil, early, late]
     for killed in [false, true] {
@@ -122,7 +122,7 @@ import TestSupport
     }
   }
 
-  @Test func oneEndNeedsOneMember() throws {
+  @Test func sharedEndsAreWrittenOnce() throws {
     var policy = Policy()
     policy.add(
       Policy.Bypass(try MatchPattern("https://a.example/*"), until: try Self.at("2026-12-01T00:00:00Z")))
@@ -132,7 +132,7 @@ import TestSupport
         + #""until":"2026-12-01T00:00:00Z","version":"7"}}"#)
   }
 
-  @Test func httpdnsIsThereWhereItIsOff() throws {
+  @Test func httpdnsIsOnlyWrittenWhereItIsOff() throws {
     var policy = Policy()
     #expect(policy.json["httpdns"] == nil)
     policy.usesHTTPDNS = false
@@ -144,7 +144,7 @@ import TestSupport
     #expect(PolicyCheck(wrong, scripts: []).policy == nil)
   }
 
-  @Test func killLapsesAndIsForgotten() throws {
+  @Test func killsAndBypassesEnd() throws {
     var policy = Policy()
     policy.intercept = false
     let page = try ResourceURL("https://m.example.com/")
@@ -161,7 +161,7 @@ import TestSupport
     ("2026-12-01T00:00:00Z", 1_796_083_200), ("1970-01-01T00:00:00Z", 0), ("1969-12-31T23:59:59Z", -1),
     ("2026-12-01T08:00:00+08:00", 1_796_083_200), ("2026-12-01t00:00:00.999z", 1_796_083_200),
     ("2024-02-29T12:00:00Z", 1_709_208_000),
-  ]) func timesAreRead(text: String, seconds: Int64) throws {
+  ]) func timesAreParsed(text: String, seconds: Int64) throws {
     let instant = try #require(Instant(text))
     #expect(instant.seconds == seconds)
     #expect(Instant(instant.text) == instant)
@@ -171,5 +171,5 @@ import TestSupport
     "", "2026-12-01", "2026-12-01T00:00Z", "2026-12-01T24:00:00Z", "2026-13-01T00:00:00Z",
     "2025-02-29T00:00:00Z", "2026-12-01T00:00:00", "2026-12-01T00:00:00+8:00", "2026-12-01T00:00:00Zx",
     "2026-12-01T00:00:00.Z",
-  ]) func whatIsNoTimeIsRefused(text: String) { #expect(Instant(text) == nil) }
+  ]) func invalidTimesAreRefused(text: String) { #expect(Instant(text) == nil) }
 }

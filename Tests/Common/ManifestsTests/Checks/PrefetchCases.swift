@@ -1,8 +1,8 @@
 @testable import Values
 
-/// Prefetch configs that are wrong, and what each gets told is in Tests/Golden/prefetch-errors.txt.
+/// Invalid prefetch configs; the messages for each are in Tests/Golden/prefetch-errors.txt.
 enum PrefetchCases {
-  /// The page of most cases, and a call that is right.
+  /// The page of most cases, and a valid call.
   private static let page = #""url":"https://m.example.com/p""#
   private static let good = #"{"api":"https://m.example.com/a","method":"GET"}"#
 
@@ -150,7 +150,7 @@ enum PrefetchCases {
     ("several faults at once", call(#""apii":"x","method":"PATCH","body":1,"urlParam":"yes""#)),
   ]
 
-  /// Right, but worth a word.
+  /// Valid configs that get a remark.
   static let remarks: [(name: String, text: String)] = [
     ("a GET with a body", get(#""body":{"a":1}"#)),
     ("a GET with bodyParam", get(#""bodyParam":true"#)),

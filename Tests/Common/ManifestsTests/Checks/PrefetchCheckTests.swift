@@ -7,7 +7,7 @@ import TestSupport
 @Suite struct PrefetchCheckTests {
   private static func check(_ text: String) -> PrefetchCheck { PrefetchCheck(Array(text.utf8)) }
 
-  @Test func everyFaultIsToldByPlaceAndRemedy() throws {
+  @Test func everyFaultHasAMessage() throws {
     let groups = [
       ("JSON", PrefetchCases.json), ("The document", PrefetchCases.frames), ("Pages", PrefetchCases.pages),
       ("Calls", PrefetchCases.calls), ("Remarks", PrefetchCases.remarks),
@@ -25,12 +25,12 @@ import TestSupport
     #expect(try Golden.differences(text, "prefetch-errors.txt") == [])
   }
 
-  @Test func sixtyAndMoreConfigsAreRefused() {
+  @Test func atLeast60InvalidConfigsAreTested() {
     let refused = [PrefetchCases.json, PrefetchCases.frames, PrefetchCases.pages, PrefetchCases.calls]
     #expect(refused.map(\.count).reduce(0, +) >= 60)
   }
 
-  /// Configs in the field, and the one form in which each is kept.
+  /// Configs as they are in use, and the canonical form in which each is stored.
   private static let valid: [(text: String, kept: String)] = [
     ("[]", "[]"),
     (#"{"code":200,"data":{"config":[],"name":"prefetchConfig","version":"0"}}"#, "[]"),
@@ -78,13 +78,13 @@ import TestSupport
     ),
   ]
 
-  @Test(arguments: 0..<valid.count) func validConfigsKeepTheirMeaning(index: Int) throws {
+  @Test(arguments: 0..<valid.count) func validConfigsAreStoredInCanonicalForm(index: Int) throws {
     let (text, kept) = Self.valid[index]
     let check = Self.check(text)
     #expect(check.errors.isEmpty, "\(check.errors)")
     let config = try #require(check.config)
     #expect(String(decoding: config.json.canonical, as: UTF8.self) == kept)
-    // What a device reads of the document that is served, and what a push of it would keep, is the same.
+    // The document that is served gives the same config, to a device and when it is pushed again.
     let served = Documents.prefetchConfig(7, config: config.json.canonical)
     #expect(PrefetchCheck(served).config == config)
     let data = try #require(try JSONValue.parse(served)["data"])
@@ -97,7 +97,7 @@ import TestSupport
       + #"{"api":"https://m.example.com/a","method":"POST","body":\#(body)}]}]"#
   }
 
-  /// A body of so many levels: an object and arrays in it.
+  /// A body with so many levels: an object with nested arrays.
   private static func nested(_ levels: Int, around value: String) -> String {
     let arrays = levels - 2
     return #"{"a":"# + String(repeating: "[", count: arrays) + value + String(repeating: "]", count: arrays)
@@ -107,10 +107,10 @@ import TestSupport
   @Test(arguments: [
     nested(32, around: "1"), nested(32, around: #""x""#), #"{"a":1.5e10}"#, #"{"a":9007199254740992}"#,
     #"{"a":-9007199254740992}"#, #"{"a":[0,-0,1e-400,1.7976931348623157e308]}"#,
-    // As in a text, it is the same in every reader.
+    // In a string, every parser reads the same.
     #"{"a":"9007199254740993"}"#,
   ])
-  func bodiesThatEveryReaderTakes(body: String) {
+  func portableBodiesAreAccepted(body: String) {
     #expect(Self.check(Self.config(body: body)).errors.isEmpty)
   }
 
@@ -120,21 +120,21 @@ import TestSupport
     (#"{"a":9007199254740993}"#, ".a", "9007199254740993"),
     (#"{"a":-9007199254740993}"#, ".a", "-9007199254740993"),
   ])
-  func bodiesThatReadersDisagreeOn(body: String, place: String, said: String) throws {
+  func bodiesThatParsersReadDifferentlyAreRefused(body: String, place: String, said: String) throws {
     let check = Self.check(Self.config(body: body))
     #expect(check.config == nil && check.errors.count == 1)
     let words = "\(try #require(check.errors.first))"
     #expect(words.contains("[0].interfaces[0].body" + place + ":") && words.contains(said), "\(words)")
   }
 
-  @Test func sixtyFourCallsAreTaken() {
+  @Test func upTo64CallsAreAccepted() {
     let calls = (1...64).map { #"{"api":"https://m.example.com/\#($0)","method":"GET"}"# }
     let check = Self.check(
       #"[{"url":"https://m.example.com/p","interfaces":[\#(calls.joined(separator: ","))]}]"#)
     #expect(check.config?.callCount == 64)
   }
 
-  @Test func devicesPassOverWhatTheyCannotUse() throws {
+  @Test func devicesIgnoreWhatTheyDoNotSupport() throws {
     let document = try JSONValue.parse(
       Array(
         #"""

@@ -7,7 +7,7 @@ import TestSupport
 @Suite struct PackDamageTests {
   private static let sample = Result { try PackSample(seed: 5, count: 5, words: 12) }
 
-  /// What a device comes to; nil where it notices the damage.
+  /// Whether a device gets the right manifest and files; nil if it notices the damage.
   private func outcome(_ pack: [UInt8], _ sample: PackSample, held: [SHA256: [UInt8]]? = nil) -> Bool? {
     guard
       let got = try? PackDevice.update(
@@ -18,7 +18,7 @@ import TestSupport
       }
   }
 
-  @Test func eachFlippedBitIsNoticedOrHarmless() throws {
+  @Test func everyFlippedBitIsNoticedOrHarmless() throws {
     let sample = try Self.sample.get()
     let pack = try sample.pack()
     var harmless = 0
@@ -33,11 +33,11 @@ import TestSupport
         }
       }
     }
-    // Bits of zstd frames that mean nothing.
+    // Bits of zstd frames without a meaning.
     #expect(harmless < pack.count / 4)
   }
 
-  @Test func eachByteReplacedIsNoticedOrHarmless() throws {
+  @Test func everyReplacedByteIsNoticedOrHarmless() throws {
     let sample = try Self.sample.get()
     let pack = try sample.pack()
     for index in pack.indices {
@@ -49,7 +49,7 @@ import TestSupport
     }
   }
 
-  @Test func eachCutAndEachAdditionIsNoticed() throws {
+  @Test func truncationsAndAdditionsAreNoticed() throws {
     let sample = try Self.sample.get()
     let pack = try sample.pack()
     for count in 0..<pack.count { #expect(outcome(Array(pack[..<count]), sample) == nil) }
@@ -57,7 +57,7 @@ import TestSupport
     #expect(outcome(pack, sample) == true)
   }
 
-  @Test func aBaseThatIsAnotherIsNoticed() throws {
+  @Test func wrongBasesAreNoticed() throws {
     let sample = try Self.sample.get()
     let pack = try sample.pack()
     var isNeeded = false
@@ -71,7 +71,7 @@ import TestSupport
     #expect(isNeeded)
   }
 
-  @Test func anotherManifestIsRefused() throws {
+  @Test func packsForOtherManifestsAreRefused() throws {
     let sample = try Self.sample.get()
     let pack = try sample.pack()
     #expect(throws: PackFault.otherManifest) {
@@ -83,7 +83,7 @@ import TestSupport
     }
   }
 
-  @Test func limitsHold() throws {
+  @Test func limitsAreEnforced() throws {
     let sample = try Self.sample.get()
     let pack = try sample.pack()
     #expect(throws: PackFault.overLimit) {
@@ -91,8 +91,8 @@ import TestSupport
     }
   }
 
-  /// Bytes made up by chance behind a good beginning, so that each part meets them.
-  @Test(arguments: 0..<8) func noiseIsNoTrap(seed: Int) throws {
+  /// A valid beginning followed by random bytes, so that every part has to read some.
+  @Test(arguments: 0..<8) func randomBytesAreNoticed(seed: Int) throws {
     let sample = try Self.sample.get()
     let pack = try sample.pack()
     var random = SplitMix(seed: UInt64(seed))

@@ -4,7 +4,7 @@ import System
 @testable import Manifests
 @testable import Values
 
-/// The simplest device: it takes a pack in pieces, holds everything in memory, and believes nothing.
+/// A minimal device: it reads a pack in pieces, keeps everything in memory, and verifies everything.
 final class PackDevice {
   private let base: Manifest
   private let baseDigest: SHA256
@@ -20,19 +20,19 @@ final class PackDevice {
   private(set) var records: [[UInt8]] = []
   /// Where the next record begins.
   private(set) var offset: Int64 = 0
-  /// The most bytes that one piece of a file had.
+  /// The size of the largest piece of a file.
   private(set) var largestPiece = 0
 
   private let limit: Int64
   private let expected: Expected?
 
-  /// What an answer says that a pack leads to.
+  /// The result of the pack according to the answer that offered it.
   struct Expected {
     let version: ManifestVersion
     let digest: SHA256
   }
 
-  /// - Parameter limit: bytes of the change list, and of a file.
+  /// - Parameter limit: the most bytes of the change list, and of each file.
   init(_ base: Manifest, held: [SHA256: [UInt8]], limit: Int64 = 1 << 20, expecting expected: Expected? = nil)
   {
     self.base = base
@@ -43,7 +43,7 @@ final class PackDevice {
     parser = PackParser(limit: limit)
   }
 
-  /// Goes on where another one stopped.
+  /// Resumes where another device stopped.
   init(after other: PackDevice, records count: Int, at offset: Int64) throws {
     guard let head = other.head else { throw PackFault.damaged("there is no head") }
     (base, baseDigest, held, limit) = (other.base, other.baseDigest, other.held, other.limit)
@@ -100,7 +100,7 @@ final class PackDevice {
     return isRenamed ? renaming.applied(to: old) ?? old : old
   }
 
-  /// The manifest that all of it leads to, and the files of its arrivals.
+  /// The resulting manifest, and the files of its arrivals.
   func finish() throws -> (manifest: Manifest, files: [ResourceURL: [UInt8]]) {
     guard parser.isAtEnd, let head, let changes else { throw PackFault.damaged("it ends too early") }
     var files: [[UInt8]] = []
@@ -122,7 +122,7 @@ final class PackDevice {
     return (manifest, Dictionary(uniqueKeysWithValues: zip(changes.arrivals.map(\.url), files)))
   }
 
-  /// All at once, in pieces of `count` bytes.
+  /// Runs an update with a pack in pieces of `count` bytes.
   static func update(
     _ pack: [UInt8], from base: Manifest, held: [SHA256: [UInt8]], pieces count: Int = .max,
     limit: Int64 = 1 << 20, expecting expected: Expected? = nil

@@ -20,7 +20,7 @@ import Testing
 
   private static let form = Array(#"{"ctype":"a/b","download":"https://c/x/1"}"#.utf8)
 
-  /// A list in pieces that can be replaced by others.
+  /// A change list as parts that tests can replace.
   struct List {
     var touched: [Int64] = [1, 1]
     var arrivals: [Int64] = [1]
@@ -55,7 +55,7 @@ import Testing
     init(_ change: (inout List) -> Void = { _ in }) { change(&self) }
   }
 
-  @Test func theGoodOneIsRead() throws {
+  @Test func validListsAreRead() throws {
     let changes = try PackChanges(List().bytes, version: Self.version, base: Self.base())
     #expect(changes.touched == [1])
     #expect(changes.arrivals.map(\.url.text) == ["https://m.example.com/b2.js"])
@@ -63,7 +63,7 @@ import Testing
     #expect(changes.records == [0])
   }
 
-  struct Bad: Sendable, CustomTestStringConvertible {
+  struct Invalid: Sendable, CustomTestStringConvertible {
     let testDescription: String
     let list: List
     init(_ what: String, _ change: (inout List) -> Void) { (testDescription, list) = (what, List(change)) }
@@ -71,63 +71,63 @@ import Testing
 
   private static let huge: Int64 = 1 << 53 - 1
 
-  static let bad: [Bad] = [
-    Bad("more touched entries than bytes") { $0.touched = [huge] },
-    Bad("more touched entries than the base has") { $0.touched = [4, 0, 0, 0, 0] },
-    Bad("a touched entry behind the base") { $0.touched = [1, 3] },
-    Bad("a gap that leads behind the base") { $0.touched = [2, 2, 2] },
-    Bad("a gap that no number holds") { $0.touched = [2, 2, huge] },
-    Bad("more arrivals than bytes") { $0.arrivals = [huge] },
-    Bad("a partner behind the touched") { $0.partners = [3] },
-    Bad("a partner before the touched") { $0.partners = [2] },
-    Bad("a partner far away") { $0.partners = [huge] },
-    Bad("a start that the partner hasn't") { $0.starts = [300] },
-    Bad("start and end overlap") { $0.starts = [24] },
-    Bad("a start that no URL has") { $0.starts = [huge] },
-    Bad("a middle longer than the list") { $0.middles = [4000] },
-    Bad("a URL that isn't UTF-8") { $0.middle = [0xC3, 0x28] },
-    Bad("a URL as nobody writes it") { $0.middle = Array("\u{e9}".utf8) },
-    Bad("no URL") { ($0.starts, $0.ends) = ([0], [0]) },
-    Bad("bytes from nowhere") { $0.sources = [8] },
-    Bad("bytes of a partner that isn't there") { list in
+  static let invalid: [Invalid] = [
+    Invalid("more touched entries than bytes") { $0.touched = [huge] },
+    Invalid("more touched entries than the base has") { $0.touched = [4, 0, 0, 0, 0] },
+    Invalid("a touched entry behind the base") { $0.touched = [1, 3] },
+    Invalid("a gap that leads behind the base") { $0.touched = [2, 2, 2] },
+    Invalid("a gap that no number holds") { $0.touched = [2, 2, huge] },
+    Invalid("more arrivals than bytes") { $0.arrivals = [huge] },
+    Invalid("a partner behind the touched") { $0.partners = [3] },
+    Invalid("a partner before the touched") { $0.partners = [2] },
+    Invalid("a partner far away") { $0.partners = [huge] },
+    Invalid("a start that the partner hasn't") { $0.starts = [300] },
+    Invalid("start and end overlap") { $0.starts = [24] },
+    Invalid("a start that no URL has") { $0.starts = [huge] },
+    Invalid("a middle longer than the list") { $0.middles = [4000] },
+    Invalid("a URL that isn't UTF-8") { $0.middle = [0xC3, 0x28] },
+    Invalid("a URL as nobody writes it") { $0.middle = Array("\u{e9}".utf8) },
+    Invalid("no URL") { ($0.starts, $0.ends) = ([0], [0]) },
+    Invalid("bytes from nowhere") { $0.sources = [8] },
+    Invalid("bytes of a partner that isn't there") { list in
       list.partners = [0]
       (list.starts, list.ends, list.middles) = ([0], [0], [27])
       list.middle = Array("https://m.example.com/b2.js".utf8)
     },
-    Bad("a base behind the manifest") { ($0.sources, $0.others) = ([2], [3]) },
-    Bad("a held entry behind the manifest") { ($0.sources, $0.others) = ([5], [huge]) },
-    Bad("bytes of itself") { ($0.sources, $0.others) = ([6], [0]) },
-    Bad("resource version 0") { $0.versions = [0] },
-    Bad("manifest version 0") { $0.since = [9] },
-    Bad("a form that isn't there") { $0.formPlaces = [2] },
-    Bad("a form far away") { $0.formPlaces = [huge] },
-    Bad("a form of a partner that isn't there") { list in
+    Invalid("a base behind the manifest") { ($0.sources, $0.others) = ([2], [3]) },
+    Invalid("a held entry behind the manifest") { ($0.sources, $0.others) = ([5], [huge]) },
+    Invalid("bytes of itself") { ($0.sources, $0.others) = ([6], [0]) },
+    Invalid("resource version 0") { $0.versions = [0] },
+    Invalid("manifest version 0") { $0.since = [9] },
+    Invalid("a form that isn't there") { $0.formPlaces = [2] },
+    Invalid("a form far away") { $0.formPlaces = [huge] },
+    Invalid("a form of a partner that isn't there") { list in
       list.partners = [0]
       (list.starts, list.ends, list.middles) = ([0], [0], [27])
       list.middle = Array("https://m.example.com/b2.js".utf8)
       (list.sources, list.formPlaces) = ([4], [0])
     },
-    Bad("a form that isn't JSON") { $0.forms = [[0x7B]] },
-    Bad("a form without ctype") { $0.forms = [Array(#"{"download":"x"}"#.utf8)] },
-    Bad("a form without download") { $0.forms = [Array(#"{"ctype":"x"}"#.utf8)] },
-    Bad("a ctype that no header has") { $0.forms = [Array(#"{"ctype":"x\r\ny","download":"x"}"#.utf8)] },
-    Bad("a form with a digest") { $0.forms = [Array(#"{"ctype":"x","download":"x","md5":"x"}"#.utf8)] },
-    Bad("headers that can't be sent") {
+    Invalid("a form that isn't JSON") { $0.forms = [[0x7B]] },
+    Invalid("a form without ctype") { $0.forms = [Array(#"{"download":"x"}"#.utf8)] },
+    Invalid("a form without download") { $0.forms = [Array(#"{"ctype":"x"}"#.utf8)] },
+    Invalid("a ctype that no header has") { $0.forms = [Array(#"{"ctype":"x\r\ny","download":"x"}"#.utf8)] },
+    Invalid("a form with a digest") { $0.forms = [Array(#"{"ctype":"x","download":"x","md5":"x"}"#.utf8)] },
+    Invalid("headers that can't be sent") {
       $0.forms = [
         Array(#"{"ctype":"x","download":"x","headers":{"X-Frame-Options":"a\r\nb"}}"#.utf8)
       ]
     },
-    Bad("a form with one member twice") {
+    Invalid("a form with one member twice") {
       $0.forms = [Array(#"{"ctype":"x","ctype":"y","download":"x"}"#.utf8)]
     },
-    Bad("something behind the end") { $0.after = [0] },
-    Bad("an entry twice") { list in
+    Invalid("something behind the end") { $0.after = [0] },
+    Invalid("an entry twice") { list in
       list.arrivals = [2]
       (list.partners, list.starts, list.ends, list.middles) = ([1, 2], [22, 22], [3, 3], [2, 2])
       list.middle = Array("b2b2".utf8)
       (list.sources, list.versions, list.since, list.formPlaces) = ([0, 0], [1, 1], [0, 0], [1, 1])
     },
-    Bad("entries out of order") { list in
+    Invalid("entries out of order") { list in
       list.arrivals = [2]
       (list.partners, list.starts, list.ends, list.middles) = ([1, 2], [22, 22], [3, 3], [2, 2])
       list.middle = Array("b2a2".utf8)
@@ -135,10 +135,10 @@ import Testing
     },
   ]
 
-  @Test(arguments: bad) func hostileOnesAreRefused(bad: Bad) throws {
+  @Test(arguments: invalid) func invalidListsAreRefused(list: Invalid) throws {
     let base = try Self.base()
     do {
-      _ = try PackChanges(bad.list.bytes, version: Self.version, base: base)
+      _ = try PackChanges(list.list.bytes, version: Self.version, base: base)
       Issue.record("was read")
     } catch {
       if case .damaged = error { return }
@@ -146,7 +146,7 @@ import Testing
     }
   }
 
-  @Test func eachCutIsNoticed() throws {
+  @Test func truncationsAreNoticed() throws {
     let base = try Self.base()
     let bytes = List().bytes
     for count in bytes.indices {
@@ -156,7 +156,7 @@ import Testing
     }
   }
 
-  /// A list of a few bytes an entry whose entries are large: it is refused before they are made.
+  /// A list that needs a few bytes for each large entry is refused before the entries are made.
   @Test func amplificationIsRefused() throws {
     let count = 1000
     let base = try Self.base()
@@ -181,7 +181,7 @@ import Testing
     #expect(try PackChanges(list.bytes, version: Self.version, base: base).arrivals.count == count)
   }
 
-  @Test func largeFormsOfManyAreRefused() throws {
+  @Test func largeFormsOfManyEntriesAreRefused() throws {
     let place = String(repeating: "p", count: 10_000)
     let list = List { $0.forms = [Array(#"{"ctype":"a/b","download":"\#(place)"}"#.utf8)] }
     let base = try Self.base()
@@ -193,17 +193,17 @@ import Testing
     }
   }
 
-  @Test func manyFormsThatDifferInOneValueTakeNoLongTime() throws {
+  @Test func formsThatDifferInOneValueHashDifferently() throws {
     let forms = (0..<20_000).map { number in
       EntryForm(
         ctype: "a/b", others: JSONObject([.init(key: "headers", value: .string("\(number)"))]),
         place: "https://c/1")
     }
-    // One bucket of a table for all of them would take minutes.
+    // All of them in one bucket of a table would take minutes.
     #expect(Set(forms).count == forms.count)
   }
 
-  @Test func anArrivalMayNotBeThereAlready() throws {
+  @Test func arrivalsThatExistAreRefused() throws {
     let base = Manifest(version: ManifestVersion(3), items: try Self.base())
     let url = try ResourceURL("https://m.example.com/b.js")
     let changes = PackChanges(

@@ -10,7 +10,7 @@ import Testing
     (1 << 53 - 1, [0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0x0F]),
   ]
 
-  @Test(arguments: numbers) func numbersComeBack(number: Int64, bytes: [UInt8]) throws {
+  @Test(arguments: numbers) func numbersRoundTrip(number: Int64, bytes: [UInt8]) throws {
     var out: [UInt8] = []
     Varint.append(number, to: &out)
     #expect(out == bytes)
@@ -23,7 +23,7 @@ import Testing
     arguments: [
       [], [0x80], [0x80, 0], [0xFF, 0x80, 0], [0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0x10],
       [0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0x01],
-    ] as [[UInt8]]) func badNumbersAreRefused(bytes: [UInt8])
+    ] as [[UInt8]]) func invalidNumbersAreRefused(bytes: [UInt8])
   {
     var reader = VarintReader(bytes)
     #expect(throws: PackFault.self) { try reader.number() }
@@ -35,7 +35,7 @@ import Testing
     digest: SHA256.of([2]),
     records: 679, plainChanges: [UInt8](repeating: 7, count: 70_000), codedChanges: 12_345)
 
-  @Test func headComesBack() throws {
+  @Test func headsRoundTrip() throws {
     let bytes = Self.head.bytes
     #expect(bytes.count <= PackHead.longest)
     let read = try #require(try PackHead.read(bytes + [1, 2, 3]))
@@ -44,32 +44,32 @@ import Testing
     for count in bytes.indices { #expect(try PackHead.read(Array(bytes[..<count])) == nil) }
   }
 
-  /// What can be no head is told at once, and not waited for.
+  /// Bytes that can't begin a head are refused without waiting for more.
   @Test(
     arguments: [
       Array("XPK2".utf8), [0x50, 0x4B], Array("XPK1".utf8) + [0x80, 0],
       Array("XPK1".utf8) + [UInt8](repeating: 0xFF, count: 9),
-    ] as [[UInt8]]) func noHeadIsToldAtOnce(bytes: [UInt8])
+    ] as [[UInt8]]) func invalidHeadsAreRefusedAtOnce(bytes: [UInt8])
   {
     #expect(throws: PackFault.self) { try PackHead.read(bytes) }
   }
 
   @Test(arguments: [(0, 1), (5, 5), (6, 5)] as [(Int64, Int64)])
-  func versionsHaveAnOrder(base: Int64, version: Int64) {
+  func versionsMustRise(base: Int64, version: Int64) {
     let head = PackHead(
       base: ManifestVersion(base), version: ManifestVersion(version), baseDigest: SHA256.of([]),
       digest: SHA256.of([]), records: 0, plainChanges: [], codedChanges: 0)
     #expect(throws: PackFault.self) { try PackHead.read(head.bytes) }
   }
 
-  @Test func moreRecordsThanThereMayBe() {
+  @Test func numberOfRecordsIsLimited() {
     let head = PackHead(
       base: ManifestVersion(1), version: ManifestVersion(2), baseDigest: SHA256.of([]), digest: SHA256.of([]),
       records: PackHead.mostRecords + 1, plainChanges: [], codedChanges: 0)
     #expect(throws: PackFault.self) { try PackHead.read(head.bytes) }
   }
 
-  @Test func recordHeadComesBack() throws {
+  @Test func recordHeadsRoundTrip() throws {
     for length in [0, 127, 128, 1 << 40] {
       let bytes = PackRecordHead(length: length, sha256: SHA256.of([3])).bytes
       #expect(bytes.count <= PackRecordHead.longest)
@@ -81,8 +81,8 @@ import Testing
     #expect(throws: PackFault.self) { try PackRecordHead.read([UInt8](repeating: 0xFF, count: 8)) }
   }
 
-  /// A list that is announced with more bytes than are taken is refused before any of it is held.
-  @Test func announcedSizesHoldNothing() throws {
+  /// A list whose announced size exceeds the limit is refused before any of it is stored.
+  @Test func announcedSizesAreChecked() throws {
     for (plain, coded) in [(101, 10), (10, 101)] {
       let head = PackHead(
         base: ManifestVersion(1), version: ManifestVersion(2), baseDigest: SHA256.of([]),
@@ -95,7 +95,7 @@ import Testing
 
   private static let sha256 = SHA256.of([1])
 
-  @Test func pathComesBack() throws {
+  @Test func pathsRoundTrip() throws {
     let path = PackPath(
       channel: .online, app: try AppName("yanxuan"), base: ManifestVersion(552),
       version: ManifestVersion(553),
@@ -113,5 +113,5 @@ import Testing
     "xcache/yan xuan/pack/552-553-0123456789abcdef.xpk", "xcache/yanxuan/delta/552-553-0123456789abcdef.xpk",
     "/xcache/yanxuan/pack/552-553-0123456789abcdef.xpk", "xcache/yanxuan/pack/552-553-0123456789abcdef.xpk/",
     "xcache/yanxuan/pack/552-553-0-0123456789abcdef.xpk", "xcache/yanxuan/pack/552--0123456789abcdef.xpk",
-  ]) func otherPathsAreRefused(text: String) { #expect(PackPath(text: text) == nil) }
+  ]) func invalidPathsAreRefused(text: String) { #expect(PackPath(text: text) == nil) }
 }

@@ -34,13 +34,13 @@ import TestSupport
     Case("sixsix", "twelve-chars", ("sixsix.js", "twelve-chars.js")),
     Case("sixsix", "nothing", ("sixsix.js", "thirteenchars.js")),
     Case("sixsix", "x", ("sixsix.js", "x.js")),
-    // The first pair counts; what a word became isn't looked at again.
+    // The first pair counts; the replacement isn't replaced again.
     Case(
       "first1 second", "second third3", ("first1.js", "second.js"), ("second.js", "third3.js"),
       ("first1.js", "other1.js")),
     // Two words of one URL.
     Case("dirone fileone", "dirtwo filetwo", ("dirone/fileone.js", "dirtwo/filetwo.js")),
-    // What is between words differs, or there are more of them: no pair.
+    // Other separators, or more words: no pair.
     Case("fileone", "nothing", ("fileone.js", "filetwo/js")),
     Case("fileone", "nothing", ("fileone.js", "filetwo.min.js")),
     Case("fileone", "nothing", ("fileone.js", "fileone.js")),
@@ -53,12 +53,12 @@ import TestSupport
       ("sixsixsixsixsixsixsixsixsixsixsixsix", String(repeating: "b", count: 65))),
   ]
 
-  @Test(arguments: cases) func renames(_ example: Case) {
+  @Test(arguments: cases) func wordsAreRenamed(_ example: Case) {
     #expect(Self.rename(example.text, example.pairs) == example.result)
   }
 
-  /// Beside a plain reading of the rule, over texts in which words abound.
-  @Test(arguments: 0..<30) func followsTheRule(seed: Int) {
+  /// Compares with a naive implementation of the rule, on texts with many matching words.
+  @Test(arguments: 0..<30) func agreesWithANaiveImplementation(seed: Int) {
     var random = SplitMix(seed: UInt64(seed))
     func word() -> String {
       String(

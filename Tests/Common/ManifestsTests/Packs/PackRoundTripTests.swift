@@ -5,7 +5,7 @@ import Testing
 import Values
 
 @Suite struct PackRoundTripTests {
-  @Test(arguments: 0..<20) func leadsToTheOtherManifest(seed: Int) throws {
+  @Test(arguments: 0..<20) func packsGiveTheNewManifest(seed: Int) throws {
     let sample = try PackSample(seed: UInt64(seed))
     let pack = try sample.pack()
     for pieces in [1, 7, 100, Int.max] {
@@ -16,7 +16,7 @@ import Values
     }
   }
 
-  @Test func usesEverySource() throws {
+  @Test func samplesUseEverySource() throws {
     var found = Set<String>()
     for seed in 0..<20 {
       for arrival in try #require(try PackSample(seed: UInt64(seed)).plan()).changes.arrivals {
@@ -30,8 +30,8 @@ import Values
     #expect(found.count == 5)
   }
 
-  /// Every way to say where bytes come from, read back as it was written.
-  @Test func listsComeBack() throws {
+  /// With every kind of source.
+  @Test func listsRoundTrip() throws {
     let sample = try PackSample(seed: 3)
     let plan = try #require(sample.plan())
     let sources: [PackChanges.Source] = [
@@ -56,14 +56,14 @@ import Values
     }
   }
 
-  @Test func versionFromTheFutureComesBack() throws {
+  @Test func versionsAboveTheManifestsRoundTrip() throws {
     let sample = try PackSample(seed: 3)
     let plan = try #require(sample.plan())
     let bytes = plan.changes.bytes(version: ManifestVersion(1), old: plan.old)
     #expect(try PackChanges(bytes, version: ManifestVersion(1), base: sample.base.items) == plan.changes)
   }
 
-  @Test func goesOnBehindEachRecord() throws {
+  @Test func packsResumeAfterEachRecord() throws {
     let sample = try PackSample(seed: 1)
     let pack = try sample.pack()
     let first = PackDevice(sample.base, held: sample.held)
@@ -81,7 +81,7 @@ import Values
   }
 
   @Test(arguments: [(-1, Int64(90)), (1 << 30, 90), (0, -1), (0, 1 << 60)])
-  func goesOnNowhere(records: Int, offset: Int64) throws {
+  func resumingAtInvalidPlacesFails(records: Int, offset: Int64) throws {
     let sample = try PackSample(seed: 1)
     let first = PackDevice(sample.base, held: sample.held)
     try first.take(try sample.pack()[...])
@@ -95,7 +95,7 @@ import Values
     #expect(throws: PackFault.self) { try parser.push([1].span.bytes) { _ in } }
   }
 
-  @Test func planNeedsEntriesAsOriginsWriteThem() throws {
+  @Test func plansNeedEntriesInTheFormOfOrigins() throws {
     let url = try ResourceURL("https://m.example.com/a.js")
     let plan = PackPlan(
       [EntryChange(url: url, old: nil, new: Samples.entry("odd"))], place: ({ _ in nil }, { _ in nil }),
@@ -103,8 +103,8 @@ import Values
     #expect(plan == nil)
   }
 
-  /// An entry whose URL stays is no partner of another one that comes earlier in the order of URLs.
-  @Test func entriesThatStayKeepTheirPartner() throws {
+  /// An entry that keeps its URL is its own partner, also if another entry could have it that sorts earlier.
+  @Test func unchangedURLsKeepTheirPartner() throws {
     let urls = try ["a.2.js", "b.js", "c.1.js"].map { try ResourceURL("https://m.example.com/\($0)") }
     func entry(_ url: ResourceURL, _ text: String) throws -> Entry {
       try #require(

@@ -5,7 +5,7 @@ import TestSupport
 @testable import Manifests
 @testable import Values
 
-/// Two versions of a made-up front end, as its bundler writes it, and the pack between them.
+/// Two random versions of a front end, as a bundler would write them, and the pack between them.
 struct PackSample {
   private(set) var base: Manifest
   private(set) var new: Manifest
@@ -22,8 +22,8 @@ struct PackSample {
   }
 
   /// - Parameters:
-  ///   - count: files of the base, roughly.
-  ///   - words: of each file, roughly.
+  ///   - count: approximate number of files in the base.
+  ///   - words: approximate number of words in each file.
   init(seed: UInt64, count: Int = 14, words: Int = 60) throws {
     var random = SplitMix(seed: seed)
     var names: [String: String] = [:]
@@ -36,7 +36,7 @@ struct PackSample {
     new = .empty
     let old = try entries(names, texts, version: 5, before: [:], &random)
     base = Manifest(version: ManifestVersion(5), items: old.map { ManifestItem(url: $0, entry: $1) })
-    // What a release does: names get new hashes, files change, go and come, and some are the same as others.
+    // A release: new hashes in names, changed, removed and new files, and duplicates.
     for name in names.keys.sorted() where Int.random(in: 0..<3, using: &random) > 0 {
       names[name] = Self.hash(&random)
     }
@@ -112,7 +112,7 @@ struct PackSample {
 }
 
 extension PackSample {
-  /// What differs, and how it is said.
+  /// The plan of the pack between the two versions.
   func plan() -> PackPlan? {
     let old = Dictionary(uniqueKeysWithValues: base.items.map { ($0.url, $0.entry) })
     let now = Dictionary(uniqueKeysWithValues: new.items.map { ($0.url, $0.entry) })
@@ -125,8 +125,8 @@ extension PackSample {
       stableName: { String($0.text.split(separator: ".").dropLast(2).joined(separator: ".")) })
   }
 
-  /// The pack, each file coded in the smallest of three ways.
-  /// - Parameter bases: files that are coded over that of another entry, renamed or not.
+  /// The pack, with the smallest of three encodings for each file.
+  /// - Parameter bases: files that are encoded with the given base instead, renamed or not.
   func pack(over bases: [ResourceURL: (base: Int, isRenamed: Bool)] = [:]) throws -> [UInt8] {
     guard var plan = plan() else { throw PackFault.damaged("there is no plan") }
     let renaming = plan.changes.renaming(old: plan.old)
@@ -134,29 +134,29 @@ extension PackSample {
     for index in plan.changes.records {
       let arrival = plan.changes.arrivals[index]
       guard let sha256 = new[arrival.url]?.sha256, let file = files[sha256] else { continue }
-      var ways = [(base: Int?.none, isRenamed: false, frame: PackFrame.encode(file, level: 19))]
+      var candidates = [(base: Int?.none, isRenamed: false, frame: PackFrame.encode(file, level: 19))]
       if let partner = arrival.partner, let old = files[plan.old[partner].entry.sha256] {
         let place = plan.changes.touched[partner]
-        ways.append((place, false, PackFrame.encode(file, base: old)))
+        candidates.append((place, false, PackFrame.encode(file, base: old)))
         if let renamed = renaming.applied(to: old) {
-          ways.append((place, true, PackFrame.encode(file, base: renamed)))
+          candidates.append((place, true, PackFrame.encode(file, base: renamed)))
         }
       }
       if let (place, isRenamed) = bases[arrival.url], let old = files[base.items[place].entry.sha256] {
-        let over = isRenamed ? renaming.applied(to: old) ?? old : old
-        ways = [(place, isRenamed, PackFrame.encode(file, base: over))]
+        let base = isRenamed ? renaming.applied(to: old) ?? old : old
+        candidates = [(place, isRenamed, PackFrame.encode(file, base: base))]
       }
-      guard let best = ways.min(by: { $0.frame?.count ?? .max < $1.frame?.count ?? .max }),
+      guard let best = candidates.min(by: { $0.frame?.count ?? .max < $1.frame?.count ?? .max }),
         let frame = best.frame
       else { continue }
       plan.changes.arrivals[index].source = .record(base: best.base, isRenamed: best.isRenamed)
       body += PackRecordHead(length: frame.count, sha256: sha256).bytes + frame
     }
-    return Self.put(plan.changes, body, from: base, to: new, old: plan.old)
+    return Self.assemble(plan.changes, body, from: base, to: new, old: plan.old)
   }
 
-  /// Head, change list and records as one file.
-  static func put(
+  /// Joins head, change list and records.
+  static func assemble(
     _ changes: PackChanges, _ body: [UInt8], from base: Manifest, to new: Manifest, old: [ManifestItem]
   ) -> [UInt8] {
     let list = changes.bytes(version: new.version, old: old)

@@ -4,7 +4,7 @@ import Testing
 
 @Suite struct AppVersionTests {
   @Test func versionsAreOrderedAsInSemanticVersioning() throws {
-    // From 1.0.0-alpha to 1.0.0 it is the example of §11.
+    // 1.0.0-alpha to 1.0.0 are the example of §11.
     let ordered = [
       "0", "0.0.0.1", "0.9", "1.0.0-alpha", "1.0.0-alpha.1", "1.0.0-alpha.beta", "1.0.0-beta",
       "1.0.0-beta.2", "1.0.0-beta.11", "1.0.0-rc.1", "1.0.0",
@@ -23,11 +23,11 @@ import Testing
     ("4.2", "4.2.0"), ("4", "4.0.0.0"), ("04.002", "4.2"), ("4.2+77", "4.2+abc.-1"), ("1-a+b", "1.0-a"),
     ("1-x-y", "1.0.0-x-y"),
   ])
-  func someAreTheSame(a: String, b: String) throws {
+  func equalVersions(a: String, b: String) throws {
     #expect(try #require(AppVersion(a)) == #require(AppVersion(b)))
   }
 
-  @Test func longNumbersOfPreReleasesAreCompared() throws {
+  @Test func longPreReleaseNumbersAreCompared() throws {
     let (a, b) = (String(repeating: "9", count: 60), "1" + String(repeating: "0", count: 60))
     #expect(try #require(AppVersion("1-\(a)")) < #require(AppVersion("1-\(b)")))
   }
@@ -38,7 +38,7 @@ import Testing
     "1.x", "1+a_b", "1-ä", "١", "1+a+b", String(repeating: "1", count: 257),
     "1-" + String(repeating: "a", count: 255),
   ])
-  func othersAreNone(text: String) { #expect(AppVersion(text) == nil) }
+  func invalidVersionsAreRefused(text: String) { #expect(AppVersion(text) == nil) }
 
   @Test(arguments: [
     (">=4.2 <5", ["4.2", "4.10.1", "4.99-x", "5-rc.1"], ["4.2-rc.1", "4.1", "5", "5.0.1"]),
@@ -57,13 +57,13 @@ import Testing
     ("<4 >=3", false), ("<4", false),
     (">=5", false), ("<4 >=5 || =1", false), ("<4.0.1 >4", false), ("<4 >4-0", false),
   ])
-  func rangesWithoutAVersionAreSeen(_ text: String, isEmpty: Bool) throws {
-    // Devices read them as others; who writes one is told.
+  func emptyRangesAreDetected(_ text: String, isEmpty: Bool) throws {
+    // Devices accept them; writing one is an error.
     #expect(try AppVersionRange(text).isEmpty == isEmpty)
     #expect(((try? AppVersionRange.written(text)) == nil) == isEmpty)
   }
 
-  @Test func whatIsNoRangeIsRefused() {
+  @Test func invalidRangesAreRefused() {
     let cases: [(String, AppVersionRangeError)] = [
       ("", .empty), ("  ", .empty), ("||", .empty), (">=1 ||", .empty), ("4.2", .comparator("4.2")),
       (">= 4.2", .comparator(">=")), ("==1", .comparator("==1")), ("=>1", .comparator("=>1")),

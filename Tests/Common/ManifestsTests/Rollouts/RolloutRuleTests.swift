@@ -18,12 +18,13 @@ import Testing
         app: app.map { try AppVersionRange($0) }))
   }
 
-  @Test func aBucketIsPartOfADigest() {
-    // python3 -c "import hashlib; print(int.from_bytes(hashlib.sha256(bytes(range(16)) + b'9f86d081884c7d65').digest()[:8], 'big') % 10000)"
+  @Test func bucketsAreDerivedFromADigest() {
+    // python3 -c "import hashlib; print(int.from_bytes(hashlib.sha256(bytes(range(16)) +
+    // b'9f86d081884c7d65').digest()[:8], 'big') % 10000)"
     #expect(Self.id.bucket(seed: "9f86d081884c7d65") == 5418)
   }
 
-  @Test func aRuleIsReadAndWritten() throws {
+  @Test func rulesRoundTrip() throws {
     let text = #"{"app":">=4.2 <5","groups":["a","qa"],"seed":"9f86-_Z","share":500,"version":"554"}"#
     let parsed = try rule(text)
     #expect(String(decoding: parsed.json.canonical, as: UTF8.self) == text)
@@ -43,30 +44,30 @@ import Testing
     #"{"groups":[1],"seed":"s","share":1,"version":"1"}"#,
     #"{"app":"5","seed":"s","share":1,"version":"1"}"#, #"{"app":5,"seed":"s","share":1,"version":"1"}"#,
   ])
-  func whatIsNoRuleIsRefused(text: String) {
+  func invalidRulesAreRefused(text: String) {
     #expect(throws: JSONError.member("rollout")) { try rule(text) }
   }
 
-  @Test func aShareTakesTheLowestBuckets() throws {
+  @Test func sharesIncludeTheLowestBuckets() throws {
     let bucket = Self.id.bucket(seed: "s")
     #expect(try !sample(share: bucket).includes(Installation(id: Self.id)))
     #expect(try sample(share: bucket + 1).includes(Installation(id: Self.id)))
   }
 
-  @Test func aMemberOfAGroupIsIn() throws {
+  @Test func membersOfAGroupAreIncluded() throws {
     let rule = try sample(groups: ["beta", "qa"])
     #expect(rule.includes(Installation(id: Self.id, groups: ["x", "qa"])))
     #expect(!rule.includes(Installation(id: Self.id, groups: ["x"])))
   }
 
-  @Test func whoTookACandidateStaysIn() throws {
+  @Test func installationsThatTookTheCandidateStayIncluded() throws {
     #expect(try sample().includes(Installation(id: Self.id, takenSeed: "s")))
     #expect(try !sample().includes(Installation(id: Self.id, takenSeed: "t")))
     #expect(try !sample(share: 10_000).includes(Installation(id: Self.id, takenSeed: "s", leftSeed: "s")))
     #expect(try sample(share: 10_000).includes(Installation(id: Self.id, leftSeed: "t")))
   }
 
-  @Test func onlyAppsInTheRangeAreIn() throws {
+  @Test func onlyAppVersionsInTheRangeAreIncluded() throws {
     let rule = try sample(share: 10_000, app: ">=4.2")
     #expect(rule.includes(Installation(id: Self.id, appVersion: AppVersion("4.2"))))
     #expect(!rule.includes(Installation(id: Self.id, appVersion: AppVersion("4.1"), takenSeed: "s")))
@@ -74,7 +75,7 @@ import Testing
     #expect(try sample(share: 10_000).includes(Installation(id: Self.id)))
   }
 
-  @Test func everyAnswerCarriesTheRule() throws {
+  @Test func everyAnswerContainsTheRule() throws {
     let rule = try sample(share: 500, groups: ["qa"], app: "<5")
     let extras = AnswerExtras(rollback: ManifestVersion(3), rollout: rule)
     let map = ResourceMap([ManifestItem]())

@@ -5,7 +5,7 @@ import TestSupport
 @testable import Manifests
 @testable import Values
 
-/// docs/vectors/rollout.json, and what the rule's function gives over many installations.
+/// Runs docs/vectors/rollout.json.
 @Suite struct RolloutVectorTests {
   @Test func buckets() throws {
     for sample in try Self.cases("buckets") {
@@ -50,7 +50,7 @@ import TestSupport
     }
   }
 
-  /// As many as `docs/vectors/rollout.py --random` has written to a file (`make test-rollouts`).
+  /// Runs the decisions that `docs/vectors/rollout.py --random` has written to a file (`make test-rollouts`).
   @Test(.enabled(if: Environment.variables["XCACHE_ROLLOUTS"] != nil)) func randomDecisions() throws {
     let path = try #require(Environment.variables["XCACHE_ROLLOUTS"])
     let bytes = try #require(try DurableFile.read(path))
@@ -75,7 +75,7 @@ import TestSupport
     InstallID(bytes: Vectors.hex(sample["install"]?.string ?? ""))
   }
 
-  /// Nil for a rule that isn't one.
+  /// Nil if the rule is invalid.
   private static func decide(_ sample: JSONValue) -> Bool? {
     guard let rule = try? RolloutRule(reading: sample["rule"] ?? .null), let id = id(sample) else {
       return nil
@@ -88,8 +88,8 @@ import TestSupport
   }
 }
 
-/// What a share means for a fleet: installations with ids of a fixed pseudo-random sequence. A million of them, which takes a
-/// debug build minutes, in `make test-rollouts`; otherwise enough to notice a bucket that isn't even.
+/// Shares over many installations, whose ids are a fixed pseudo-random sequence. `make test-rollouts` uses a million,
+/// which takes a debug build minutes; otherwise they are enough to notice buckets that aren't uniform.
 @Suite struct RolloutShareTests {
   private static let isWhole = Environment.variables["XCACHE_ROLLOUTS"] != nil
   private static let count = isWhole ? 1_000_000 : 20_000
@@ -100,7 +100,7 @@ import TestSupport
 
   private static let seeds = ["9f86d081884c7d65", "3fc9b689459d738f"]
 
-  @Test func sharesAreKeptSeedsAreIndependentAndNobodyLeaves() throws {
+  @Test func bucketsAreUniformAndIndependentBetweenSeeds() throws {
     var random = SplitMix(seed: 2026)
     let shares = [100, 500, 2500, 5000]
     var counts = [Int](repeating: 0, count: RolloutRule.all)
@@ -116,14 +116,15 @@ import TestSupport
       print("share \(Double(share) / 100) %: \(part) %")
       #expect(abs(part - Double(share) / 100) < (Self.isWhole ? 0.1 : 1))
     }
-    // The deciles of two rollouts: 99 degrees of freedom, with fixed margins 81; 99.9 % of independent ones lie below 148.2.
+    // The deciles of two rollouts: 99 degrees of freedom, with fixed margins 81; 99.9 % of independent ones lie below
+    // 148.2.
     let expected = Double(Self.count) / 100
     let chi = joint.reduce(0.0) { $0 + (Double($1) - expected) * (Double($1) - expected) / expected }
     print("chi-squared over 100 cells: \(chi)")
     #expect(chi < 148.2)
   }
 
-  @Test func whoHoldsTheCandidateStaysAsTheShareFalls() throws {
+  @Test func installationsWithTheCandidateStayWhenTheShareFalls() throws {
     var random = SplitMix(seed: 7)
     let seed = Self.seeds[0]
     let version = ManifestVersion(554)

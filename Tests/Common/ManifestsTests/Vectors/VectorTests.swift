@@ -5,7 +5,7 @@ import Testing
 @testable import Manifests
 @testable import Values
 
-/// Runs docs/vectors, which any implementation may run; `docs/vectors/run.py` does so in Python.
+/// Runs docs/vectors, which are for every implementation; `docs/vectors/run.py` runs them in Python.
 @Suite struct VectorTests {
   @Test func canonical() throws {
     for example in try Vectors.cases("canonical.json") {
@@ -54,7 +54,7 @@ import Testing
       let (base, patch) = (try #require(example["base"]), try #require(example["patch"]))
       let result = try #require(example["result"])
       #expect(MergePatch.apply(patch, to: base) == result)
-      // As a device does it.
+      // As on a device.
       let new = try result.manifest(2)
       let document = Documents.patch(
         new.version, digest: new.map.digest, base: DocumentBase(ManifestVersion(1)),

@@ -5,7 +5,7 @@ import Testing
 @testable import Manifests
 @testable import Values
 
-/// Makes the vectors that are programs' work: packs, deltas and change lists. The others are written by hand, or by the
+/// Writes the vectors that programs generate: packs, deltas and change lists. The others are written by hand, or by the
 /// decoder in Python.
 @Suite struct VectorWriter {
   private typealias Files = [(path: String, text: String, ctype: String, headers: [String: String])]
@@ -206,7 +206,7 @@ import Testing
     }
     let cases =
       [example("a good list", PackListTests.List(), ["https://m.example.com/b2.js"])]
-      + PackListTests.bad.map { example($0.testDescription, $0.list, nil) }
+      + PackListTests.invalid.map { example($0.testDescription, $0.list, nil) }
     let base = ResourceMap(try PackListTests.base())
     let text =
       "{\"base\":\(String(decoding: base.bytes, as: UTF8.self)),\n\"cases\":\(Vectors.lines(cases)),\n\"version\":9}\n"

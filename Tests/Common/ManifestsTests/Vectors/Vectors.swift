@@ -7,7 +7,7 @@ import System
 enum Vectors {
   private static let folder = DurableFile.parent(of: #filePath) + "/../../../docs/vectors"
 
-  /// Whether those that programs make are to be made anew: `XCACHE_RECORD=1`.
+  /// Whether to write the generated vectors again: `XCACHE_RECORD=1`.
   static var areRecorded: Bool { Environment.variables["XCACHE_RECORD"] == "1" }
 
   static func bytes(_ name: String) throws -> [UInt8] {
@@ -24,12 +24,12 @@ enum Vectors {
     try DurableFile.write(bytes, to: "\(folder)/\(name)")
   }
 
-  /// A case a line, so that a change is seen.
+  /// One case per line, for readable diffs.
   static func lines(_ cases: [JSONValue]) -> String {
     "[\n" + cases.map { String(decoding: $0.canonical, as: UTF8.self) }.joined(separator: ",\n") + "\n]"
   }
 
-  /// The bytes with the edits of a damaged case.
+  /// The bytes after the edits of a case.
   static func edited(_ bytes: [UInt8], _ edits: [JSONValue]) -> [UInt8] {
     var bytes = bytes
     for edit in edits {

@@ -39,7 +39,7 @@ import Testing
         .value("y", 0), .end, .begin(nil), .end, .end, .end,
       ]
     ),
-    // What has another shape than it should is told whole.
+    // Values of an unexpected shape are returned whole.
     ("{\"list\":{\"a\":1},\"rows\":7}", [.begin(nil), .value("list", ["a": 1]), .value("rows", 7), .end]),
     ("{\"\\u006cist\":[1]}", [.begin(nil), .begin("list"), .value(nil, 1), .end, .end]),
   ]
@@ -63,12 +63,12 @@ import Testing
       ("{\"list\":[{\"a\":1,\"a\":2}]}", .duplicateKey("a")), ("{\"list\":[tru]}", .ended),
       ("{\"a\":[1}]}", .unexpected(at: 7)),
     ] as [(String, JSONError)], [1, 4, 1000])
-  func refused(_ text: (String, JSONError), _ size: Int) {
+  func invalidTextsAreRefused(_ text: (String, JSONError), _ size: Int) {
     #expect(throws: text.1) { try Self.parts(text.0, size: size) }
   }
 
-  /// Every prefix of a good text is incomplete, and says so only at its end.
-  @Test func cutOff() throws {
+  /// Every prefix of a valid text is incomplete, which is only found at its end.
+  @Test func truncatedTextsAreIncomplete() throws {
     let text = "{\"list\":[1,\"a\\\\\",{\"b\":[]}],\"rows\":[{\"set\":{\"u\":{}}}]}"
     for count in 0..<text.utf8.count {
       #expect(throws: JSONError.ended) { try Self.parts(String(text.prefix(count)), size: 3) }
@@ -76,10 +76,10 @@ import Testing
     #expect(throws: Never.self) { try Self.parts(text, size: 3) }
   }
 
-  /// What is told whole is bounded; what is told in parts isn't.
-  @Test func aPartThatIsTooLarge() throws {
+  /// The size of a part is limited, the size of the text isn't.
+  @Test func sizesOfPartsAreLimited() throws {
     let long = String(repeating: "x", count: JSONStream.partLimit)
-    // White space counts like a part, wherever it is; between parts it begins anew.
+    // White space counts like a part; counting begins anew with each part.
     let space = String(repeating: " ", count: JSONStream.partLimit)
     for text in ["{\(space) }", "\(space)\n{}", "{}\(space)\t", "{\"a\":\(space) 1}"] {
       #expect { try Self.parts(text, size: 1000) } throws: {

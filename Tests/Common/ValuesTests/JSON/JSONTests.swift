@@ -20,7 +20,7 @@ import TestSupport
     // Two spellings of one character are two keys.
     ("{\"\u{E9}\":1,\"e\u{301}\":2}", "{\"e\u{301}\":2,\"\u{E9}\":1}"),
   ])
-  func canonical(_ text: String, _ expected: String) throws {
+  func canonicalForm(_ text: String, _ expected: String) throws {
     let value = try JSONValue.parse(Array(text.utf8))
     #expect(value.canonical.elementsEqual(expected.utf8))
     #expect(try JSONValue.parse(value.canonical) == value)
@@ -42,7 +42,7 @@ import TestSupport
       (#""\udc00""#, .escape(at: 1)), (#""\ud800\u0041""#, .escape(at: 1)), (#""\ud800\n""#, .escape(at: 1)),
       (#"{"a":1,"b":2,"\u0061":3}"#, .duplicateKey("a")), (#"[{"a":1,"a":1}]"#, .duplicateKey("a")),
     ] as [(String, JSONError)])
-  func refused(_ text: String, _ error: JSONError) {
+  func invalidTextsAreRefused(_ text: String, _ error: JSONError) {
     #expect(throws: error) { try JSONValue.parse(Array(text.utf8)) }
   }
 
@@ -50,12 +50,12 @@ import TestSupport
     arguments: [
       [0xFF], [0xC3], [0xC0, 0x80], [0xED, 0xA0, 0x80], [0xF4, 0x90, 0x80, 0x80], [0x80],
     ] as [[UInt8]])
-  func notUTF8(_ bytes: [UInt8]) {
+  func invalidUTF8IsRefused(_ bytes: [UInt8]) {
     #expect(throws: JSONError.encoding(at: 1)) { try JSONValue.parse([0x22] + bytes + [0x22]) }
     #expect(throws: JSONError.encoding(at: 1)) { try JSONValue.parse([0x22] + bytes + Array("\\n\"".utf8)) }
   }
 
-  @Test func depth() throws {
+  @Test func depthIsLimited() throws {
     func nested(_ levels: Int) -> [UInt8] {
       Array((String(repeating: "[", count: levels) + String(repeating: "]", count: levels)).utf8)
     }
@@ -64,7 +64,7 @@ import TestSupport
     #expect(throws: JSONError.tooDeep(at: 64)) {
       try JSONValue.parse(Array(repeating: 0x5B, count: 1_000_000))
     }
-    // Siblings don't add up.
+    // Siblings don't count.
     _ = try JSONValue.parse(
       Array(("[" + Array(repeating: "[[]]", count: 100).joined(separator: ",") + "]").utf8))
   }
@@ -91,7 +91,7 @@ import TestSupport
     #expect(object["m"] == nil)
   }
 
-  @Test func brokenTextIsNeverTakenWrongly() {
+  @Test func mutatedTextsRoundTripOrAreRefused() {
     var random = SplitMix(seed: 3)
     let good = Array(#"{"a":[1,-2.5e3,true,null,"x\u00e9\n日"],"b":{"c":{},"d":[]},"e":"\ud83d\ude00"}"#.utf8)
     for _ in 0..<20_000 {

@@ -25,12 +25,12 @@ import Values
   private func value(_ text: String) throws -> JSONValue { try JSONValue.parse(Array(text.utf8)) }
 
   @Test(arguments: appendix)
-  func examples(_ original: String, _ patch: String, _ result: String) throws {
+  func examplesOfTheRFC(_ original: String, _ patch: String, _ result: String) throws {
     let patched = MergePatch.apply(try value(patch), to: try value(original))
     #expect(String(decoding: patched.canonical, as: UTF8.self) == result)
   }
 
-  @Test func whatIsMadeLeadsThere() {
+  @Test func madePatchesGiveTheNewValue() {
     var random = SplitMix(seed: 4)
     for _ in 0..<5_000 {
       let old = Self.random(depth: 3, &random)

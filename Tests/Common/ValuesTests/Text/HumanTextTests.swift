@@ -7,7 +7,7 @@ import Testing
     "", "fixes the cart", "Ünïcode ✓ 数", "a\u{200D}b", "👩\u{200D}💻", "\u{FFFD}",
     String(repeating: "a", count: 16),
   ])
-  func isTaken(text: String) {
+  func plainTextIsAccepted(text: String) {
     #expect(HumanText.problem(of: text, .line(bytes: 64)) == nil)
     #expect(HumanText.problem(of: text, .message) == nil)
   }
@@ -18,19 +18,19 @@ import Testing
     #expect(HumanText.problem(of: text, .message) != nil)
   }
 
-  /// One text would look like another, as `gpj.exe` does for `exe.jpg`; noncharacters are no text at all.
+  /// With direction marks one text can look like another, as `exe.jpg` for `gpj.exe`.
   @Test(
     arguments: [
       0x200E, 0x200F, 0x202A, 0x202E, 0x2066, 0x2069, 0xFEFF, 0xFDD0, 0xFFFF, 0x1FFFE, 0x10FFFF,
     ] as [UInt32])
-  func marksOfDirectionAndNoncharactersAreRefused(number: UInt32) throws {
+  func directionMarksAndNoncharactersAreRefused(number: UInt32) throws {
     let text = "exe\(try #require(Unicode.Scalar(number)))gpj.exe"
     #expect(HumanText.problem(of: text, .line(bytes: 64)) != nil)
     #expect(HumanText.problem(of: text, .message) != nil)
   }
 
   @Test(arguments: ["a\nb", "a\r\nb", "\ta", "a\u{2028}b"])
-  func onlyMessagesHaveLines(text: String) {
+  func onlyMessagesMayHaveLineBreaks(text: String) {
     #expect(HumanText.problem(of: text, .line(bytes: 64)) != nil)
     #expect(HumanText.problem(of: text, .message) == nil)
   }

@@ -11,7 +11,7 @@ import Testing
     "https://m.example.com/", "http://m.example.com/a", "https://M.Example.com/a",
     "https://m.example.com:8443/a",
   ])
-  func aNameIsItself(url: String) throws {
+  func namesMatchTheirHost(url: String) throws {
     #expect(try has(["m.example.com"], url))
     #expect(try has(["x.test", "M.EXAMPLE.com"], url))
     #expect(try has(["*"], url))
@@ -21,9 +21,9 @@ import Testing
     "https://example.com/", "https://a.m.example.com/", "https://m.example.com.evil.test/",
     "https://xm.example.com/", "https://evil.test/m.example.com", "https://evil.test/?m.example.com",
   ])
-  func andNoOther(url: String) throws { #expect(try !has(["m.example.com"], url)) }
+  func namesDoNotMatchOtherHosts(url: String) throws { #expect(try !has(["m.example.com"], url)) }
 
-  @Test func aDomainIsAllBelowIt() throws {
+  @Test func wildcardsMatchTheDomainAndItsSubdomains() throws {
     let names = ["*.example.com"]
     #expect(try has(names, "https://example.com/") && has(names, "https://a.b.example.com/x"))
     #expect(try !has(names, "https://badexample.com/") && !has(names, "https://example.com.evil.test/"))
@@ -35,11 +35,11 @@ import Testing
     "*.*.com",
     "m.*.com", "**", "m.example.com?x", "m.example.com#x", "..", "a\\b", "bücher.example",
   ])
-  func whatIsNoHostIsRefused(name: String) {
+  func invalidHostsAreRefused(name: String) {
     #expect(throws: HostListError.name(name)) { try HostList(["m.example.com", name]) }
   }
 
-  @Test func anEmptyOrEndlessListIsRefused() {
+  @Test func emptyAndTooLongListsAreRefused() {
     #expect(throws: HostListError.empty) { try HostList([]) }
     #expect(throws: HostListError.tooMany(257)) { try HostList((0..<257).map { "h\($0).test" }) }
   }

@@ -1,6 +1,6 @@
 import TestSupport
 
-/// Texts that are nearly a URL: plain ones with up to three slips in them, and pieces put together at random.
+/// Texts that are almost URLs: valid ones with up to three random changes, and random sequences of pieces.
 enum HostileURLs {
   private static let pieces = [
     "https://", "http://", "HTTP://", "https:", "ftp://", "a", "m.example.com", "1.2", "0x7f", "0X7F", "b2",
@@ -16,21 +16,21 @@ enum HostileURLs {
   ]
 
   static func next(_ random: inout SplitMix) -> String {
-    random.next() % 4 == 0 ? pasted(&random) : slipped(&random)
+    random.next() % 4 == 0 ? joined(&random) : mutated(&random)
   }
 
   private static func pick<Item>(_ items: [Item], _ random: inout SplitMix) -> Item {
     items[Int(random.next() % UInt64(items.count))]
   }
 
-  private static func pasted(_ random: inout SplitMix) -> String {
+  private static func joined(_ random: inout SplitMix) -> String {
     let start =
       random.next() % 3 == 0 ? "" : pick(["https://a", "http://m.example.com", "https://"], &random)
     return (0..<random.next() % 7).reduce(into: start) { text, _ in text += pick(pieces, &random) }
   }
 
-  /// A plain URL in which up to three characters went, came or became others.
-  private static func slipped(_ random: inout SplitMix) -> String {
+  /// A valid URL with up to three characters removed, inserted or replaced.
+  private static func mutated(_ random: inout SplitMix) -> String {
     let hosts = [
       "a", "m.example.com", "a-b.c9.de", "x1", "0.a", "b.0", "9", "a.1e3", String(repeating: "h", count: 64),
     ]

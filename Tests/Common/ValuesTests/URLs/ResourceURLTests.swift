@@ -33,14 +33,14 @@ import TestSupport
     ("https://[::ffff:1.2.3.4]/", "https://[::ffff:102:304]/"), ("https://[::]/", "https://[::]/"),
     ("https://[1::]/", "https://[1::]/"), ("https://[1:2:3:4:5:6:7::]/", "https://[1:2:3:4:5:6:7:0]/"),
   ])
-  func serialised(_ text: String, _ expected: String) throws {
+  func canonicalForm(_ text: String, _ expected: String) throws {
     let url = try ResourceURL(text)
     #expect(url.text == expected)
     #expect(try ResourceURL(url.text) == url)
   }
 
-  /// Whatever is asked: a URL that isn't parsed is as the parser writes it, one that is refused is refused by both.
-  @Test(arguments: [UInt64(25), 26, 27]) func plainURLsAreAsTheParserWritesThem(seed: UInt64) {
+  /// The fast path for plain URLs gives what the parser gives, and refuses what the parser refuses.
+  @Test(arguments: [UInt64(25), 26, 27]) func plainURLsAgreeWithTheParser(seed: UInt64) {
     var random = SplitMix(seed: seed)
     var plain = 0
     for _ in 0..<20_000 {
@@ -62,11 +62,11 @@ import TestSupport
       }
       #expect(given == parsed, "\(text.debugDescription)")
     }
-    // Both ways are gone often enough to say something.
+    // Both paths are taken often enough.
     #expect(plain > 2000 && plain < 18_000, "\(plain) of 20,000")
   }
 
-  @Test func plainURLsAreAsLongAsAnyOther() throws {
+  @Test func plainURLsHaveTheSameLengthLimit() throws {
     for count in [ResourceURL.limit - 1, ResourceURL.limit, ResourceURL.limit + 1] {
       let text = "https://a.b/" + String(repeating: "c", count: count - 12)
       #expect(PlainURL.isPlain(text) == (count <= ResourceURL.limit))
@@ -97,11 +97,11 @@ import TestSupport
       ("https://a/" + String(repeating: "x", count: 4087), .tooLong(4097)),
       ("https://a/" + String(repeating: " ", count: 2000) + "x", .tooLong(6011)),
     ] as [(String, ResourceURLError.Problem)])
-  func refused(_ text: String, _ problem: ResourceURLError.Problem) {
+  func invalidURLsAreRefused(_ text: String, _ problem: ResourceURLError.Problem) {
     #expect(throws: ResourceURLError(text: text, problem: problem)) { try ResourceURL(text) }
   }
 
-  @Test func longestURL() throws {
+  @Test func longestURLIsAccepted() throws {
     #expect(try ResourceURL("https://a/" + String(repeating: "x", count: 4086)).text.utf8.count == 4096)
   }
 
@@ -122,7 +122,7 @@ import TestSupport
     #expect(url.query.map(String.init) == query)
   }
 
-  @Test func parsingWhatWasWrittenChangesNothing() throws {
+  @Test func canonicalFormIsStable() throws {
     var random = SplitMix(seed: 1)
     let pieces = [
       "a", "B", "/", "//", "\\", ".", "..", "%2e", "%2E", "%", "%4", "%41", "%c3", "?", "#", ":", "@", " ",

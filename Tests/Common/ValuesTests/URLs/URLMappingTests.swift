@@ -13,19 +13,19 @@ import Testing
     ("https://a", "a&b=c+d;e'(f)!$,@:~[]|^{}", "https://a/a&b=c+d;e'(f)!$,@:~[]|%5E%7B%7D"),
     ("https://a", "...", "https://a/..."),
   ])
-  func mapped(_ base: String, _ path: String, _ expected: String) throws {
+  func filePathsAreMapped(_ base: String, _ path: String, _ expected: String) throws {
     #expect(try ResourceURL.mapping(base: BaseURL(base), path: path).text == expected)
   }
 
   @Test(arguments: ["a//b", "/a", "a/./b", "a/..", ".", ".."])
-  func notFilePaths(_ path: String) throws {
+  func invalidPathsAreRefused(_ path: String) throws {
     let base = try BaseURL("https://a")
     #expect(throws: ResourceURLError(text: path, problem: .path)) {
       try ResourceURL.mapping(base: base, path: path)
     }
   }
 
-  @Test func namesThatAreNotUTF8AreNamed() throws {
+  @Test func pathsThatAreNotUTF8AreRefused() throws {
     let base = try BaseURL("https://a")
     #expect(throws: ResourceURLError(text: "caf\u{FFFD}.js", problem: .pathNotUTF8)) {
       try ResourceURL.mapping(base: base, path: Array("caf".utf8) + [0xE9] + Array(".js".utf8))
@@ -37,7 +37,7 @@ import Testing
       ("m.example.com", .relative), ("https://a/?", .baseWithQuery), ("https://a/#", .baseWithQuery),
       ("ftp://a", .scheme("ftp")),
     ] as [(String, ResourceURLError.Problem)])
-  func notBases(_ text: String, _ problem: ResourceURLError.Problem) {
+  func invalidBasesAreRefused(_ text: String, _ problem: ResourceURLError.Problem) {
     #expect(throws: ResourceURLError(text: text, problem: problem)) { try BaseURL(text) }
   }
 

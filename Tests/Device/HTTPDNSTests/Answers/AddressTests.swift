@@ -6,7 +6,7 @@ import Testing
   let host = HostName.of("m.example.com")
   let now: Int64 = 1_800_000_000_000
 
-  @Test func answersRunOut() {
+  @Test func answersExpire() {
     var cache = AddressCache()
     let answer = LookupAnswer.of("192.0.2.1", seconds: 60)
     cache.keep(answer, of: host, at: now)
@@ -16,29 +16,29 @@ import Testing
   }
 
   @Test(arguments: [(0, 10), (nil, 60), (.max, 86_400), (300, 300)] as [(Int?, Int64)])
-  func timesHaveBounds(seconds: Int?, kept: Int64) {
+  func ttlsAreClamped(seconds: Int?, kept: Int64) {
     var cache = AddressCache()
     cache.keep(.of("192.0.2.1", seconds: seconds), of: host, at: now)
     #expect(
       cache.fresh(host, at: now + kept * 1000 - 1) != nil && cache.fresh(host, at: now + kept * 1000) == nil)
   }
 
-  @Test func theyAreKeptOverRestarts() {
+  @Test func answersSurviveARestart() {
     var cache = AddressCache()
     cache.keep(.of("192.0.2.1", "2001:db8::1"), of: host, at: now)
-    // After a restart another clock begins, and the time of day says how long that took.
+    // A restart begins another monotonic clock; the wall clock tells how long it took.
     let saved = cache.saved(at: now + 500, unix: 2_000_000_000_000)
     let again = AddressCache(saved: saved, at: 7, unix: 2_000_000_000_500)
     #expect(again.fresh(host, at: 7 + 58_999)?.addresses == cache.fresh(host, at: now)?.addresses)
     #expect(again.fresh(host, at: 7 + 59_000) == nil)
-    // What ran out long ago is of no use.
+    // Answers that expired more than an hour ago aren't read.
     let late = AddressCache(saved: saved, at: 7, unix: 2_000_000_059_500 + 3_600_000)
     #expect(late.stale(host, at: 7) == nil)
   }
 
-  /// A time of day that was set back makes a file's answers no fresher than they were when it was written.
+  /// A wall clock that was set back doesn't make answers fresher than they were when the file was written.
   @Test(arguments: [1, 1_800_000_000_000, 1_999_999_999_999] as [Int64])
-  func aFileOfTheFutureCountsAsWrittenNow(unix: Int64) {
+  func filesFromTheFutureCountAsWrittenNow(unix: Int64) {
     var cache = AddressCache()
     cache.keep(.of("192.0.2.1"), of: host, at: now)
     let saved = cache.saved(at: now + 20_000, unix: 2_000_000_000_000)
@@ -46,11 +46,11 @@ import Testing
     #expect(again.fresh(host, at: 7 + 39_999) != nil && again.fresh(host, at: 7 + 40_000) == nil)
   }
 
-  /// As written before there was a time in it, and by nobody in their senses.
+  /// Files of older versions have no time of writing. Expirations far in the future are clamped.
   @Test(
     arguments: [("1800000000000", 0), ("1900000000000", 86_400_000), ("9007199254740991", 86_400_000)]
       as [(String, Int64)])
-  func aFileWithoutItsTimeIsRead(expires: String, left: Int64) {
+  func filesWithoutATimeAreRead(expires: String, left: Int64) {
     let text = #"{"hosts":{"m.example.com":{"addresses":["192.0.2.1"],"expires":\#(expires)}}}"#
     let cache = AddressCache(saved: Array(text.utf8), at: 7, unix: now)
     #expect(cache.fresh(host, at: 7 + left) == nil && cache.stale(host, at: 7 + left) != nil)
@@ -62,18 +62,18 @@ import Testing
     #"{"hosts":{"m.example.com":{"addresses":["x"],"expires":1800000000001}}}"#,
     #"{"hosts":{"m.example.com":{"addresses":["192.0.2.1"]}}}"#,
   ])
-  func aFileOfOthersIsNone(text: String) {
+  func invalidFilesAreIgnored(text: String) {
     #expect(AddressCache(saved: Array(text.utf8), at: now, unix: now).stale(host, at: now) == nil)
   }
 
-  @Test func anotherNetworkMakesThemStale() {
+  @Test func expiredAnswersAreStale() {
     var cache = AddressCache()
     cache.keep(.of("192.0.2.1"), of: host, at: now)
     cache.expire(at: now + 5)
     #expect(cache.fresh(host, at: now + 5) == nil && cache.stale(host, at: now + 5) != nil)
   }
 
-  @Test func whatIsAbsentIsForgotten() {
+  @Test func absentHostsAreForgotten() {
     var cache = AddressCache()
     for number in 0..<2_000 { cache.keepAbsent(.of("h\(number).test"), at: now + Int64(number)) }
     let absent = (0..<2_000).filter { cache.isAbsent(.of("h\($0).test"), at: now + 2_000) }
@@ -81,14 +81,14 @@ import Testing
     cache = AddressCache()
     cache.keepAbsent(host, at: now)
     #expect(cache.isAbsent(host, at: now + 29_999) && !cache.isAbsent(host, at: now + 30_000))
-    // A file doesn't keep it.
+    // Absence isn't saved.
     #expect(
       !AddressCache(saved: cache.saved(at: now, unix: now), at: now, unix: now).isAbsent(host, at: now))
     cache.keep(.of("192.0.2.1"), of: host, at: now)
     #expect(!cache.isAbsent(host, at: now))
   }
 
-  @Test func thereIsABound() {
+  @Test func numberOfHostsIsLimited() {
     var cache = AddressCache()
     for number in 0..<2_000 {
       cache.keep(.of("192.0.2.1"), of: .of("h\(number).test"), at: now + Int64(number))
@@ -107,14 +107,14 @@ import Testing
 
   private func address(_ text: String) throws -> IPAddress { try #require(IPAddress(text)) }
 
-  /// RFC 8305 §4: the families take turns, and IPv6 goes first.
-  @Test func familiesTakeTurns() {
+  /// RFC 8305 §4: the families alternate, beginning with IPv6.
+  @Test func familiesAlternate() {
     #expect(
       ordered(AddressHealth(), ["192.0.2.1", "192.0.2.2", "192.0.2.3", "2001:db8::1"])
         == ["2001:db8::1", "192.0.2.1", "192.0.2.2", "192.0.2.3"])
   }
 
-  @Test func theFastestGoesFirst() throws {
+  @Test func fastestAddressesComeFirst() throws {
     var health = AddressHealth()
     health.connected(try address("192.0.2.3"), of: host, after: 20)
     health.connected(try address("192.0.2.2"), of: host, after: 50)
@@ -123,7 +123,7 @@ import Testing
         == ["192.0.2.3", "2001:db8::1", "192.0.2.2", "192.0.2.1"])
   }
 
-  @Test func whatFailsIsAvoidedForLongerEachTime() throws {
+  @Test func failedAddressesAreAvoidedForLongerEachTime() throws {
     var health = AddressHealth()
     let bad = try address("192.0.2.1")
     var now: Int64 = 0
@@ -136,11 +136,11 @@ import Testing
     health.connected(bad, of: host, after: 5)
     health.failed(bad, of: host, at: now)
     #expect(ordered(health, ["192.0.2.1"], at: now + 60_000) == ["192.0.2.1"])
-    // Another host at the same address is another matter.
+    // Other hosts at the same address aren't affected.
     #expect(health.ordered([bad], of: .of("other.test"), at: now) == [bad])
   }
 
-  @Test func aServiceIsLeftAloneForAWhile() {
+  @Test func failingServicesAreAvoidedForAWhile() {
     var health = ServiceHealth()
     health.failed(at: 0)
     #expect(!health.isDown(at: 0))

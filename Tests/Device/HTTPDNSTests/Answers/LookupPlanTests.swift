@@ -2,13 +2,13 @@ import Testing
 
 @testable import HTTPDNS
 
-/// Who is asked when, without a clock and without anybody to ask.
+/// Which source is asked when, without a clock and without sources.
 @Suite struct LookupPlanTests {
   static let a = LookupAnswer.of("192.0.2.1")
   static let b = LookupAnswer.of("192.0.2.2")
   static let old = LookupAnswer.of("192.0.2.9")
 
-  /// What happens at a moment: what is known by then, and all that is done.
+  /// The outcomes that are known at a time, and the steps that follow.
   struct Moment: Sendable {
     let time: Int64
     let known: LookupPlan.Outcomes
@@ -48,7 +48,7 @@ import Testing
         Moment(420, [.system: .success(b)], .take(b, .system)),
       ]),
     Case(
-      testDescription: "the service is late, and first all the same", order: .serviceFirst,
+      testDescription: "the service answers late, and before the system", order: .serviceFirst,
       moments: [
         Moment(0, [:], .ask(.service), .wait(until: 400)),
         Moment(400, [:], .ask(.system), .wait(until: 3000)),

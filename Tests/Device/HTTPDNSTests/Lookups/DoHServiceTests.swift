@@ -3,10 +3,10 @@ import Testing
 
 @testable import HTTPDNS
 
-/// DNS over HTTPS asks for both kinds of address, of which one may hang.
+/// DNS over HTTPS sends a query for each kind of address, of which one may hang.
 @Suite struct DoHServiceTests {
-  /// Answers one kind at once, and the other one after the test, or after a time in which nobody should wait.
-  private final class HalfDead: ServiceExchange {
+  /// Answers one kind at once, and the other one after the test, or after a timeout.
+  private final class HalfHanging: ServiceExchange {
     let hanging: DNSQuery.Kind
     let isOver = Monitor(false)
 
@@ -29,8 +29,8 @@ import Testing
   }
 
   @Test(arguments: [(DNSQuery.Kind.v4, "2001:db8::1"), (.v6, "192.0.2.1")])
-  func oneKindThatHangsHoldsUpNothing(hanging: DNSQuery.Kind, address: String) throws {
-    let exchange = HalfDead(hanging)
+  func oneHangingQueryDoesNotDelayTheOther(hanging: DNSQuery.Kind, address: String) throws {
+    let exchange = HalfHanging(hanging)
     defer { exchange.isOver.broadcasting { $0 = true } }
     let settings = HTTPDNSSettings(.dnsOverHTTPS(url: "https://dns.test/dns-query"))
     let service = try #require(try settings.source(exchange, now: Clock.unixMilliseconds))

@@ -24,7 +24,7 @@ import TestSupport
     return ([found.source.rawValue] + found.addresses.map(\.text)).joined(separator: " ")
   }
 
-  @Test func anAnswerIsKeptForItsTime() {
+  @Test func answersAreCachedForTheirTTL() {
     let resolver = resolver()
     #expect(found(resolver) == "service 192.0.2.1 192.0.2.2")
     #expect(found(resolver) == "cache 192.0.2.1 192.0.2.2")
@@ -33,18 +33,18 @@ import TestSupport
     #expect(service.asked.count == 2 && system.asked.isEmpty)
   }
 
-  @Test func itIsKeptOverARestart() throws {
+  @Test func cachedAnswersSurviveARestart() throws {
     let folder = try TemporaryFolder()
     let file = "\(folder.path)/names.json"
     #expect(found(resolver(file: file)) == "service 192.0.2.1 192.0.2.2")
-    // It is written behind the answer.
+    // It is written after the answer was returned.
     while (try DurableFile.read(file)) == nil { Clock.sleep(for: .milliseconds(5)) }
     #expect(found(resolver(file: file)) == "cache 192.0.2.1 192.0.2.2")
     #expect(service.asked.count == 1)
   }
 
-  /// The time of day may be set to whatever it likes while the process lives.
-  @Test(arguments: [-1, 1] as [Int64]) func theTimeOfDayMakesNoDifference(direction: Int64) {
+  /// The wall clock may be set while the process runs.
+  @Test(arguments: [-1, 1] as [Int64]) func changesOfTheWallClockDoNotMatter(direction: Int64) {
     let unix = FakeClock()
     var settings = HTTPDNSSettings(nil)
     settings.headStart = 60_000
@@ -60,15 +60,15 @@ import TestSupport
     #expect(found(resolver) == "service 192.0.2.5")
   }
 
-  /// An app's resolver has a clock that nobody sets.
-  @Test func theClockIsTheSystemsContinuousOne() throws {
+  /// An app's resolver uses a clock that can't be set.
+  @Test func usesTheContinuousClock() throws {
     let resolver = try HTTPDNSResolver(HTTPDNSSettings(nil), exchange: CurlServiceExchange())
     let start = Clock.continuousMilliseconds()
     let now = resolver.now()
     #expect(start <= now && now <= Clock.continuousMilliseconds())
   }
 
-  @Test func withoutTheServiceTheLastAnswerHoldsForAnHour() {
+  @Test func staleAnswersAreUsedForAnHourWithoutTheService() {
     let resolver = resolver()
     _ = found(resolver)
     service.fail(.timedOut, "m.test")
@@ -78,7 +78,7 @@ import TestSupport
     #expect(found(resolver) == "system 192.0.2.10")
   }
 
-  @Test func aServiceThatFailsIsLeftAlone() {
+  @Test func failingServicesAreNotAsked() {
     let resolver = resolver()
     service.fail(.unreachable("no way"), "m.test")
     for _ in 0..<5 { #expect(found(resolver) == "system 192.0.2.10") }
@@ -88,13 +88,13 @@ import TestSupport
     #expect(found(resolver) == "service 192.0.2.1")
   }
 
-  /// That there is no such host is an answer of the service's, which counts for a short while.
-  @Test func aServiceThatKnowsNoSuchHostIsAskedLater() {
+  /// That a host doesn't exist is an answer of the service, which is cached for a short time.
+  @Test func absentHostsAreAskedForLater() {
     let resolver = resolver()
     service.fail(.noAddress, "m.test")
     for _ in 1...4 { #expect(found(resolver) == "system 192.0.2.10") }
     #expect(service.asked.count == 1)
-    // It isn't down: others are asked for.
+    // The service isn't down: other hosts are asked for.
     #expect(found(resolver, "n.test") == "-" && service.asked.count == 2)
     clock.advance(seconds: 29)
     _ = found(resolver)
@@ -102,7 +102,7 @@ import TestSupport
     service.say(["m.test": ["192.0.2.1"]])
     clock.advance(seconds: 1)
     #expect(found(resolver) == "service 192.0.2.1")
-    // On another network it may well be there.
+    // On another network the host may exist.
     service.fail(.noAddress, "o.test")
     #expect(found(resolver, "o.test") == "-")
     service.say(["o.test": ["192.0.2.5"]])
@@ -110,7 +110,7 @@ import TestSupport
     #expect(found(resolver, "o.test") == "service 192.0.2.5")
   }
 
-  @Test func aServiceThatHangsIsLeftAlone() {
+  @Test func hangingServicesAreNotAsked() {
     let clock = Clock.continuousMilliseconds
     var settings = HTTPDNSSettings(nil)
     settings.headStart = 20
@@ -118,14 +118,14 @@ import TestSupport
     let resolver = HTTPDNSResolver(settings, system: system, service: service, now: clock)
     service.isHanging = true
     defer { service.isHanging = false }
-    // The second one waits for the first one's question.
+    // The second lookup waits for the first one's query.
     for _ in 0..<2 { #expect(found(resolver) == "system 192.0.2.10") }
     for host in ["n.test", "o.test", "p.test"] { #expect(found(resolver, host) == "-") }
     #expect(service.asked == ["m.test", "n.test"])
   }
 
-  /// It is late first, and fails then: that is one failure.
-  @Test func aQuestionFailsOnce() {
+  /// A query that is late and then fails counts as one failure.
+  @Test func queriesFailOnce() {
     var settings = HTTPDNSSettings(nil)
     settings.headStart = 20
     settings.timeout = 60_000
@@ -142,7 +142,7 @@ import TestSupport
     }
   }
 
-  @Test func aSystemThatHangsCostsItsHeadStart() {
+  @Test func hangingSystemResolversOnlyCostTheirHeadStart() {
     var settings = HTTPDNSSettings(nil, order: .systemFirst)
     settings.headStart = 20
     settings.timeout = 60_000
@@ -154,7 +154,7 @@ import TestSupport
     #expect(found(resolver) == "cache 192.0.2.1 192.0.2.2")
   }
 
-  @Test func whereAllHangTheSystemIsLeftToItself() {
+  @Test func hostsStayUnresolvedIfAllSourcesHang() {
     var settings = HTTPDNSSettings(nil, order: .race)
     settings.timeout = 30
     let resolver = HTTPDNSResolver(
@@ -169,7 +169,7 @@ import TestSupport
     #expect(system.asked.count == 1 && service.asked.count == 1)
   }
 
-  @Test func lookupsThatHangAreBounded() {
+  @Test func hangingLookupsAreLimited() {
     var settings = HTTPDNSSettings(nil)
     settings.timeout = 10
     let resolver = HTTPDNSResolver(settings, system: system, service: nil, now: Clock.continuousMilliseconds)
@@ -180,7 +180,7 @@ import TestSupport
     #expect(system.asked.count == 16)
   }
 
-  @Test func whoAsksTheSameWaitsForTheSame() {
+  @Test func concurrentLookupsOfAHostShareAQuery() {
     let resolver = resolver()
     service.isHanging = true
     let answers = Locked<[String]>([])
@@ -199,7 +199,7 @@ import TestSupport
     #expect(Set(answers.withLock { $0 }) == ["service 192.0.2.1 192.0.2.2"] && service.asked.count == 1)
   }
 
-  @Test func offLeavesEverythingToTheSystem() {
+  @Test func nothingIsResolvedWhileOff() {
     let resolver = resolver()
     resolver.isOff = true
     resolver.prepare(["m.test"])
@@ -210,14 +210,14 @@ import TestSupport
     #expect(found(resolver, "M.TEST") == "service 192.0.2.1 192.0.2.2")
   }
 
-  @Test func addressesThatFailMakeWay() throws {
+  @Test func failedAddressesAreReplaced() throws {
     let resolver = resolver()
     _ = found(resolver)
     let (first, second) = (try #require(IPAddress("192.0.2.1")), try #require(IPAddress("192.0.2.2")))
     resolver.failed(first, of: "m.test")
     #expect(found(resolver) == "cache 192.0.2.2")
     resolver.failed(second, of: "m.test")
-    // The service says the same once more, so it is the system's turn.
+    // The service gives the same addresses again, so the system is asked.
     #expect(found(resolver) == "system 192.0.2.10")
     #expect(service.asked.count == 2)
     clock.advance(seconds: 60)
@@ -226,7 +226,7 @@ import TestSupport
     #expect(found(resolver) == "cache 192.0.2.2 192.0.2.1")
   }
 
-  @Test func hostsAreLookedUpAhead() {
+  @Test func hostsAreResolvedAhead() {
     let hosts = (0..<12).map { "h\($0).test" }
     let service = FakeNames(
       Dictionary(uniqueKeysWithValues: hosts.map { ($0, ["192.0.2.1"]) }), batch: 5)
@@ -240,7 +240,7 @@ import TestSupport
     #expect(service.asked.map { $0.split(separator: ",").count } == [5, 5, 2])
   }
 
-  @Test func anotherNetworkIsAnotherMatter() throws {
+  @Test func networkChangesClearTheCache() throws {
     let resolver = resolver()
     _ = found(resolver)
     resolver.failed(try #require(IPAddress("192.0.2.1")), of: "m.test")

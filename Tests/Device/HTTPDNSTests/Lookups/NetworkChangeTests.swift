@@ -7,9 +7,9 @@ import XCacheDevice
 @testable import HTTPClient
 @testable import HTTPDNS
 
-/// What is known on one network says nothing of the next one.
+/// What was learned on one network isn't used on the next one.
 @Suite struct NetworkChangeTests {
-  /// Gives each question its own answer, when the test says so.
+  /// Answers each query when the test does, with an answer of its own.
   private final class SlowNames: NameSource {
     private struct State {
       var asked = 0
@@ -21,7 +21,7 @@ import XCacheDevice
 
     let batch = 5
 
-    // What still waits is let go.
+    // Queries that still wait end.
     deinit { state.broadcasting { $0.isOver = true } }
 
     func wait(forQuestions count: Int) { state.waiting { $0.asked >= count ? () : nil } }
@@ -55,9 +55,9 @@ import XCacheDevice
       settings, system: FakeNames(system), service: service, now: Clock.continuousMilliseconds)
   }
 
-  /// Who waits for an answer when the network changes gets one of the new network; that of the old one, which comes later, isn't
-  /// kept.
-  @Test func lateAnswersAreNotKept() throws {
+  /// A lookup that waits when the network changes gets an answer of the new network; the old network's answer, which
+  /// comes later, isn't cached.
+  @Test func lateAnswersAreNotCached() throws {
     let names = SlowNames()
     defer { names.end() }
     let resolver = resolver(names)
@@ -78,8 +78,8 @@ import XCacheDevice
     #expect(held?.addresses.map(\.text) == ["192.0.2.2"] && held?.source == .cache)
   }
 
-  /// Whoever has enough of waiting is let go while the question is under way.
-  @Test func aLookupThatIsGivenUpEnds() throws {
+  /// A lookup can be cancelled while its query is under way.
+  @Test func cancelledLookupsEnd() throws {
     let names = SlowNames()
     defer { names.end() }
     let resolver = resolver(names)
@@ -91,15 +91,15 @@ import XCacheDevice
     }
     names.wait(forQuestions: 1)
     isGone.withLock { $0 = true }
-    // Without that it takes a minute.
+    // Otherwise it takes a minute.
     let found = outcome.waiting(for: .seconds(30)) { $0 }
     #expect(found == .some(nil))
     names.end()
     thread.join()
   }
 
-  /// The same where nobody waits for the new answer, and for failures.
-  @Test(arguments: ["192.0.2.1", ""]) func lateAnswersCountForNothing(late: String) throws {
+  /// Also if nobody waits for a new answer, and for failures.
+  @Test(arguments: ["192.0.2.1", ""]) func lateAnswersAndFailuresAreIgnored(late: String) throws {
     let names = SlowNames()
     defer { names.end() }
     let resolver = resolver(names)
@@ -119,15 +119,15 @@ import XCacheDevice
         $0.cache.isAbsent(.of("m.test"), at: Clock.continuousMilliseconds())
       )
     }
-    // What the second question says, that there is no such host, is of this network.
+    // The second query's answer, that there is no such host, is the new network's.
     #expect(fresh == nil && absent == (names.asked == 2))
   }
 
-  @Test func hostsThatAreLookedUpAheadAreOfTheirNetwork() throws {
+  @Test func hostsResolvedAheadBelongToTheirNetwork() throws {
     let names = SlowNames()
     defer { names.end() }
     let resolver = resolver(names)
-    // Twelve hosts are three questions; after the first the network is another one.
+    // Twelve hosts make three queries; the network changes during the first.
     resolver.prepare((0..<12).map { "h\($0).test" })
     names.wait(forQuestions: 1)
     resolver.networkChanged()
@@ -137,8 +137,8 @@ import XCacheDevice
     #expect(names.asked == 2)
   }
 
-  /// Lookups that the last network let hang don't keep this one's from being made.
-  @Test func whatHangsOnTheLastNetworkHoldsUpNothing() {
+  /// Lookups that hang on the last network don't count against the limit on this one.
+  @Test func hangingLookupsOfTheLastNetworkDoNotBlock() {
     let names = FakeNames()
     var settings = HTTPDNSSettings(nil)
     settings.timeout = 10
@@ -150,7 +150,7 @@ import XCacheDevice
     resolver.networkChanged()
     #expect(resolver.resolve("other.test") == nil)
     names.wait(forQuestions: 17)
-    // There is a limit over all networks.
+    // There is a limit for all networks together.
     for number in 0..<200 {
       if number % 10 == 0 { resolver.networkChanged() }
       #expect(resolver.resolve("i\(number).test") == nil)
@@ -159,8 +159,8 @@ import XCacheDevice
     #expect(names.asked.count == 64)
   }
 
-  /// A connection that was begun on the last network says nothing of an address on this one.
-  @Test(arguments: [false, true]) func connectionsAreOfTheirNetwork(changes: Bool) throws {
+  /// The result of a connection that began on the last network doesn't count for its address on this one.
+  @Test(arguments: [false, true]) func connectionResultsBelongToTheirNetwork(changes: Bool) throws {
     let names = FakeNames(["m.test": ["192.0.2.1", "192.0.2.2"]], seconds: 600)
     let resolver = resolver(names)
     let asked = Locked(0)
@@ -175,13 +175,13 @@ import XCacheDevice
       ask.routed?(HTTPRoute(address: "192.0.2.1", isNew: true, connectMilliseconds: 5, isReady: false))
       throw .timedOut(host: "m.test", port: 443)
     }
-    // Either way it is tried again.
+    // It is repeated in either case.
     #expect(reply.status == 200 && asked.withLock { $0 } == 2)
     let addresses = resolver.resolve("m.test")?.addresses.map(\.text)
     #expect(addresses == (changes ? ["192.0.2.1", "192.0.2.2"] : ["192.0.2.2"]))
   }
 
-  /// Notes where it is asked, and gives the list of the service.
+  /// Records the addresses that it is asked at, and answers with the service's list.
   private final class Exchange: ServiceExchange {
     let addresses = Locked<[String]>([])
     let changes = Locked(0)
@@ -194,19 +194,19 @@ import XCacheDevice
     }
   }
 
-  /// The way to the service is another one as well.
+  /// Connections to the service are closed, too.
   @Test(arguments: [
     HTTPDNSSettings.Service.vendor(url: "https://dns.test/1"),
     .dnsOverHTTPS(url: "https://dns.test/dns-query"),
   ])
-  func theServiceIsAskedOnNewConnections(service: HTTPDNSSettings.Service) throws {
+  func networkChangesReachTheExchange(service: HTTPDNSSettings.Service) throws {
     let exchange = Exchange()
     let resolver = try HTTPDNSResolver(HTTPDNSSettings(service), exchange: exchange)
     resolver.networkChanged()
     #expect(exchange.changes.withLock { $0 } == 1)
   }
 
-  @Test func questionsTakeNewConnections() throws {
+  @Test func queriesUseNewConnections() throws {
     let server = SocketServer { _ in .answer(body: "yes".utf8) }
     let exchange = CurlServiceExchange()
     let request = ServiceRequest(
@@ -218,7 +218,7 @@ import XCacheDevice
     }
   }
 
-  @Test(arguments: [false, true]) func downloadsTakeNewConnections(isOneOfMany: Bool) throws {
+  @Test(arguments: [false, true]) func downloadsUseNewConnections(isOneOfMany: Bool) throws {
     let server = SocketServer { _ in .answer(body: "yes".utf8) }
     let transport = CurlTransport()
     var request = TransportRequest(server.url, limit: 100)
@@ -230,7 +230,7 @@ import XCacheDevice
     }
   }
 
-  @Test(arguments: [false, true]) func aLateListOfTheServiceIsNotTaken(isCurrent: Bool) throws {
+  @Test(arguments: [false, true]) func lateServiceListsAreIgnored(isCurrent: Bool) throws {
     let exchange = Exchange()
     var settings = HTTPDNSSettings(.vendor(url: "https://dns.test/1", list: "ss"), bootstrap: ["192.0.2.9"])
     settings.timeout = 60_000

@@ -8,23 +8,25 @@ import XCacheRuntime
 @testable import DeviceLinux
 @testable import HTTPDNS
 
-/// Requests over streams that go to an address while everything else about them stays the name's; `ResolvedTransportTests` has
-/// the same over libcurl.
+/// Requests over streams to a resolved address, in which everything else stays the name's; `ResolvedTransportTests`
+/// does the same over libcurl.
 @Suite(.enabled(if: TLSServer.isPossible)) struct ResolvedStreamTests {
   private struct NoCookies: CookieStore {
     func header(for url: String) async -> String? { nil }
     func take(_ values: [String], from url: String) async {}
   }
 
-  /// An address has so long that a test which waits for its end has failed.
-  private static let ages = 300_000
+  /// A timeout that is so long that a test which waits for it has failed.
+  private static let longTimeout = 300_000
 
-  /// - Parameter races: where an attempt's end, not its time, is to bring on the next one, the machine's pace says nothing.
+  /// - Parameter races: whether the next address is tried after a delay; otherwise only when an attempt has ended, so
+  ///   that the machine's speed doesn't matter.
   private func fetcher(_ resolver: HTTPDNSResolver, authorities: String? = nil, races: Bool = false)
     -> PageFetcher
   {
     let dialer = AddressDialer(
-      resolver, connectSeconds: 300, addressMilliseconds: Self.ages, raceMilliseconds: races ? nil : Self.ages
+      resolver, connectSeconds: 300, addressMilliseconds: Self.longTimeout,
+      raceMilliseconds: races ? nil : Self.longTimeout
     )
     return PageFetcher(
       StreamPageTransport(LinuxProxyNetwork(authorities: authorities, dialer: dialer)), cookies: NoCookies())
@@ -41,7 +43,7 @@ import XCacheRuntime
     return String(decoding: body.withLock { $0 }, as: UTF8.self)
   }
 
-  /// One address, two names: TLS is asked for the name, and it is the name's certificate that is checked.
+  /// One address, two names: TLS uses the name, and the name's certificate is checked.
   @Test func namesShareAnAddress() async throws {
     let server = try TLSServer.shared.get()
     let fetcher = fetcher(
@@ -52,7 +54,7 @@ import XCacheRuntime
     }
   }
 
-  /// What isn't the host's certificate is never passed over.
+  /// Another certificate than the host's is never accepted.
   @Test(arguments: ["wrong.test", "expired.test"]) func certificatesAreChecked(host: String) async throws {
     let server = try TLSServer.shared.get()
     let resolver = HTTPDNSResolver.fake(system: [host: ["127.0.0.2"]], service: [host: ["127.0.0.1"]])
@@ -60,12 +62,12 @@ import XCacheRuntime
       try await get(server.url(host), fetcher(resolver, authorities: server.authorities))
     }
     #expect(error?.kind == .unreachable)
-    // Both addresses were tried, and are left alone now.
+    // Both addresses were tried, and are avoided now.
     #expect(resolver.resolve(host) == nil)
   }
 
-  /// Whom nobody vouches for isn't taken, either.
-  @Test func theSystemsAuthoritiesAreAsked() async throws {
+  /// Nor is a certificate without a trusted authority.
+  @Test func unknownAuthoritiesAreRefused() async throws {
     let server = try TLSServer.shared.get()
     let resolver = HTTPDNSResolver.fake(system: [:], service: ["good.test": ["127.0.0.1"]])
     let error = await #expect(throws: TransportError.self) {
@@ -74,8 +76,8 @@ import XCacheRuntime
     #expect(error?.kind == .unreachable)
   }
 
-  /// A service or a system that lies costs a connection.
-  @Test func aPoisonedAnswerIsFoundOut() async throws {
+  /// A wrong answer of the service or the system costs a connection.
+  @Test func poisonedAnswersAreDetected() async throws {
     let server = try TLSServer.shared.get()
     let resolver = HTTPDNSResolver.fake(
       system: ["good.test": ["127.0.0.1"]], service: ["good.test": ["127.0.0.3"]])
@@ -84,7 +86,7 @@ import XCacheRuntime
     #expect(resolver.resolve("good.test")?.addresses.map(\.text) == ["127.0.0.1"])
   }
 
-  @Test func aClosedAddressIsPassedOverAndAvoided() async throws {
+  @Test func closedAddressesAreSkippedAndAvoided() async throws {
     let server = try TLSServer.shared.get()
     let resolver = HTTPDNSResolver.fake(system: [:], service: ["good.test": ["127.0.0.4", "127.0.0.1"]])
     let fetcher = fetcher(resolver, authorities: server.authorities)
@@ -92,8 +94,9 @@ import XCacheRuntime
     #expect(resolver.resolve("good.test")?.addresses.map(\.text) == ["127.0.0.1"])
   }
 
-  /// One takes no connection, the other says nothing: neither is waited for. They lost, which isn't to fail.
-  @Test(arguments: ["127.0.0.5", "127.0.0.6"]) func aSilentAddressLosesTheRace(silent: String) async throws {
+  /// One address accepts no connection, the other one is silent: neither is waited for. Losing the race isn't a
+  /// failure.
+  @Test(arguments: ["127.0.0.5", "127.0.0.6"]) func silentAddressesLoseTheRace(silent: String) async throws {
     let server = try TLSServer.shared.get()
     let resolver = HTTPDNSResolver.fake(system: [:], service: ["good.test": [silent, "127.0.0.1"]])
     let fetcher = fetcher(resolver, authorities: server.authorities, races: true)
@@ -101,15 +104,16 @@ import XCacheRuntime
     #expect(resolver.resolve("good.test")?.addresses.map(\.text) == ["127.0.0.1", silent])
   }
 
-  /// The system's own answer is the last resort.
-  @Test func theSystemIsTheLastResort() async throws {
+  @Test func systemIsTheLastResort() async throws {
     let server = SocketServer { _ in .answer(body: "here".utf8) }
     let fetcher = fetcher(.fake(system: [:], service: ["localhost": ["127.0.0.4"]]))
     #expect(try await get("http://localhost:\(server.port)/", fetcher) == "here")
   }
 
-  /// A page that goes waits for no connection.
-  @Test(arguments: ["127.0.0.5", "127.0.0.6"]) func aRequestEndsWhileItConnects(silent: String) async throws {
+  /// A page that is closed doesn't wait for a connection.
+  @Test(arguments: ["127.0.0.5", "127.0.0.6"]) func requestsCanBeCancelledWhileConnecting(silent: String)
+    async throws
+  {
     let server = try TLSServer.shared.get()
     let resolver = HTTPDNSResolver.fake(system: [:], service: ["good.test": [silent]])
     let fetcher = fetcher(resolver, authorities: server.authorities)
@@ -128,7 +132,7 @@ import XCacheRuntime
   }
 
   /// An app needn't ignore SIGPIPE.
-  @Test func writingToWhoIsGoneEndsNoProcess() async throws {
+  @Test func writingToAClosedConnectionRaisesNoSignal() async throws {
     let server = try TLSServer.shared.get()
     await #expect(processExitsWith: .success) {
       [port = server.port as Int, authorities = server.authorities as String] in
@@ -141,8 +145,8 @@ import XCacheRuntime
     }
   }
 
-  /// Of those that lost no descriptor stays, however long they would have waited.
-  @Test func whatLostIsClosed() async throws {
+  /// The sockets of losing attempts are closed, however long their timeouts are.
+  @Test func losersOfTheRaceAreClosed() async throws {
     let server = try TLSServer.shared.get()
     await #expect(processExitsWith: .success) {
       [port = server.port as Int, authorities = server.authorities as String] in
@@ -157,7 +161,7 @@ import XCacheRuntime
       let resolver = HTTPDNSResolver.fake(
         system: [:],
         service: ["good.test": ["127.0.0.6", "127.0.0.5", "127.0.0.4", "127.0.0.3", "127.0.0.1"]])
-      let dialer = AddressDialer(resolver, connectSeconds: 300, addressMilliseconds: Self.ages)
+      let dialer = AddressDialer(resolver, connectSeconds: 300, addressMilliseconds: Self.longTimeout)
       let network = LinuxProxyNetwork(authorities: authorities, dialer: dialer)
       func waits(for expected: Int) -> Bool {
         for _ in 0..<3_000 {

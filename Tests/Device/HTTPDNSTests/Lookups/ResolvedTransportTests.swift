@@ -6,7 +6,7 @@ import XCacheDevice
 @testable import DeviceLinux
 @testable import HTTPDNS
 
-/// Requests that go to an address while everything else about them stays the name's.
+/// Requests to a resolved address, in which everything else stays the name's.
 @Suite(.enabled(if: TLSServer.isPossible)) struct ResolvedTransportTests {
   private func resolver(system: [String: [String]], service: [String: [String]]) -> HTTPDNSResolver {
     .fake(system: system, service: service)
@@ -27,7 +27,7 @@ import XCacheDevice
     CurlTransport(10, 30, 6, authorities: server.authorities, resolver: resolver)
   }
 
-  /// One address, two names: TLS is asked for the name, and it is the name's certificate that is checked.
+  /// One address, two names: TLS uses the name, and the name's certificate is checked.
   @Test(arguments: [false, true]) func namesShareAnAddress(isOneOfMany: Bool) throws {
     let server = try TLSServer.shared.get()
     let resolver = resolver(
@@ -38,7 +38,7 @@ import XCacheDevice
     }
   }
 
-  /// What isn't the host's certificate is never passed over.
+  /// Another certificate than the host's is never accepted.
   @Test(arguments: ["wrong.test", "expired.test"]) func certificatesAreChecked(host: String) throws {
     let server = try TLSServer.shared.get()
     let resolver = resolver(system: [host: ["127.0.0.2"]], service: [host: ["127.0.0.1"]])
@@ -46,12 +46,12 @@ import XCacheDevice
       try get(server.url(host), transport(server, resolver))
     }
     #expect(error?.kind == .unreachable)
-    // Both addresses were tried, and are left alone now.
+    // Both addresses were tried, and are avoided now.
     #expect(resolver.resolve(host) == nil)
   }
 
-  /// A service or a system that lies costs a connection.
-  @Test(arguments: [false, true]) func aPoisonedAnswerIsFoundOut(isOneOfMany: Bool) throws {
+  /// A wrong answer of the service or the system costs a connection.
+  @Test(arguments: [false, true]) func poisonedAnswersAreDetected(isOneOfMany: Bool) throws {
     let server = try TLSServer.shared.get()
     let resolver = resolver(system: ["good.test": ["127.0.0.1"]], service: ["good.test": ["127.0.0.3"]])
     let transport = transport(server, resolver)
@@ -61,23 +61,23 @@ import XCacheDevice
     #expect(resolver.resolve("good.test")?.addresses.map(\.text) == ["127.0.0.1"])
   }
 
-  @Test func aClosedAddressIsPassedOverAndAvoided() throws {
+  @Test func closedAddressesAreSkippedAndAvoided() throws {
     let server = try TLSServer.shared.get()
     let resolver = resolver(system: [:], service: ["good.test": ["127.0.0.4", "127.0.0.1"]])
     #expect(try get(server.url("good.test"), transport(server, resolver)) == "127.0.0.1 good.test good.test")
     #expect(resolver.resolve("good.test")?.addresses.map(\.text) == ["127.0.0.1"])
   }
 
-  /// It takes connections and says nothing.
-  @Test func anAddressThatIsSilentIsAvoided() throws {
+  /// The address accepts connections and sends nothing.
+  @Test func silentAddressesAreAvoided() throws {
     let server = try TLSServer.shared.get()
     let resolver = resolver(system: [:], service: ["good.test": ["127.0.0.5", "127.0.0.1"]])
     #expect(try get(server.url("good.test"), transport(server, resolver)) == "127.0.0.1 good.test good.test")
     #expect(resolver.resolve("good.test")?.addresses.map(\.text) == ["127.0.0.1"])
   }
 
-  /// The system's own answer is the last resort, and what libcurl was told before is taken back.
-  @Test(arguments: [false, true]) func theSystemIsTheLastResort(isOneOfMany: Bool) throws {
+  /// The addresses that libcurl was given before are removed again.
+  @Test(arguments: [false, true]) func systemIsTheLastResort(isOneOfMany: Bool) throws {
     let server = SocketServer { _ in .answer(body: "here".utf8) }
     let resolver = resolver(system: [:], service: ["localhost": ["127.0.0.4"]])
     let transport = CurlTransport(resolver: resolver)
@@ -86,8 +86,8 @@ import XCacheDevice
     }
   }
 
-  /// What was handed on isn't fetched from elsewhere as well.
-  @Test func anAnswerThatBreaksOffIsNotAskedForAgain() throws {
+  /// A body that has begun isn't fetched from another address.
+  @Test func truncatedAnswersAreNotRepeated() throws {
     let server = SocketServer { _ in
       [.send(Array("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhalf".utf8)), .close]
     }
@@ -99,7 +99,7 @@ import XCacheDevice
     #expect(resolver.resolve("good.test")?.source == .cache)
   }
 
-  /// DNS over HTTPS from end to end: the service is found by its bootstrap address and proves its name.
+  /// DNS over HTTPS end to end: the service is found by its bootstrap address, and its certificate is checked.
   @Test func dnsOverHTTPS() throws {
     let server = try TLSServer.shared.get()
     try server.setZone(#"{"good.test":["127.0.0.2","::ffff:127.0.0.2"],"second.test":["127.0.0.1"]}"#)
@@ -115,9 +115,9 @@ import XCacheDevice
     #expect(Set(found.addresses.map(\.text)) == ["127.0.0.2", "::ffff:7f00:2"] && found.source == .service)
     #expect(resolver.inspect("no.test").allSatisfy { $0.outcome == .failure(.noAddress) })
 
-    // Somebody else at the service's address has no certificate for its name.
+    // Another server at the service's address has no certificate for its name.
     settings.bootstrap = ["127.0.0.3"]
-    // Another exchange, since a connection that stands to the name is used, wherever it leads.
+    // Another exchange, since an open connection to the name would be reused.
     let other = CurlServiceExchange(authorities: server.authorities)
     let poisoned = try HTTPDNSResolver(settings, exchange: other).inspect("good.test").last
     guard case .failure(.unreachable(let reason))? = poisoned?.outcome else {

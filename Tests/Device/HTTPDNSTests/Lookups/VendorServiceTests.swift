@@ -6,11 +6,11 @@ import TestSupport
 
 @testable import HTTPDNS
 
-/// A service of a vendor's over real sockets.
+/// A vendor's HTTP DNS service, over real sockets.
 @Suite struct VendorServiceTests {
   let clock = FakeClock()
 
-  /// Notes what it is asked.
+  /// Records the requests.
   private final class Vendor: Sendable {
     let paths = Locked<[String]>([])
     let status = Locked(200)
@@ -37,7 +37,7 @@ import TestSupport
       }
     }
 
-    /// How often something was asked whose path ends in `end`, or has it.
+    /// The number of requests whose path contains `part`.
     func count(_ part: String) -> Int { paths.withLock { $0.count { $0.contains(part) } } }
   }
 
@@ -55,14 +55,14 @@ import TestSupport
       now: clock.now)
   }
 
-  @Test func oneHostIsAskedFor() throws {
+  @Test func requestsForOneHost() throws {
     let vendor = Vendor()
     let resolver = try resolver(vendor.server)
     #expect(resolver.resolve("m.test")?.addresses.map(\.text) == ["192.0.2.1"])
     #expect(vendor.paths.withLock { $0 } == ["/1234/d?host=m.test&query=4,6"])
   }
 
-  @Test func questionsAreSigned() throws {
+  @Test func requestsAreSigned() throws {
     let vendor = Vendor()
     let resolver = try resolver(vendor.server, secret: "s3cret")
     #expect(resolver.resolve("m.test")?.source == .service)
@@ -71,7 +71,7 @@ import TestSupport
     #expect(vendor.paths.withLock { $0 } == ["/1234/sign_d?host=m.test&query=4,6&t=\(end)&s=\(sign)"])
   }
 
-  @Test func hostsAreAskedForTogether() throws {
+  @Test func requestsForSeveralHosts() throws {
     let vendor = Vendor()
     let resolver = try resolver(vendor.server)
     resolver.prepare((0..<7).map { "h\($0).test" })
@@ -85,8 +85,8 @@ import TestSupport
       ])
   }
 
-  /// Of addresses that don't answer the next one is asked at once.
-  @Test func anotherAddressOfTheServiceIsTried() throws {
+  /// If an address doesn't answer, the next one is asked at once.
+  @Test func nextAddressOfTheServiceIsTried() throws {
     let vendor = Vendor()
     let resolver = try resolver(vendor.server, bootstrap: ["127.0.0.9", "127.0.0.1"])
     #expect(resolver.resolve("m.test")?.source == .service)
@@ -94,14 +94,14 @@ import TestSupport
     #expect(vendor.count("/d?") == 2)
   }
 
-  @Test func aRefusalIsAFailure() throws {
+  @Test func refusalsAreFailures() throws {
     let vendor = Vendor()
     vendor.status.withLock { $0 = 403 }
     #expect(try resolver(vendor.server).resolve("m.test") == nil)
   }
 
-  /// Asked for at the start, on another network and after 8 hours.
-  @Test func theServiceSaysWhereItIs() throws {
+  /// The list is requested at start, on another network and after 8 hours.
+  @Test func listOfTheServiceIsRefreshed() throws {
     let vendor = Vendor()
     vendor.list.withLock { $0 = #"{"service_ip":["127.0.0.2"]}"# }
     let resolver = try resolver(vendor.server, list: "ss")
@@ -118,8 +118,8 @@ import TestSupport
     #expect(vendor.count("/ss") == 3)
   }
 
-  /// Also where every host is known of an earlier start.
-  @Test func theServiceSaysWhereItIsAtEachStart() throws {
+  /// Also if every host is cached.
+  @Test func listOfTheServiceIsRequestedAtEachStart() throws {
     let vendor = Vendor()
     let folder = try TemporaryFolder()
     let file = "\(folder.path)/names.json"
@@ -139,7 +139,7 @@ import TestSupport
       (.dnsOverHTTPS(url: "dns.test"), []), (.vendor(url: "https://h/?x"), []),
       (.vendor(url: "https://192.0.2.1/1"), ["one.test"]),
     ] as [(HTTPDNSSettings.Service, [String])])
-  func settingsThatAreRefused(service: HTTPDNSSettings.Service, bootstrap: [String]) {
+  func invalidSettingsAreRefused(service: HTTPDNSSettings.Service, bootstrap: [String]) {
     #expect(throws: HTTPDNSError.self) {
       try HTTPDNSResolver(HTTPDNSSettings(service, bootstrap: bootstrap), exchange: CurlServiceExchange())
     }

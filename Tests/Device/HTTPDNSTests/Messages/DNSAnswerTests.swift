@@ -18,7 +18,7 @@ import Testing
     return outcome(message.bytes, query)
   }
 
-  @Test func aQuestionIsAsRFC8484HasIt() {
+  @Test func queriesHaveTheFormOfRFC8484() {
     // RFC 8484 §4.1.1: the example's query for www.example.com.
     let query = DNSQuery(host: .of("www.example.com"), kind: .v4)
     #expect(
@@ -54,7 +54,7 @@ import Testing
     #expect(found == .success(.of("192.0.2.9", seconds: 7)))
   }
 
-  @Test func timesThatAreNegativeAreNone() {
+  @Test func negativeTTLsAre0() {
     let found = outcome(v4) { $0.records = [DNSMessage.record(type: 1, ttl: 0x8000_0000, [192, 0, 2, 1])] }
     #expect(found == .success(.of("192.0.2.1", seconds: 0)))
   }
@@ -80,14 +80,14 @@ import Testing
     Case("a question") { $0.flags &= 0x7FFF },
     Case("cut off") { $0.flags |= 0x0200 },
     Case("another operation") { $0.flags |= 0x0800 },
-    Case("another answer's number") { $0.id = 1 },
+    Case("the id of another answer") { $0.id = 1 },
     Case("no question") { $0.questions = 0 },
     Case("a question about another host") { $0.question = DNSMessage.name("n.example.com") + [0, 1, 0, 1] },
     Case("a question of another kind") { $0.question = DNSMessage.name("m.example.com") + [0, 28, 0, 1] },
-    Case("fewer records than it says") { $0.count = 2 },
+    Case("fewer records than announced") { $0.count = 2 },
     Case("more records than are read") { $0.count = 60_000 },
     Case("an address of three bytes") { $0.records = [DNSMessage.record(type: 1, [192, 0, 2])] },
-    Case("an alias that isn't as long as it says") {
+    Case("an alias of another length than announced") {
       $0.records = [DNSMessage.record(type: 5, DNSMessage.name("a.test") + [0])]
     },
     Case("an alias of itself") { $0.records = [DNSMessage.record(type: 5, [0xC0, 12])] },
@@ -105,12 +105,12 @@ import Testing
     Case("a pointer out of the message") {
       $0.records = [DNSMessage.record([0xFF, 0xFF], type: 1, [192, 0, 2, 1])]
     },
-    Case("a label of the kinds that were given up") {
+    Case("a label of an obsolete type") {
       $0.records = [DNSMessage.record([0x41, 0], type: 1, [192, 0, 2, 1])]
     },
     Case("the address of no host", .noAddress) { $0.records = [DNSMessage.record(type: 1, [0, 0, 0, 0])] },
   ])
-  func otherMessagesAreNone(_ item: Case) {
+  func invalidMessagesAreRefused(_ item: Case) {
     let found = outcome(v4) {
       $0.records = [Self.address]
       item.change(&$0)
@@ -118,8 +118,8 @@ import Testing
     #expect(found == .failure(item.error))
   }
 
-  /// Names longer than 255 bytes, put together by pointers, and chains of pointers without end.
-  @Test func namesAreBounded() {
+  /// Names of more than 255 bytes by pointers, and long chains of pointers.
+  @Test func namesAndPointersAreLimited() {
     var message = DNSMessage(v4)
     let label: [UInt8] = [63] + [UInt8](repeating: 97, count: 63)
     message.records = [
@@ -127,7 +127,7 @@ import Testing
       DNSMessage.record(label + [0xC0, 43], type: 1, [192, 0, 2, 1]),
     ]
     #expect(outcome(message.bytes, v4) == .failure(.badAnswer))
-    // Each pointer to the one in front of it.
+    // Each pointer points to the one before it.
     let chain = (0..<400).flatMap { place -> [UInt8] in
       let target = place == 0 ? 12 : 43 + 2 * (place - 1)
       return [0xC0 | UInt8(target >> 8), UInt8(target & 255)]
@@ -143,7 +143,7 @@ import Testing
     }
   }
 
-  @Test func noByteThatIsMissingOrWrongMakesItTrap() {
+  @Test func truncatedAndDamagedMessagesDoNotTrap() {
     var message = DNSMessage(v4)
     message.records = [
       DNSMessage.record(type: 5, DNSMessage.name("a.test")),

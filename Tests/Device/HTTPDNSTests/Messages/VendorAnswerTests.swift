@@ -26,26 +26,26 @@ import Testing
     #expect(read(text, host, other) == [host: .of("192.0.2.1"), other: .of("192.0.2.2", seconds: 0)])
   }
 
-  /// Nobody else's answer is taken for a host's.
+  /// Answers for other hosts, and without addresses, are ignored.
   @Test(arguments: [
     #"{"host":"evil.test","ips":["192.0.2.1"]}"#, #"{"host":"m.example.com","ips":[]}"#,
     #"{"host":"m.example.com"}"#, #"{"host":"m.example.com","ips":"192.0.2.1"}"#,
     #"{"host":7,"ips":["192.0.2.1"]}"#,
     #"{"dns":{}}"#,
   ])
-  func nothingIsSaid(text: String) { #expect(read(text, host) ?? [:] == [:]) }
+  func answersWithoutAddresses(text: String) { #expect(read(text, host) ?? [:] == [:]) }
 
   @Test(arguments: ["", "[]", "{", "null", #"{"code":"InvalidAccount"}"#, "192.0.2.1;192.0.2.2,60"])
-  func othersAreNone(text: String) {
+  func invalidAnswersAreRefused(text: String) {
     #expect(throws: LookupError.badAnswer) { try VendorAnswer.read(Array(text.utf8), for: [host]) }
   }
 
-  @Test func timesAreNumbers() {
+  @Test func ttlsOutOfRangeAreIgnored() {
     let text = #"{"host":"m.example.com","ips":["192.0.2.1"],"ttl":9999999999999999999999}"#
     #expect(read(text, host) == [host: .of("192.0.2.1", seconds: nil)])
   }
 
-  @Test func whereTheServiceIs() {
+  @Test func addressesOfTheService() {
     let text = #"{"service_ip":["192.0.2.1","192.0.2.1","x"],"service_ipv6":["2001:db8::1"]}"#
     #expect(VendorAnswer.services(Array(text.utf8)).map(\.text) == ["192.0.2.1", "2001:db8::1"])
     #expect(VendorAnswer.services(Array("{}".utf8)).isEmpty && VendorAnswer.services([1]).isEmpty)

@@ -10,7 +10,7 @@ import Values
     ("a%5Cb", "a\\b"), (String(repeating: "a", count: 255), String(repeating: "a", count: 255)),
     (String(repeating: "%61", count: 255), String(repeating: "a", count: 255)),
   ])
-  func safe(component: String, name: String) {
+  func safeNamesAreDecoded(component: String, name: String) {
     #expect(CachedName(encoded: component)?.text == name)
   }
 
@@ -19,7 +19,7 @@ import Values
     "%00", "%", "%4", "a%zz", "%FF", "%C3%28", "%ED%A0%80", String(repeating: "a", count: 256),
     String(repeating: "%E4%BD%A0", count: 86),
   ])
-  func unsafe(component: String) {
+  func unsafeNamesAreRefused(component: String) {
     #expect(CachedName(encoded: component) == nil)
   }
 
@@ -27,7 +27,7 @@ import Values
     ("https://cdn.test/x/y/https%253A%252F%252Fm%252Fa?q=/z", "https%3A%2F%2Fm%2Fa"),
     ("http://cdn.test/a#/b", "a"), ("http://cdn.test/x/%2e%2e/a", "a"),
   ])
-  func downloads(url: String, name: String) throws {
+  func namesOfDownloads(url: String, name: String) throws {
     #expect(CachedName(download: try ResourceURL(url))?.text == name)
   }
 

@@ -11,7 +11,7 @@ private func files(_ numbers: Range<Int>, seed: Int = 0) -> [String: [UInt8]] {
   Dictionary(uniqueKeysWithValues: numbers.map { (url($0), PackBench.text($0 + seed + 1, 8000)) })
 }
 
-/// A manifest may list more than the disk limit allows: what doesn't fit comes on demand, and goes by use.
+/// A manifest may list more than the disk limit allows: files beyond it are fetched on demand, and evicted by last use.
 @Suite struct DiskLimitTests {
   let bench: Bench
   var origin: FakeOrigin { bench.origin }
@@ -31,7 +31,7 @@ private func files(_ numbers: Range<Int>, seed: Int = 0) -> [String: [UInt8]] {
 
   private func used(_ device: Device) -> Int64 { device.cache.withLock { $0.bytes + $0.asideBytes } }
 
-  /// What is on the disk, by the numbers of the files.
+  /// The numbers of the files on the disk.
   private func held() throws -> Set<Int> {
     Set(
       try Folder.textNames("\(bench.scratch.path)/device/files").compactMap { name in
@@ -41,16 +41,16 @@ private func files(_ numbers: Range<Int>, seed: Int = 0) -> [String: [UInt8]] {
 
   private func fetches() -> Int { origin.takeLog().count { $0.hasPrefix("https://cdn.test/") } }
 
-  @Test func whatFitsIsFetchedOnce() throws {
+  @Test func filesWithinTheLimitAreFetchedOnce() throws {
     try origin.publish(files(0..<10))
     let device = try device()
     let report = try device.update()
     #expect(report.fetched == 5 && report.missing == 5 && report.to == "1")
     #expect(fetches() == 5 && used(device) <= Self.limit)
-    // No update tries the others again.
+    // Updates don't try the others again.
     for _ in 0..<3 { #expect(try device.update(force: true).kind == .nothing) }
     #expect(fetches() == 0)
-    // Of a new version what takes the place of held files comes, and nothing that would push out what stays.
+    // An update fetches the new versions of held files, and nothing that would evict unchanged ones.
     let kept = try held()
     try origin.publish(files(0..<10, seed: 100))
     #expect(try device.update(force: true).fetched == 5)
@@ -61,8 +61,8 @@ private func files(_ numbers: Range<Int>, seed: Int = 0) -> [String: [UInt8]] {
     }
   }
 
-  /// On a line that breaks, each version used to leave a part of its new file, until an update succeeded.
-  @Test func partsOfOtherVersionsCountAndGoFirst() throws {
+  /// On an unstable network, each version left a part of its new file, until an update succeeded.
+  @Test func partsOfOtherVersionsCountAndAreRemovedFirst() throws {
     try origin.publish(files(0..<2))
     let device = try device()
     _ = try device.update()
@@ -72,19 +72,19 @@ private func files(_ numbers: Range<Int>, seed: Int = 0) -> [String: [UInt8]] {
     origin.fail { $0.contains("4.js") ? .status(500) : nil }
     try origin.publish(files(0..<5))
     #expect(throws: DeviceError.self) { try device.update(force: true) }
-    // Two files are held and three are wanted: there is no room left.
+    // Two files are held and three are needed, which takes all the room.
     for path in parts { #expect(device.folder.status(path) == nil) }
     #expect(try !device.folder.unfinished().isEmpty)
   }
 
-  @Test func smallFilesOfManyBlocksCount() throws {
+  @Test func smallFilesCountAsWholeBlocks() throws {
     try origin.publish(Dictionary(uniqueKeysWithValues: (0..<20).map { (url($0), bytes("\($0)")) }))
     let device = try device()
     #expect(try device.update().fetched == 10)
     #expect(used(device) == 10 * 4096)
   }
 
-  @Test func theLeastRecentlyUsedGoesFirst() throws {
+  @Test func leastRecentlyUsedFilesAreEvictedFirst() throws {
     try origin.publish(files(0..<5))
     let device = try device()
     _ = try device.update()
@@ -104,7 +104,7 @@ private func files(_ numbers: Range<Int>, seed: Int = 0) -> [String: [UInt8]] {
     #expect(device.counts.misses == 4 && device.counts.evictions == 4)
   }
 
-  @Test func useIsNotedAtQuietMomentsAndByNoClock() throws {
+  @Test func usesAreSavedOnCloseAndIndependentOfTheClock() throws {
     try origin.publish(files(0..<5))
     let changes = Locked(0)
     let first = try device(willChange: { () throws(DeviceError) in changes.withLock { $0 += 1 } })
@@ -129,7 +129,7 @@ private func files(_ numbers: Range<Int>, seed: Int = 0) -> [String: [UInt8]] {
   }
 
   @Test(arguments: [nil, "", "{\"used\":7}", "{\"used\":[1,\"../x\",\"a/b\"]}"])
-  func aLostNoteCostsOrderAlone(note: String?) throws {
+  func missingUsesOnlyLoseTheOrder(note: String?) throws {
     try origin.publish(files(0..<8))
     let first = try device()
     _ = try first.update()
@@ -143,7 +143,7 @@ private func files(_ numbers: Range<Int>, seed: Int = 0) -> [String: [UInt8]] {
     #expect(used(device) <= Self.limit)
   }
 
-  @Test func setAsideFilesGoBeforeListedOnes() throws {
+  @Test func setAsideFilesAreEvictedBeforeListedOnes() throws {
     try origin.publish(files(0..<4))
     let device = try device()
     _ = try device.update()
@@ -154,8 +154,8 @@ private func files(_ numbers: Range<Int>, seed: Int = 0) -> [String: [UInt8]] {
     #expect(device.counts.evictions == 0)
   }
 
-  /// A file that is larger than the limit is there for the page that asked, pushes nothing out, and goes with the next one.
-  @Test func aFileAboveTheLimitIsServed() throws {
+  /// A file that is larger than the limit is served to the page that asked, evicts nothing, and is removed next.
+  @Test func filesAboveTheLimitAreServed() throws {
     let large = PackBench.text(9, 60_000)
     try origin.publish(files(0..<2).merging([url(9): large]) { $1 })
     let device = try device()
@@ -167,8 +167,8 @@ private func files(_ numbers: Range<Int>, seed: Int = 0) -> [String: [UInt8]] {
     #expect(try held() == [0, 1, 2] && used(device) <= Self.limit)
   }
 
-  /// A limit that is lower than before.
-  @Test func theFolderShrinksWhenItIsOpened() throws {
+  /// The limit may be lower than before.
+  @Test func folderShrinksWhenItIsOpened() throws {
     try origin.publish(files(0..<10))
     let whole = try bench.device()
     _ = try whole.update()

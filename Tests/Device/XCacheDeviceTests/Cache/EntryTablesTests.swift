@@ -5,7 +5,7 @@ import Values
 
 @testable import XCacheDevice
 
-/// Entries as they are kept, and how they are found.
+/// How entries are stored in memory, and found.
 @Suite struct EntryTablesTests {
   private static func item(
     _ url: String, _ text: String = "x", download: String? = nil
@@ -25,11 +25,10 @@ import Values
     return try DeviceIndex(manifest, digest: manifest.map.digest, hosts: HostList(["*"]))
   }
 
-  /// There are tens of thousands of them in memory.
-  @Test func anEntryTakesLittle() { #expect(MemoryLayout<HeldEntry>.stride <= 96) }
+  @Test func entriesAreSmall() { #expect(MemoryLayout<HeldEntry>.stride <= 96) }
 
-  /// What isn't kept is made anew as it was, whatever an origin wrote.
-  @Test func whatWasListedComesBack() throws {
+  /// What isn't stored is derived again exactly, whatever an origin wrote.
+  @Test func entriesRoundTrip() throws {
     let long = "https://m.test/\(String(repeating: "long/", count: 60))a.css?x=1"
     var items = try [
       "https://m.test/a.css", "https://m.test/caf%C3%A9.js?v=1&w", "http://m.test:8080/", long,
@@ -57,8 +56,8 @@ import Values
     }
   }
 
-  /// As a walk over all entries finds them.
-  @Test func aURLMeansWhatAWalkFinds() throws {
+  /// Lookups agree with a linear search.
+  @Test func lookupsAgreeWithALinearSearch() throws {
     let urls = [
       "https://m.test/a", "https://m.test/%61b", "https://m.test/%7Ec", "https://m.test/%2561",
       "https://m.test/d%20e", "https://m.test/f%2Fg", "https://m.test/caf%C3%A9", "https://m.test/%%341",
@@ -78,8 +77,8 @@ import Values
     }
   }
 
-  /// One that an origin makes of a URL, and the same one of another URL's download.
-  @Test func oneNameForTwoFilesIsRefused() throws {
+  /// The name that an origin derives from a URL, also used by another URL's download.
+  @Test func nameCollisionsAreRefused() throws {
     let first = try Self.item("https://m.test/b", "b")
     for other in ["https://m.test/a", "https://m.test/c"] {
       let clash = try Self.item(other, "other", download: first.entry.download)
@@ -90,8 +89,8 @@ import Values
     }
   }
 
-  /// Each name is itself, and no other one.
-  @Test func namesStayAsTheyAre() {
+  /// Different spellings are different names.
+  @Test func namesAreNotNormalised() {
     let texts = [
       "https%3A%2F%2Fm.test%2Fa.css", "https%3a%2F%2Fm.test%2Fa.css", "a.css", "%61.css", "~0123",
       "%2Fetc%2Fpasswd",

@@ -6,7 +6,7 @@ import Testing
 private let page = "https://m.test/p"
 private let script = "https://m.test/a.js"
 
-/// A device whose folder somebody deletes while it is open: the next update makes it again.
+/// The device's folder, or a part of it, is deleted while it is open: the next update makes it again.
 @Suite struct FolderGoneTests {
   let bench: Bench
   var origin: FakeOrigin { bench.origin }
@@ -17,7 +17,7 @@ private let script = "https://m.test/a.js"
     try origin.publish([page: bytes("one"), script: bytes("let one")])
   }
 
-  /// What somebody deletes.
+  /// What is deleted.
   enum Part: String, CaseIterable, Sendable {
     case everything, contents, lock, files, staging, index
   }
@@ -34,22 +34,22 @@ private let script = "https://m.test/a.js"
     }
   }
 
-  @Test(arguments: Part.allCases) func theNextUpdateMakesItAgain(part: Part) throws {
-    let right: [String: [UInt8]]
+  @Test(arguments: Part.allCases) func nextUpdateMakesItAgain(part: Part) throws {
+    let expected: [String: [UInt8]]
     do {
       let device = try bench.device()
       _ = try device.update()
-      right = try bench.state()
+      expected = try bench.state()
       try delete(part)
       _ = try device.update(force: true)
       #expect(device.version == "1")
-      // A page waits for no update.
+      // Pages don't wait for an update.
       #expect(try device.page(for: page)?.read() == bytes("one"))
       #expect(try device.fetchBacklog() == ([.everything, .contents, .files].contains(part) ? 1 : 0))
-      #expect(try bench.state() == right)
+      #expect(try bench.state() == expected)
       #expect(throws: DeviceError.self) { _ = try bench.device() }
     }
-    // The folder is one that a restart goes on with.
+    // The folder is valid for a restart.
     _ = origin.takeLog()
     let device = try bench.device()
     #expect(device.version == "1" && !device.wasDamaged)
@@ -57,7 +57,7 @@ private let script = "https://m.test/a.js"
     #expect(origin.takeLog() == [])
   }
 
-  @Test(arguments: Part.allCases) func aNewerManifestIsTaken(part: Part) throws {
+  @Test(arguments: Part.allCases) func updatesToANewManifest(part: Part) throws {
     let device = try bench.device()
     _ = try device.update()
     try delete(part)
@@ -67,7 +67,7 @@ private let script = "https://m.test/a.js"
     #expect(try bench.state() == bench.fresh())
   }
 
-  @Test func anOpenAnswerIsReadToItsEnd() throws {
+  @Test func openFilesCanBeReadToTheEnd() throws {
     let device = try bench.device()
     _ = try device.update()
     let open = try #require(try device.page(for: page))
@@ -76,39 +76,39 @@ private let script = "https://m.test/a.js"
     #expect(try open.read() == bytes("one"))
   }
 
-  /// Another process makes the folder first: it is that one's until it ends, and what it left is in force afterwards.
-  @Test func anotherProcessMayHaveIt() throws {
+  /// Another process makes the folder first: it has the folder until it ends, and its state is used afterwards.
+  @Test func anotherProcessMayTakeTheFolder() throws {
     let device = try bench.device()
     _ = try device.update()
     try delete(.everything)
     try origin.publish([page: bytes("two"), "https://m.test/b.js": bytes("let two")])
-    let right: [String: [UInt8]]
+    let expected: [String: [UInt8]]
     do {
       let other = try bench.device()
       _ = try other.update()
-      right = try bench.state()
+      expected = try bench.state()
       let error = #expect(throws: DeviceError.self) { try device.update(force: true) }
       guard case .inUse = error else {
         Issue.record("\(String(describing: error))")
         return
       }
-      // Nothing of it is answered: the other one follows the policy, and this one can't.
+      // It answers nothing: only the other one follows the policy.
       #expect(device.isDisplaced && !device.intercepts(page))
       #expect(try device.page(for: page) == nil)
       #expect(try device.resource(for: script) == nil)
       device.saveUses()
       device.tidy()
-      #expect(try bench.state() == right)
+      #expect(try bench.state() == expected)
       #expect(try other.page(for: page)?.read() == bytes("two"))
     }
     #expect(try device.update(force: true).kind == .nothing)
     #expect(device.version == "2" && !device.isDisplaced)
     #expect(try device.page(for: page)?.read() == bytes("two"))
-    #expect(try bench.state() == right)
+    #expect(try bench.state() == expected)
   }
 
-  /// It notices with the next trigger, even if it is offline.
-  @Test func itNoticesWithoutAPoll() throws {
+  /// It notices with the next trigger, also offline.
+  @Test func displacementIsNoticedWithoutAPoll() throws {
     let device = try bench.device()
     _ = try device.update()
     try delete(.everything)
@@ -119,8 +119,8 @@ private let script = "https://m.test/a.js"
     #expect(device.isDisplaced && !other.isDisplaced)
   }
 
-  /// Of two that lost the folder, one gets it.
-  @Test func twoMakeItAgain() throws {
+  /// Of two devices that lost the folder, one gets it.
+  @Test func onlyOneDeviceGetsTheFolder() throws {
     let first = try bench.device()
     try delete(.everything)
     let second = try bench.device()
@@ -131,7 +131,7 @@ private let script = "https://m.test/a.js"
     #expect(try first.update().to == "1")
   }
 
-  /// What the policy says goes on, and is on the disk again after the next poll.
+  /// The policy stays in force, and is written again after the next poll.
   @Test func documentsAreWrittenAgain() throws {
     origin.serve(
       bytes(#"{"code":200,"data":{"version":"7","intercept":true,"bypass":[],"scripts":[]}}"#),
@@ -146,8 +146,8 @@ private let script = "https://m.test/a.js"
     #expect(try DurableFile.read("\(folder)/policy.json") == policy)
   }
 
-  /// The app ends before the next update, and has left a note in the cleared folder.
-  @Test func aNoteAloneIsNobodyElses() throws {
+  /// The app ended before the next update, and had written a file into the cleared folder.
+  @Test func foldersWithOnlyANoteAreTaken() throws {
     do { _ = try bench.device().update() }
     try delete(.contents)
     try Scratch.write("{}", to: "\(folder)/pages.json")

@@ -7,10 +7,10 @@ private let kept = "https://m.test/kept.js"
 private let changed = "https://m.test/changed.js"
 private let twin = "https://m.test/twin.js"
 
-/// A disk on which nothing can be changed any more: pages have what is there, and the kill switch arrives.
+/// A disk on which nothing can be written: pages get what is there, and the kill switch works.
 @Suite struct FullDiskTests {
   let bench: Bench
-  /// Changes that the disk still takes; nil: as many as come.
+  /// The number of changes that still succeed; nil: no limit.
   private let left = Locked<Int?>(nil)
 
   init() throws {
@@ -37,8 +37,8 @@ private let twin = "https://m.test/twin.js"
 
   private func fill(after changes: Int?) { left.withLock { $0 = changes } }
 
-  /// It was full at any moment of an update, and is still when the app starts again.
-  @Test func aDeviceOpensAndServesWhatIsThere() throws {
+  /// The disk gets full at any point of an update, and still is when the app starts again.
+  @Test func devicesOpenAndServeWhatIsThere() throws {
     try bench.origin.publish([kept: bytes("kept"), changed: bytes("new"), twin: bytes("new")])
     let fresh = try bench.fresh()
     var (changes, isDone, versions) = (0, false, Set<String>())
@@ -55,7 +55,7 @@ private let twin = "https://m.test/twin.js"
       let reopened = try self.device(name)
       versions.insert(reopened.version)
       #expect(try reopened.resource(for: kept)?.read() == bytes("kept"))
-      // Those of the version that is held, or none.
+      // The held version's files, or none.
       for url in [changed, twin] {
         guard let read = try? reopened.resource(for: url)?.read() else { continue }
         let old = bytes(url == changed ? "old" : "other")
@@ -69,8 +69,8 @@ private let twin = "https://m.test/twin.js"
     #expect(changes > 10 && versions == ["1", "2"])
   }
 
-  /// An update broke off behind its switch, and can't be finished.
-  @Test func theKillSwitchArrives() throws {
+  /// An update was interrupted after its switch, and can't be finished.
+  @Test func killSwitchWorks() throws {
     try bench.origin.publish([kept: bytes("kept"), changed: bytes("new"), twin: bytes("new")])
     var (changes, isDone, count) = (0, false, 0)
     while !isDone {
@@ -98,8 +98,8 @@ private let twin = "https://m.test/twin.js"
     #expect(count > 5)
   }
 
-  /// A disk that was full at the first start left these.
-  @Test func aFolderThatWasBegunIsTaken() throws {
+  /// The disk was full at the first start, after these folders.
+  @Test func incompleteFoldersAreUsed() throws {
     let folder = bench.settings().folder
     for name in ["files", "staging"] { try Kernel.makeFolder("\(folder)/\(name)") }
     #expect(try device().update(force: true).to == "1")

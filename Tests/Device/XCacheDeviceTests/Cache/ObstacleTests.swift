@@ -7,7 +7,7 @@ import Testing
 private let page = "https://m.test/p"
 private let script = "https://m.test/a.js"
 
-/// What somebody or something left where a device's files belong: no update fails for ever because of it.
+/// Other things in the place of the device's files: updates must not fail for ever because of them.
 @Suite struct ObstacleTests {
   let bench: Bench
   var origin: FakeOrigin { bench.origin }
@@ -22,12 +22,12 @@ private let script = "https://m.test/a.js"
     origin.say(#","policy":"7""#)
   }
 
-  /// In place of a file.
+  /// What is in the place of a file.
   enum Kind: String, CaseIterable, Sendable {
     case emptyFolder, folder
-    /// A link to itself, which can't be opened, as a file without permission can't be by others than root.
+    /// A link to itself, which can't be opened, like a file without permissions for users other than root.
     case unreadable
-    /// Opening it waits for whoever writes into it.
+    /// Opening it for reading blocks until it has a writer.
     case fifo
   }
 
@@ -46,24 +46,24 @@ private let script = "https://m.test/a.js"
     arguments: [
       "index.json", "poll.json", "policy.json", "rollout.json", "uses.json", "backlog.json", "lock",
     ], Kind.allCases)
-  func inPlaceOfANote(name: String, kind: Kind) throws {
-    // A lock that is a link is nobody's folder.
+  func obstaclesInPlaceOfANote(name: String, kind: Kind) throws {
+    // A folder whose lock is a link isn't used.
     if name == "lock", kind == .unreadable { return }
     do { _ = try bench.device().update() }
-    let right = try bench.state()
+    let expected = try bench.state()
     try put(kind, at: "\(folder)/\(name)")
     do {
       let device = try bench.device()
       _ = try device.update(force: true)
       #expect(device.version == "1" && device.runtimePolicy.version == "7")
       #expect(try device.page(for: page)?.read() == bytes("one"))
-      #expect(try bench.state() == right)
+      #expect(try bench.state() == expected)
     }
     let device = try bench.device()
     #expect(device.version == "1" && !device.wasDamaged && device.runtimePolicy.version == "7")
   }
 
-  @Test(arguments: ["files", "staging", "aside"]) func aFileInPlaceOfAFolder(name: String) throws {
+  @Test(arguments: ["files", "staging", "aside"]) func filesInPlaceOfAFolder(name: String) throws {
     do { _ = try bench.device().update() }
     Scratch.removeAll("\(folder)/\(name)")
     try Scratch.write("x", to: "\(folder)/\(name)")
@@ -75,7 +75,7 @@ private let script = "https://m.test/a.js"
     #expect(try device.resource(for: script)?.read() == bytes("let one"))
   }
 
-  /// The page's file, and the place where the next update stages it or sets the old one aside.
+  /// The page's file, and where the next update stages the new one and sets the old one aside.
   enum Place: String, CaseIterable, Sendable {
     case file, staged, aside
   }
@@ -91,7 +91,9 @@ private let script = "https://m.test/a.js"
     }
   }
 
-  @Test(arguments: Place.allCases, Kind.allCases) func inPlaceOfAFile(place: Place, kind: Kind) throws {
+  @Test(arguments: Place.allCases, Kind.allCases) func obstaclesInPlaceOfAFile(place: Place, kind: Kind)
+    throws
+  {
     for isOpen in [true, false] {
       let device = try bench.device()
       _ = try device.update(force: true)
@@ -113,8 +115,8 @@ private let script = "https://m.test/a.js"
     }
   }
 
-  /// A file that can't be read is as good as damaged: another URL's copy of its bytes isn't taken from it.
-  @Test(arguments: Kind.allCases) func aSourceThatCantBeRead(kind: Kind) throws {
+  /// A file that can't be read counts as damaged: another URL with the same bytes isn't copied from it.
+  @Test(arguments: Kind.allCases) func unreadableSourcesAreNotCopied(kind: Kind) throws {
     let device = try bench.device()
     _ = try device.update()
     try put(kind, at: path(.file))
@@ -124,8 +126,8 @@ private let script = "https://m.test/a.js"
     #expect(try device.page(for: page)?.read() == bytes("one"))
   }
 
-  /// In place of the bytes that a broken download left.
-  @Test(arguments: Kind.allCases) func inPlaceOfAPart(kind: Kind) throws {
+  /// In place of the bytes of an interrupted download.
+  @Test(arguments: Kind.allCases) func obstaclesInPlaceOfAPart(kind: Kind) throws {
     let large = [UInt8](repeating: 0x61, count: 100_000)
     let device = try bench.device()
     try put(kind, at: device.folder.half(SHA256.of(large)))
@@ -134,16 +136,16 @@ private let script = "https://m.test/a.js"
     #expect(try device.page(for: page)?.read() == large)
   }
 
-  // MARK: Another user's
+  // MARK: Files of another user
 
-  /// What root or somebody left in the folder of a device that runs as another user.
+  /// What another user, here root, left in the device's folder.
   enum Foreign: String, CaseIterable, Sendable {
     case closedFolder, readOnlyFolder, rootsFolder, fullNote, fullFile, rootsFile
   }
 
   private static let other: UInt32 = 65_534
 
-  /// Runs `body` as a user who owns the folder, and isn't root. File permissions go by the thread's own ID (setfsuid(2)).
+  /// Runs `body` as the folder's owner, who isn't root. File permissions depend on the thread's own id (setfsuid(2)).
   func asOther(_ body: @escaping @Sendable () throws -> Void) throws {
     let outcome = Locked<(any Error)?>(nil)
     try OSThread(name: "another user") {
@@ -175,14 +177,14 @@ private let script = "https://m.test/a.js"
     }
   }
 
-  /// A folder of root's with something in it.
+  /// Puts a folder that belongs to root, with content, at `path`.
   func roots(_ path: String) throws {
     try put(.folder, at: path)
     try Kernel.setMode(path, to: 0o700)
   }
 
   @Test(.enabled(if: geteuid() == 0), arguments: ["files", "staging", "aside"], Foreign.allCases)
-  func anotherUsers(name: String, foreign: Foreign) throws {
+  func filesOfAnotherUserAreReplaced(name: String, foreign: Foreign) throws {
     do { _ = try bench.device().update() }
     for path in try all(bench.scratch.path) { #expect(lchown(path, Self.other, Self.other) == 0) }
     try put(foreign, in: name)
@@ -198,14 +200,14 @@ private let script = "https://m.test/a.js"
 }
 
 extension ObstacleTests {
-  /// What somebody made of a device's lock.
+  /// The state of the device's lock.
   enum Lock: String, CaseIterable, Sendable {
     case closed, roots, rootsClosed, rootsHeld
   }
 
-  /// A lock without permissions is opened, root's is locked as it is, and one that can't be opened is named. None of them makes the
-  /// device wait.
-  @Test(.enabled(if: geteuid() == 0), arguments: Lock.allCases) func aLockOfAnotherUsers(lock: Lock) throws {
+  /// A lock without permissions is opened, root's is locked as it is, and one that can't be opened is named in the
+  /// error. The device never waits.
+  @Test(.enabled(if: geteuid() == 0), arguments: Lock.allCases) func locksOfAnotherUser(lock: Lock) throws {
     do { _ = try bench.device().update() }
     for path in try all(bench.scratch.path) { #expect(lchown(path, Self.other, Self.other) == 0) }
     let path = "\(folder)/lock"
@@ -233,8 +235,8 @@ extension ObstacleTests {
     try all(folder).filter { $0.hasSuffix(".old") }
   }
 
-  /// What was renamed goes with the next start that may remove it; until then it stays, and nothing fails.
-  @Test(.enabled(if: geteuid() == 0)) func whatWasRenamedIsRemovedOnceThatIsPossible() throws {
+  /// What was renamed is removed at the next start that has permission; until then it stays, and nothing fails.
+  @Test(.enabled(if: geteuid() == 0)) func renamedObstaclesAreRemovedOncePossible() throws {
     do { _ = try bench.device().update() }
     for path in try all(bench.scratch.path) { #expect(lchown(path, Self.other, Self.other) == 0) }
     try roots("\(folder)/index.json")
@@ -256,7 +258,7 @@ extension ObstacleTests {
     #expect(try renamed() == [])
   }
 
-  /// Neither a link's target, nor a file, nor what has another name, is the device's to remove.
+  /// The device removes neither a link's target, nor files, nor anything with another name.
   @Test func nothingElseIsRemoved() throws {
     do { _ = try bench.device().update() }
     let elsewhere = "\(bench.scratch.path)/elsewhere"
@@ -273,8 +275,8 @@ extension ObstacleTests {
     #expect(try Folder.textNames(elsewhere) == ["x"])
   }
 
-  /// A closed folder of the device's own is opened and removed, not kept under another name.
-  @Test(.enabled(if: geteuid() == 0)) func aClosedFolderOfItsOwn() throws {
+  /// A folder of its own without permissions is removed, not kept under another name.
+  @Test(.enabled(if: geteuid() == 0)) func ownFoldersWithoutPermissionsAreRemoved() throws {
     do { _ = try bench.device().update() }
     try put(.folder, at: "\(folder)/index.json")
     for path in try all(bench.scratch.path) { #expect(lchown(path, Self.other, Self.other) == 0) }

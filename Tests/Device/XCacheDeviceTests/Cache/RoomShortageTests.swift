@@ -7,17 +7,17 @@ import Testing
 private let small = "https://m.test/small.js"
 private let large = "https://m.test/large.js"
 
-/// A version that there is no room for isn't fetched again with each poll.
+/// A version for which there is no room isn't fetched again with each poll.
 @Suite struct RoomShortageTests {
   private static let minute: Int64 = 60_000
   private let two = ManifestVersion(2)
 
-  @Test func itWaitsLongerAndLonger() {
+  @Test func waitsGrow() {
     var shortage = RoomShortage()
     #expect(shortage.allows(two, at: 0, free: 0))
     var (now, waits) = (Int64(1_800_000_000_000), [Int64]())
     for _ in 0..<10 {
-      // The system says that there is enough room: only time can help.
+      // The system reports enough room: only waiting can help.
       shortage.needed = 100
       shortage.ranOut(two, at: now, free: 1_000)
       let begun = now
@@ -28,24 +28,24 @@ private let large = "https://m.test/large.js"
     #expect(shortage.allows(ManifestVersion(3), at: now, free: 0))
   }
 
-  @Test func itEndsWhenThereIsRoom() {
+  @Test func waitsEndWhenThereIsRoom() {
     var shortage = RoomShortage()
     shortage.needed = 100_000
     shortage.ranOut(two, at: 0, free: 50_000)
     #expect(!shortage.allows(two, at: 1, free: 99_999) && shortage.allows(two, at: 1, free: 100_000))
-    // A clock that was set back by years; a wish; a success.
+    // A clock that was set back by years; a forced update; a success.
     #expect(shortage.allows(two, at: -100_000_000, free: 0))
-    var wished = shortage
-    wished.endWait()
-    #expect(wished.allows(two, at: 1, free: 0))
+    var forced = shortage
+    forced.endWait()
+    #expect(forced.allows(two, at: 1, free: 0))
     let isForgotten = shortage.forget()
     #expect(isForgotten && shortage.allows(two, at: 1, free: 0))
     let isForgottenAgain = shortage.forget()
     #expect(!isForgottenAgain)
   }
 
-  /// Some hours on a full disk: what came stays, what finds no room comes a few times, and the kill switch arrives.
-  @Test func aFullDiskCostsFewDownloads() throws {
+  /// Two hours on a full disk: the rest is only tried a few times, and the kill switch works.
+  @Test func fullDisksCauseFewDownloads() throws {
     let bench = try Bench()
     let isFull = Locked(false)
     let device = try bench.device(willChange: { () throws(DeviceError) in
@@ -63,7 +63,7 @@ private let large = "https://m.test/large.js"
     }
     let log = bench.origin.takeLog()
     #expect(log.count { $0.contains("configure.json") } >= 240)
-    // 2 hours: at once, after 10 minutes, 30 and 70, two files each time.
+    // In 2 hours: at once, after 10, 30 and 70 minutes, two files each time.
     #expect(log.count { $0.contains("cdn.test") } <= 8)
     bench.origin.serve(
       bytes(#"{"code":200,"data":{"version":"7","intercept":false,"bypass":[],"scripts":[]}}"#),
@@ -72,7 +72,7 @@ private let large = "https://m.test/large.js"
     bench.clock.advance(seconds: 31)
     #expect(throws: DeviceError.self) { try device.update() }
     #expect(device.isKilled && device.version == "1")
-    // Whoever made room says so.
+    // After making room, an update can be forced.
     isFull.withLock { $0 = false }
     bench.clock.advance(seconds: 31)
     #expect(throws: DeviceError.self) { try device.update() }

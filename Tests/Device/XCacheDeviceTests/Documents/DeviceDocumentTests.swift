@@ -5,7 +5,7 @@ import Testing
 
 private let page = "https://m.test/p"
 
-/// A device's prefetch config and policy: fetched when their numbers differ, kept, and obeyed.
+/// Prefetch config and policy on a device: fetched when their versions differ, stored, and followed.
 @Suite struct DeviceDocumentTests {
   let bench: Bench
   var origin: FakeOrigin { bench.origin }
@@ -39,7 +39,7 @@ private let page = "https://m.test/p"
     origin.say(#","policy":"\#(policy)""#)
   }
 
-  @Test func aDocumentIsFetchedOncePerVersion() throws {
+  @Test func documentsAreFetchedOncePerVersion() throws {
     let device = try bench.device()
     #expect(try device.update().documents == DocumentReport())
     #expect(device.prefetch.version == "0" && device.prefetchRequests(for: page).isEmpty)
@@ -52,7 +52,7 @@ private let page = "https://m.test/p"
     #expect(device.prefetchRequests(for: page + "?id=1").map(\.url) == ["https://m.test/xhr?id=1"])
     #expect(try device.update(force: true).documents == DocumentReport())
     #expect(origin.takeLog().allSatisfy { $0.contains("configure") })
-    // What was rolled back comes as a higher version; a lower one is a cache's.
+    // A rollback has a higher version; a lower one comes from a cache.
     serve(prefetch: 3)
     #expect(try device.update(force: true).documents == DocumentReport())
     #expect(device.prefetch.version == "4")
@@ -73,7 +73,7 @@ private let page = "https://m.test/p"
     #expect(try Device(bench.settings("other"), transport: origin).runtimePolicy.version == "0")
   }
 
-  @Test func aDamagedFileIsFetchedAgain() throws {
+  @Test func damagedFilesAreFetchedAgain() throws {
     serve(prefetch: 4)
     do { _ = try bench.device().update() }
     try DurableFile.write(bytes("{"), to: "\(bench.settings().folder)/prefetchConfig.json")
@@ -82,7 +82,7 @@ private let page = "https://m.test/p"
     #expect(try device.update(force: true).documents.prefetch == .init(from: "0", to: "4"))
   }
 
-  @Test func theKillSwitchTurnsEverythingOffUntilItsEnd() throws {
+  @Test func killSwitchTurnsEverythingOffUntilItsEnd() throws {
     let device = try bench.device()
     _ = try device.update()
     #expect(try device.page(for: page) != nil)
@@ -94,7 +94,7 @@ private let page = "https://m.test/p"
     #expect(try device.page(for: page) != nil && device.resource(for: "https://m.test/a.js") != nil)
   }
 
-  @Test func bypassedPagesAreLeftAlone() throws {
+  @Test func bypassedPagesAreNotAnswered() throws {
     let device = try bench.device()
     serve(policy: 1, #""intercept":true,"bypass":["https://m.test/p"],"scripts":[]"#)
     _ = try device.update()
@@ -103,8 +103,8 @@ private let page = "https://m.test/p"
     #expect(try device.resource(for: "https://m.test/a.js", on: "https://m.test/other") != nil)
   }
 
-  /// The policy has to arrive even where the manifest can't be taken.
-  @Test func thePolicyComesBeforeTheManifest() throws {
+  /// The policy must arrive also if the manifest can't be used.
+  @Test func policyIsFetchedBeforeTheManifest() throws {
     let device = try bench.device()
     bench.origin.fail { $0.hasPrefix("https://cdn.test/") ? .status(404) : nil }
     serve(policy: 1, #""intercept":false,"bypass":[],"scripts":[]"#)
@@ -112,14 +112,14 @@ private let page = "https://m.test/p"
     #expect(device.runtimePolicy.version == "1" && device.version == "0")
   }
 
-  /// Nothing that is wrong with an answer's manifest keeps the policy away, nor does an answer that never ends.
+  /// The policy is fetched whatever is wrong with the rest of the answer, also if it is truncated.
   @Test(arguments: [
     #""update":true"#, #""version":"2""#,
     #""resourcemap":{"https://M.TEST/":{}},"update":true,"version":"2""#,
     #""digest":"00","resourcemap":{},"update":true,"version":"2""#, #""update":false,"version":2"#,
     #""pack":7,"update":true,"version":"2""#, #""update":false,"version":"1","x":["#,
   ])
-  func thePolicyComesWithAnyAnswer(members: String) throws {
+  func policyIsFetchedWithAnyAnswer(members: String) throws {
     let device = try bench.device()
     _ = try device.update()
     origin.serve(Self.policy(1, #""intercept":false,"bypass":[],"scripts":[]"#), at: Self.policyURL)
@@ -130,14 +130,14 @@ private let page = "https://m.test/p"
     #expect(throws: DeviceError.self) { try device.update(force: true) }
     #expect(device.runtimePolicy.version == "1" && device.version == "1")
     #expect(origin.takeLog().filter { $0 == Self.policyURL }.count == 1)
-    // What an answer of another code says isn't followed.
+    // An answer with another code isn't followed.
     origin.fail { $0.contains("configure.json") ? .body(bytes(#"{"code":500,"data":{"policy":"2"}}"#)) : nil }
     #expect(throws: DeviceError.self) { try device.update(force: true) }
     #expect(!origin.takeLog().contains(Self.policyURL))
   }
 
-  /// The answer names one version, and a cache in between has another.
-  @Test(arguments: [1, 2, 4, 8]) func onlyTheNamedVersionIsTaken(given: Int) throws {
+  /// The answer names one version, and a cache has another.
+  @Test(arguments: [1, 2, 4, 8]) func onlyTheNamedVersionIsUsed(given: Int) throws {
     let device = try bench.device()
     serve(policy: 2, #""intercept":false,"bypass":[],"scripts":[]"#)
     _ = try device.update()
@@ -150,7 +150,7 @@ private let page = "https://m.test/p"
     #expect(device.intercepts(page))
   }
 
-  /// Cuts what is answered with a coding, as a cache that has kept half of it does.
+  /// Truncates answers with a content coding, like a cache that has stored half of them.
   private struct Cutting: Transport {
     let origin: FakeOrigin
     let end: String
@@ -170,7 +170,7 @@ private let page = "https://m.test/p"
     }
   }
 
-  @Test(arguments: ["policy.json", "prefetchConfig"]) func aDamagedCodingIsAskedForWithoutOne(end: String)
+  @Test(arguments: ["policy.json", "prefetchConfig"]) func damagedCodingsAreRequestedUncoded(end: String)
     throws
   {
     origin.serve(Self.prefetch(4), at: Self.prefetchURL)
@@ -182,7 +182,7 @@ private let page = "https://m.test/p"
     #expect(origin.takeLog().filter { $0.contains(end) }.count == 2)
   }
 
-  @Test func aDocumentThatFailsCostsNoUpdate() throws {
+  @Test func failedDocumentsDoNotFailTheUpdate() throws {
     origin.say(#","prefetch":"4""#)
     let device = try bench.device()
     let report = try device.update()
@@ -195,7 +195,7 @@ private let page = "https://m.test/p"
   }
 
   /// "From a mirror a device takes only a higher version than its own."
-  @Test func aMirrorOnlyMovesUpwards() throws {
+  @Test func mirrorsOnlyRaiseVersions() throws {
     let device = try bench.device(change: { $0.fallback = FakeOrigin.mirror })
     serve(prefetch: 4)
     _ = try device.update()
@@ -236,7 +236,7 @@ private let page = "https://m.test/p"
     return device
   }
 
-  @Test func aSignedScriptIsFetchedOnce() throws {
+  @Test func signedScriptsAreFetchedOnce() throws {
     let bench = try Bench()
     let device = try device(bench)
     bench.origin.serve(bytes("r"), at: Self.download)
@@ -247,7 +247,7 @@ private let page = "https://m.test/p"
     #expect(bench.origin.takeLog().isEmpty)
   }
 
-  @Test func aScriptThatIsNamedNoMoreIsRemoved() throws {
+  @Test func scriptsThatAreNoLongerNamedAreRemoved() throws {
     let bench = try Bench()
     let first = try device(bench)
     bench.origin.serve(bytes("r"), at: Self.download)
@@ -261,7 +261,7 @@ private let page = "https://m.test/p"
     bench.origin.say(#","policy":"2""#)
     _ = try first.update(force: true)
     #expect(try Folder.textNames(scripts) == [])
-    // One that arrived late, and what a process left that ended.
+    // A script that arrived late, and a temporary file of an ended process.
     try DurableFile.write(bytes("r"), to: first.folder.script(SHA256.of(bytes("r"))))
     let left = "\(scripts)/x.js.1.tmp"
     try DurableFile.write(bytes("r"), to: left)

@@ -7,11 +7,11 @@ import Testing
 private let large = "https://m.test/large.bin"
 private let small = "https://m.test/small.js"
 
-/// How an update ends before its end, and goes on.
+/// Updates that are stopped, and resumed.
 @Suite struct JobTests {
   let bench: Bench
   var origin: FakeOrigin { bench.origin }
-  // 48 pieces, no two of them equal.
+  // 48 pieces, all different.
   private let files = [
     large: (0..<48).flatMap { [UInt8($0)] + [UInt8](repeating: 0x2E, count: (1 << 16) - 1) },
     small: bytes("small"),
@@ -23,12 +23,12 @@ private let small = "https://m.test/small.js"
     try origin.publish(files)
   }
 
-  private func isRight(_ device: Device) throws -> Bool {
+  private func hasAllFiles(_ device: Device) throws -> Bool {
     try files.allSatisfy { try device.resource(for: $0.key)?.read() == $0.value }
   }
 
-  /// The job ends at the next piece; what came stays, and the next one goes on behind it.
-  @Test func aStoppedUpdateGoesOn() throws {
+  /// A stopped job ends at its next piece; what it fetched is kept, and the next job resumes there.
+  @Test func stoppedUpdatesAreResumed() throws {
     let device = try bench.device()
     let signal = StopSignal()
     let pieces = Locked(0)
@@ -50,11 +50,11 @@ private let small = "https://m.test/small.js"
     #expect(try device.update(force: true).to == "1")
     // 23 pieces of 64 KB are there.
     #expect(origin.takeRanges().map(\.start) == [23 << 16])
-    #expect(try isRight(device))
+    #expect(try hasAllFiles(device))
   }
 
-  /// One that nobody wanted before it began asks for nothing, and the next one is due.
-  @Test func whatNobodyWantsIsNoPoll() throws {
+  /// A job that is stopped before it begins sends nothing, and the next one is due.
+  @Test func jobsStoppedBeforeTheyBeginDoNotPoll() throws {
     let device = try bench.device()
     let signal = StopSignal()
     device.stop(signal)
@@ -63,8 +63,8 @@ private let small = "https://m.test/small.js"
     #expect(try device.update().to == "1")
   }
 
-  /// A process that ends in the middle of a large file.
-  @Test func aLargeFileGoesOnAfterAKill() throws {
+  /// The process ends in the middle of a large file.
+  @Test func largeFilesAreResumedAfterAKill() throws {
     origin.tear("large", after: [1 << 20, 1 << 19, 1 << 19])
     do {
       let device = try bench.device()
@@ -76,20 +76,20 @@ private let small = "https://m.test/small.js"
     let asked = origin.takeRanges()
     #expect(asked.map(\.start) == [2 << 20])
     #expect(asked[0].entityTag == "\"\(MD5.of(try #require(files[large])).hex)\"" && asked[0].isUncoded)
-    #expect(try isRight(device))
+    #expect(try hasAllFiles(device))
     #expect(try Folder.textNames("\(bench.scratch.path)/device/staging").isEmpty)
   }
 
-  /// Bytes that were kept are believed no more than the network.
-  @Test(arguments: [1000, 3 << 20, 4 << 20]) func wrongBytesAreFetchedAnew(count: Int) throws {
+  /// Stored parts are verified like bytes of the network.
+  @Test(arguments: [1000, 3 << 20, 4 << 20]) func wrongPartsAreFetchedAgain(count: Int) throws {
     let device = try bench.device()
     let sha256 = SHA256.of(try #require(files[large]))
     try DurableFile.write([UInt8](repeating: 7, count: count), to: device.folder.half(sha256))
     #expect(try device.update().to == "1")
-    #expect(try isRight(device))
+    #expect(try hasAllFiles(device))
   }
 
-  @Test func aServerWithoutRangesSendsAll() throws {
+  @Test func serversWithoutRangesSendTheWholeFile() throws {
     let device = try bench.device()
     let content = try #require(files[large])
     try DurableFile.write(Array(content.prefix(1 << 20)), to: device.folder.half(SHA256.of(content)))
@@ -97,10 +97,10 @@ private let small = "https://m.test/small.js"
     origin.setRanges(false)
     #expect(try device.update().to == "1")
     #expect(origin.takeRanges().map(\.start) == [1 << 20])
-    #expect(try isRight(device))
+    #expect(try hasAllFiles(device))
   }
 
-  @Test func whatIsKeptGoesAfterADay() throws {
+  @Test func partsAreRemovedAfterADay() throws {
     let device = try bench.device()
     let half = device.folder.half(SHA256.of(bytes("any")))
     try DurableFile.write(bytes("an"), to: half)
@@ -110,8 +110,8 @@ private let small = "https://m.test/small.js"
     #expect(try Kernel.status(half) == nil)
   }
 
-  /// A server that takes connections and says nothing costs two waits, not three for each file.
-  @Test func aDeadLineIsGivenUp() throws {
+  /// A server that accepts connections and sends nothing costs two timeouts, not three for each file.
+  @Test func updatesEndAfterTwoTimeouts() throws {
     try origin.publish(
       Dictionary(uniqueKeysWithValues: (0..<50).map { ("https://m.test/\($0).js", bytes("\($0)")) }))
     let device = try bench.device(change: { $0.connections = 1 })
@@ -120,13 +120,13 @@ private let small = "https://m.test/small.js"
     }
     #expect(throws: DeviceError.self) { try device.update() }
     #expect(origin.takeLog().count { $0.hasPrefix("https://cdn.test/") } == 2)
-    // Each update has its own chance.
+    // The next update tries again.
     origin.fail(nil)
     #expect(try device.update(force: true).to == "2")
   }
 
-  /// A page has the network besides: it doesn't wait for a second attempt.
-  @Test func aPageWaitsOnce() throws {
+  /// A page can use the network: it doesn't wait for a second attempt.
+  @Test func pagesWaitForOneAttempt() throws {
     let device = try bench.device()
     _ = try device.update()
     try Kernel.remove(device.folder.file(try #require(device.index.entries.first).name))
@@ -138,25 +138,26 @@ private let small = "https://m.test/small.js"
     #expect(origin.takeLog().count == 1)
   }
 
-  @Test func aClosedDeviceLeavesItsFolder() throws {
+  @Test func closedDevicesReleaseTheirFolder() throws {
     let device = try bench.device()
     _ = try device.update()
     device.close()
     let next = try bench.device()
-    #expect(try isRight(next))
+    #expect(try hasAllFiles(next))
     let closed = DeviceError.closed(folder: bench.settings().folder)
     #expect(throws: closed) { try device.update(force: true) }
     #expect(throws: closed) { try device.complete() }
     #expect(throws: closed) { try device.fetchBacklog() }
     #expect(throws: closed) { try device.resource(for: small) }
-    // What it would still write isn't its any more.
+    // It writes nothing any more.
     device.saveUses()
     device.close()
     withExtendedLifetime(next) {}
   }
 
-  /// An app without a runtime that updates with each trigger: the second call polls beside the first one's downloads.
-  @Test func aCallBesideAnUpdateHearsOfTheKillSwitch() throws {
+  /// As in an app without a runtime that updates with each trigger: the second call polls during the first one's
+  /// downloads.
+  @Test func callsDuringAnUpdateGetTheKillSwitch() throws {
     let device = try bench.device()
     _ = try device.update()
     try origin.publish([large: bytes("small by now"), small: bytes("small")])
@@ -187,8 +188,8 @@ private let small = "https://m.test/small.js"
     #expect(origin.takeLog().count { $0.contains("configure.json") } == 1)
   }
 
-  /// While it closes, what fetches ends at its next piece.
-  @Test func closingEndsAnUpdate() throws {
+  /// When the device closes, downloads end at their next piece.
+  @Test func closingEndsUpdates() throws {
     let device = try bench.device()
     let closing = Locked<OSThread?>(nil)
     origin.eachPiece { url in
@@ -202,6 +203,6 @@ private let small = "https://m.test/small.js"
     origin.eachPiece(nil)
     let next = try bench.device()
     #expect(try next.update(force: true).to == "1")
-    #expect(try isRight(next))
+    #expect(try hasAllFiles(next))
   }
 }

@@ -3,12 +3,12 @@ import Testing
 
 @testable import XCacheDevice
 
-/// Jobs stand back while a page loads.
+/// Jobs wait while a page loads.
 @Suite struct PagesFirstTests {
-  /// A page that is never quiet for long enough.
+  /// A gate for which the page is never quiet long enough.
   let gate = DownloadGate(width: 2, quiet: .seconds(600), longestLoad: .seconds(600))
 
-  /// What happens, in its order: the piece on a thread of its own, and the end of the page's loading here.
+  /// The order of events: the piece on a thread of its own, and the end of the page's loading here.
   private func order(
     on gate: DownloadGate? = nil, _ end: @escaping @Sendable (DownloadGate) -> Void
   ) -> [String] {
@@ -28,14 +28,14 @@ import Testing
     return order.withLock { $0 }
   }
 
-  @Test func aPieceWaitsForThePage() {
+  @Test func piecesWaitForThePage() {
     #expect(order { $0.pageIsLoaded(1) } == ["page", "piece true"])
   }
 
   @Test(
-    "A page that is quiet, and one that goes on asking without an end",
+    "A quiet page, and one that never stops sending requests",
     arguments: [(quiet: 20, longest: 600_000), (quiet: 600_000, longest: 20)])
-  func nobodyIsStarved(quiet: Int64, longest: Int64) throws {
+  func jobsAreNotStarved(quiet: Int64, longest: Int64) throws {
     let gate = DownloadGate(
       width: 2, quiet: .milliseconds(quiet), longestLoad: .milliseconds(longest))
     gate.pageOpens(1)
@@ -44,7 +44,7 @@ import Testing
     #expect(try gate.background { () throws(DeviceError) in 7 } == 7)
   }
 
-  @Test func aStoppedJobWaitsForNoPage() throws {
+  @Test func stoppedJobsDoNotWaitForPages() throws {
     let signal = StopSignal()
     try gate.begin(signal, "")
     #expect(order { $0.stop(signal) } == ["page", "piece false"])
@@ -58,7 +58,7 @@ import Testing
     #expect(gate.piece())
   }
 
-  @Test func filesWaitToo() throws {
+  @Test func filesWaitForThePage() throws {
     let gate = gate
     let begun = Locked(false)
     gate.pageOpens(1)

@@ -29,20 +29,20 @@ import Testing
   @Test(arguments: [
     (head, "", false), (head + route, "", true),
     (head, route6, true), (head + local + route, unreachable6, true),
-    // Down, and refused.
+    // A route that is down, and one that rejects.
     (head + route.replacing("0003", with: "0002"), "", false),
     (head + route.replacing("0003", with: "0201"), "", false), ("nonsense", "\n\n \n", false),
   ])
-  func aDefaultRouteIsANetwork(route: String, route6: String, isThere: Bool) throws {
+  func defaultRoutesAreANetwork(route: String, route6: String, isThere: Bool) throws {
     #expect(try look(route, route6) == (isThere ? .unmetered : .offline))
   }
 
-  /// A kiosk whose origin is on its own network has no default route.
+  /// A kiosk whose origin is on the local network has no default route.
   @Test(
     arguments: [
       (head + local, unreachable6, "up", true), (head + local, "", nil, true),
       (head + local, "", "unknown", true),
-      // A bridge without a guest.
+      // A bridge without ports.
       (head + local, "", "down", false),
       // Link-local addresses, the loopback interface and multicast.
       (head + "eth0\t0000FEA9\t00000000\t0001\t0\t0\t0\t0000FFFF\t0\t0\t0\n", "", "up", false),
@@ -52,7 +52,9 @@ import Testing
       (head, network6("ff000000000000000000000000000000", "eth0"), "up", false),
       (head, network6("00000000000000000000000000000001", "lo"), "unknown", false),
     ] as [(String, String, String?, Bool)])
-  func aLocalNetworkIsOneToo(route: String, route6: String, state: String?, isThere: Bool) throws {
+  func localNetworksCountWithoutADefaultRoute(route: String, route6: String, state: String?, isThere: Bool)
+    throws
+  {
     for name in ["eth0", "lo"] {
       if let state { try Scratch.write(state + "\n", to: "\(scratch.path)/net/\(name)/operstate") }
     }
@@ -66,7 +68,7 @@ import Testing
     "\(destination) 40 \(zero) 00 \(zero) 00000100 00000001 00000000 00000001 \(interface)\n"
   }
 
-  @Test func withoutFilesThereIsNone() throws { #expect(try look(nil) == .offline) }
+  @Test func missingFilesAreOffline() throws { #expect(try look(nil) == .offline) }
 
   /// A message of the bus: a return (2), an error (3) or a signal (4).
   private static func message(_ kind: UInt8, _ body: [UInt8]) -> [UInt8] {
@@ -84,7 +86,7 @@ import Testing
     answer(message(2, [1, 0x75, 0, 0, value, 0, 0, 0]))
   }
 
-  /// What NetworkManager may say, and what else may come.
+  /// Valid and invalid answers of NetworkManager.
   @Test(
     arguments: [
       (metered(0), .unmetered), (metered(1), .metered), (metered(2), .unmetered), (metered(3), .metered),
@@ -94,12 +96,12 @@ import Testing
       ([], .unmetered), (Array(metered(1).dropLast()), .unmetered),
       (answer([0x6C, 2, 1, 1] + [UInt8](repeating: 0xFF, count: 12)), .unmetered),
     ] as [([UInt8], Conditions.Network)])
-  func theBusSaysWhetherItIsMetered(answer: [UInt8], network: Conditions.Network) throws {
+  func meteredIsReadFromTheBus(answer: [UInt8], network: Conditions.Network) throws {
     let bus = try LocalServer("\(scratch.path)/bus", answer)
     #expect(try look(Self.head + Self.route, bus: bus.path) == network)
     let asked = bus.asked()
     #expect(asked.starts(with: [0] + bytes("AUTH EXTERNAL\r\nDATA\r\nBEGIN\r\nl")))
-    // Two calls, of eights of bytes, but for the last one's arguments.
+    // Two calls, each padded to 8 bytes, except for the last one's arguments.
     let calls = asked.dropFirst(1 + "AUTH EXTERNAL\r\nDATA\r\nBEGIN\r\n".utf8.count)
     let text = String(decoding: calls, as: UTF8.self)
     for word in ["Hello", "Get", "org.freedesktop.DBus.Properties", "Metered"] {
@@ -107,8 +109,8 @@ import Testing
     }
   }
 
-  /// What it is now, and what it becomes.
-  @Test func changesAreTold() async throws {
+  /// The current state, then each change.
+  @Test func changesAreReported() async throws {
     let network = LinuxNetwork(routes: scratch.path, bus: "/nowhere")
     var seen: [Conditions.Network] = []
     for await now in network.changes(every: .milliseconds(5)) {
@@ -120,7 +122,7 @@ import Testing
     #expect(seen == [.offline, .unmetered, .offline, .unmetered, .offline])
   }
 
-  /// What dbus-daemon 1.14 answered, where a service under NetworkManager's name had guessed that it is metered.
+  /// A recorded answer of dbus-daemon 1.14, with a fake NetworkManager that answered "guess yes".
   private static let real = """
     REFUQQ0KT0sgOTYxM2RmZWI1YTE4YzhlZWUxMGEzOWM1NmIwMmUzY2UNCmwCAQEJAAAAAQAAAD0AAAAGAXMABAAAADoxLjIAAAAA\
     BQF1AAEAAAAIAWcAAXMAAAcBcwAUAAAAb3JnLmZyZWVkZXNrdG9wLkRCdXMAAAAABAAAADoxLjIAbAQBAQkAAAACAAAAjQAAAAEB\
@@ -129,12 +131,11 @@ import Testing
     AGwCAAEIAAAACQAAAC0AAAAFAXUAAgAAAAYBcwAEAAAAOjEuMgAAAAAIAWcAAXYAAAcBcwAEAAAAOjEuMQAAAAABdQAAAwAAAA==
     """
 
-  @Test func aRealBusIsUnderstood() throws {
+  @Test func recordedAnswersAreRead() throws {
     #expect(MeteredQuery.read(try #require(Base64.decode(Self.real))) == .value(3))
   }
 
-  /// However it is cut.
-  @Test func piecesAreWaitedFor() {
+  @Test func incompleteAnswersNeedMore() {
     let whole = Self.metered(3)
     for count in 0..<whole.count {
       #expect(MeteredQuery.read(Array(whole[..<count])) == .more, "\(count)")
@@ -143,7 +144,7 @@ import Testing
   }
 }
 
-/// Takes one connection at a path, reads what is asked at once, answers and closes.
+/// Accepts one connection on a Unix socket, reads the request once, answers and closes.
 private final class LocalServer: Sendable {
   let path: String
   private let question = Locked<[UInt8]>([])
@@ -166,14 +167,14 @@ private final class LocalServer: Sendable {
       var buffer = [UInt8](repeating: 0, count: 4096)
       let count = read(connection, &buffer, buffer.count)
       question.withLock { $0 = Array(buffer.prefix(max(0, count))) }
-      // Where the other side is gone already, nobody reads it.
+      // The other side may have closed already.
       _ = send(connection, answer, answer.count, Int32(MSG_NOSIGNAL))
       close(connection)
       close(listener)
     }
   }
 
-  /// What was asked.
+  /// The bytes of the request.
   func asked() -> [UInt8] {
     thread.join()
     return question.withLock { $0 }

@@ -5,15 +5,15 @@ import Testing
 
 @testable import XCacheDevice
 
-/// Packs that a device doesn't take to their end, or in one go: full disks, files it has, answers that come in parts.
+/// Packs that aren't read to their end, or not at once: full disks, files that are held, partial answers.
 @Suite struct PackLimitTests {
   let packs: PackBench
   var origin: FakeOrigin { packs.origin }
 
   init() throws { packs = try PackBench() }
 
-  /// What was written of a file before its record failed doesn't count when the pack goes on.
-  @Test func aRecordThatFailedIsTakenAgain() throws {
+  /// What was written of a file before its record failed doesn't count when the pack is resumed.
+  @Test func failedRecordsAreReadAgain() throws {
     let device = try packs.device()
     let pack = try origin.offerPack(from: 1)
     let held = device.cache.withLock { $0.index }
@@ -32,9 +32,9 @@ import Testing
     #expect(try installer.index().version.number == 2)
   }
 
-  /// Where the disk is full in the middle of a pack, what was set aside goes, and the pack goes on.
-  // The first two changes are the poll's notes.
-  @Test(arguments: 3...14) func aFullDiskLosesWhatWasSetAside(change: Int) throws {
+  /// If the disk gets full during a pack, files that were set aside are removed, and the pack is continued.
+  // The first two changes are those of the poll.
+  @Test(arguments: 3...14) func fullDisksRemoveFilesThatWereSetAside(change: Int) throws {
     let left = Locked<Int?>(nil)
     let device = try packs.device(
       willChange: { () throws(DeviceError) in
@@ -53,8 +53,8 @@ import Testing
     #expect(try packs.isRight())
   }
 
-  /// A few bytes may stand for more than there is room for.
-  @Test func aFileHasTheRoomThatTheDiskHas() throws {
+  /// A few bytes can expand to more than there is room for.
+  @Test func filesAreLimitedByTheRoomOnTheDisk() throws {
     let device = try packs.device()
     let zeros = [UInt8](repeating: 0, count: 1 << 20)
     let frame = try #require(PackFrame.encode(zeros))
@@ -64,20 +64,20 @@ import Testing
     let error = #expect(throws: DeviceError.self) { try writer.push(frame.span.bytes) }
     #expect(error?.isDiskFull == true && writer.written <= 500_000)
     let other = device.folder.incoming()
-    let right = try PackRecordWriter(head, over: nil, limit: .max, room: 1 << 20, into: other)
-    try right.push(frame.span.bytes)
-    #expect(try right.finish().size == 1 << 20)
+    let fitting = try PackRecordWriter(head, over: nil, limit: .max, room: 1 << 20, into: other)
+    try fitting.push(frame.span.bytes)
+    #expect(try fitting.finish().size == 1 << 20)
     #expect(device.folder.room() > 0 && device.folder.room() < .max)
   }
 
-  /// Twelve files of 5000 bytes that have nothing to do with each other.
+  /// Twelve unrelated files of 5000 bytes.
   private static func files(_ seed: Int) -> [String: [UInt8]] {
     Dictionary(
       uniqueKeysWithValues: (10..<22).map { (PackBench.url("r-\($0).js"), PackBench.text(seed + $0, 5000)) })
   }
 
-  /// After a rollback the files are set aside: the pack is given up for the patch, and none is fetched.
-  @Test func afterARollbackNothingIsFetched() throws {
+  /// After a rollback the files are still set aside: the pack is abandoned for the patch, and no file is fetched.
+  @Test func nothingIsFetchedAfterARollback() throws {
     try origin.publish(Self.files(100), version: 1)
     let device = try packs.bench.device()
     _ = try device.update(force: true)
@@ -96,8 +96,8 @@ import Testing
     #expect(try packs.isRight())
   }
 
-  /// A device that lacks most of what the records are over doesn't fetch them.
-  @Test(arguments: [5, 7]) func withFewOfTheBasesAPackIsGivenUp(missing: Int) throws {
+  /// A device that lacks most of the bases doesn't fetch the records.
+  @Test(arguments: [5, 7]) func packsAreAbandonedIfMostBasesAreMissing(missing: Int) throws {
     try origin.publish(Self.files(100), version: 1)
     var device: Device? = try packs.bench.device()
     _ = try device?.update(force: true)
@@ -116,8 +116,8 @@ import Testing
     #expect(try packs.isRight())
   }
 
-  /// A CDN that answers with less than was asked for, as it says, is asked for the rest.
-  @Test(arguments: [20_000, 100_000, 1 << 20]) func aPackComesInSlices(slice: Int) throws {
+  /// A CDN that answers with a smaller range than requested is asked for the rest.
+  @Test(arguments: [20_000, 100_000, 1 << 20]) func packsMayArriveInSlices(slice: Int) throws {
     let device = try packs.device()
     let size = try origin.offerPack(from: 1).bytes.count
     origin.setSlice(slice)
@@ -127,8 +127,8 @@ import Testing
     #expect(try packs.isRight())
   }
 
-  /// Neither without an end, nor in crumbs.
-  @Test(arguments: [0, 10]) func slicesAreCounted(slice: Int) throws {
+  /// Empty and tiny slices end the download.
+  @Test(arguments: [0, 10]) func emptyAndTinySlicesAreLimited(slice: Int) throws {
     let device = try packs.device()
     origin.setSlice(slice)
     let report = try device.update(force: true)

@@ -10,8 +10,8 @@ import Testing
 
   init() throws { packs = try PackBench() }
 
-  /// A line that is torn anywhere goes on where it was.
-  @Test func aTornLineGoesOn() throws {
+  /// A download that was interrupted anywhere is resumed there.
+  @Test func interruptedDownloadsAreResumed() throws {
     let device = try packs.device()
     let pack = try origin.offerPack(from: 1)
     for tear in [
@@ -31,8 +31,8 @@ import Testing
     withExtendedLifetime(device) {}
   }
 
-  /// As often as the settings say; an attempt that brought 64 KB doesn't count.
-  @Test func attemptsAreCounted() throws {
+  /// As often as the settings allow; an attempt that gave 64 KB doesn't count.
+  @Test func attemptsAreLimited() throws {
     var device = try packs.device()
     origin.tear(after: [70_000, 10, 70_000, 10])
     #expect(try device.update(force: true).pack?.resumed == 4)
@@ -44,8 +44,8 @@ import Testing
     #expect(try packs.isRight("other"))
   }
 
-  /// A server, or a transport, that knows no ranges sends all of it again.
-  @Test func withoutRangesWhatIsThereIsPassedOver() throws {
+  /// A server or transport without support for ranges sends everything again.
+  @Test func bytesThatAreThereAreSkippedWithoutRanges() throws {
     let device = try packs.device()
     origin.setRanges(false)
     origin.tear(after: [100_000])
@@ -54,8 +54,8 @@ import Testing
     #expect(try packs.isRight())
   }
 
-  /// A pack that is another under the same name in the middle of its download.
-  @Test func aPackThatChangedLeadsToThePatch() throws {
+  /// The pack at the URL is replaced during the download.
+  @Test func replacedPacksFallBackToThePatch() throws {
     let device = try packs.device()
     let url = Locked("")
     origin.tear(after: [100_000])
@@ -74,9 +74,9 @@ import Testing
     #expect(try packs.isRight())
   }
 
-  /// Stops a device before its nth change of the disk, opens it again, and lets it finish: right at each n, and with
-  /// no file made twice once it is staged and noted.
-  @Test func aDeviceThatIsEndedGoesOn() throws {
+  /// Stops a device before its nth change of the disk, opens it again, and lets it finish: the result is right for each
+  /// n, and no file is made twice after it was staged and recorded.
+  @Test func devicesResumeAfterACrashAtAnyStep() throws {
     var steps = 0
     var resumed = 0
     var outcomes: Set<String> = []
@@ -115,8 +115,8 @@ import Testing
     #expect(outcomes == ["1", "2"])
   }
 
-  /// With another release in between, what was made of the old pack is passed over in the new one.
-  @Test func aNewerPackUsesWhatIsStaged() throws {
+  /// After another release, files that the old pack gave are skipped in the new one.
+  @Test func newerPacksUseStagedFiles() throws {
     let device = try packs.device()
     origin.tear(after: [150_000, 0, 0])
     origin.fail { $0.hasSuffix("&patch=1") ? .error(TransportError(.unreachable, "gone")) : nil }
@@ -134,8 +134,8 @@ import Testing
     #expect(try packs.isRight())
   }
 
-  /// Staged files that are gone are made of the pack again, not fetched one by one.
-  @Test func whatWasStagedIsGone() throws {
+  /// Missing staged files are made from the pack again, not fetched one by one.
+  @Test func missingStagedFilesAreMadeAgain() throws {
     var device: Device? = try packs.device()
     origin.tear(after: [150_000, 0, 0])
     origin.fail { $0.hasSuffix("&patch=1") ? .error(TransportError(.unreachable, "gone")) : nil }
@@ -153,8 +153,8 @@ import Testing
     #expect(try packs.isRight())
   }
 
-  /// What was kept of a pack is damaged, or some of its files are: never a wrong file.
-  @Test(arguments: ["pack", "pack-records", "file"]) func whatWasKeptIsDamaged(what: String) throws {
+  /// With a damaged saved pack, or damaged files of it, no file is wrong.
+  @Test(arguments: ["pack", "pack-records", "file"]) func damagedSavedPacksAreNoticed(what: String) throws {
     var device: Device? = try packs.device()
     origin.tear(after: [150_000, 0, 0])
     origin.fail { $0.hasSuffix("&patch=1") ? .error(TransportError(.unreachable, "gone")) : nil }
@@ -169,7 +169,7 @@ import Testing
     for index in stride(from: 0, to: min(whole.count, 700), by: 29) {
       var bytes = whole
       bytes[index] ^= 0x11
-      // A device of its own for each.
+      // A copy of the device for each.
       let other = "\(packs.bench.scratch.path)/device-\(index)"
       try Kernel.makeFolder(other)
       for (path, file) in try Scratch.contents("\(packs.bench.scratch.path)/device") {

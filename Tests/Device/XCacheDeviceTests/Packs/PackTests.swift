@@ -11,7 +11,7 @@ import Values
 
   init() throws { packs = try PackBench() }
 
-  @Test(arguments: [1, 7, 1000, 1 << 16]) func anUpdateIsOnePollAndOneDownload(piece: Int) throws {
+  @Test(arguments: [1, 7, 1000, 1 << 16]) func updatesAreOnePollAndOneDownload(piece: Int) throws {
     let device = try packs.device()
     origin.setPiece(piece)
     let progress = Locked<[Progress]>([])
@@ -22,7 +22,7 @@ import Values
       log.count == 2 && log[0].hasSuffix("&patch=1&pack=1") && log[1].hasSuffix("-1-2-".isEmpty ? "" : ".xpk")
     )
     let pack = try #require(report.pack)
-    // Two of the ten URLs have equal bytes, two are held, under the same name or another.
+    // Of the ten URLs, two have equal bytes and two are held, under the same name or another.
     #expect(pack.files == 7 && pack.ready == 0 && pack.resumed == 0 && pack.failure == nil)
     #expect(report.fetched == 7 && report.copied == 2 && report.kept == 1 && report.missing == 0)
     #expect(report.bytesFetched == pack.bytes && pack.bytes > 190_000)
@@ -34,20 +34,20 @@ import Values
     #expect(try device.update(force: true).kind == .nothing)
   }
 
-  @Test func aNewDeviceDoesNotAskForOne() throws {
+  @Test func newDevicesDoNotAskForPacks() throws {
     _ = try packs.device()
     let fresh = try packs.bench.device("new")
     _ = try fresh.update()
     #expect(!origin.takeLog()[0].contains("pack"))
   }
 
-  /// Ways in which a pack, or the answer that names it, can be off; each leads to the patch and to right files.
+  /// Faults of a pack, or of the answer that names it; each falls back to the patch, with the right files.
   enum Fault: CaseIterable {
     case missing, notFound, refused, cut, longer, notAPack, otherBase, otherDigest, smaller, larger, trailing
     case otherList, listLength, firstRecord, lastRecord, otherDownload
   }
 
-  @Test(arguments: Fault.allCases) func aPackOfNoUseLeadsToThePatch(fault: Fault) throws {
+  @Test(arguments: Fault.allCases) func unusablePacksFallBackToThePatch(fault: Fault) throws {
     let device = try packs.device()
     let bounds = try origin.offerPack(from: 1).bounds
     switch fault {
@@ -63,7 +63,7 @@ import Values
     case .larger: try origin.offerPack(from: 1, size: 1 << 30)
     case .trailing: try origin.offerPack(from: 1, size: 300)
     case .otherList: try origin.offerPack(from: 1) { $0[bounds[0] - 9] ^= 0x40 }
-    // Said to be one byte longer than it is.
+    // Announced as one byte longer than it is.
     case .listLength: try origin.offerPack(from: 1) { $0[4 + 2 + 64 + 1] += 1 }
     case .firstRecord: try origin.offerPack(from: 1) { $0[bounds[0] + 30] ^= 0x40 }
     case .lastRecord: try origin.offerPack(from: 1) { $0[bounds[bounds.count - 1] - 9] ^= 0x40 }
@@ -82,8 +82,8 @@ import Values
     #expect(try Scratch.contents("\(packs.bench.scratch.path)/device/staging").isEmpty)
   }
 
-  /// Files that were made of a pack before its damage aren't fetched again.
-  @Test func whatWasMadeIsNotFetchedAgain() throws {
+  /// Files from before the damage in a pack aren't fetched again.
+  @Test func filesFromADamagedPackAreNotFetchedAgain() throws {
     let device = try packs.device()
     let made = try origin.offerPack(from: 1)
     #expect(made.bounds.count == 8)
@@ -95,8 +95,8 @@ import Values
     #expect(try packs.isRight())
   }
 
-  /// A record over a file that this device never got: the others are taken, and that one is fetched.
-  @Test(arguments: [true, false]) func aBaseThatIsMissingOrDamagedCostsOneFile(isGone: Bool) throws {
+  /// A record whose base isn't held: the other records are used, and that file is fetched.
+  @Test(arguments: [true, false]) func missingAndDamagedBasesCostOneDownload(isGone: Bool) throws {
     let device = try packs.device()
     let name = try ResourceURL(PackBench.url("chunk.11223344.js"))
     let path = "\(packs.bench.scratch.path)/device/files/\(ResourceFileName(name))"
@@ -108,8 +108,8 @@ import Values
     #expect(try packs.isRight())
   }
 
-  /// A file that the pack says is held, and isn't: it is fetched by itself, and the pack serves.
-  @Test func aHeldFileThatIsMissingIsFetched() throws {
+  /// A file that the pack expects to be held is missing: it is fetched, and the pack is used.
+  @Test func missingHeldFilesAreFetched() throws {
     let device = try packs.device()
     let name = try ResourceURL(PackBench.url("old-name.css"))
     try Kernel.remove("\(packs.bench.scratch.path)/device/files/\(ResourceFileName(name))")
@@ -119,8 +119,8 @@ import Values
     #expect(try packs.isRight())
   }
 
-  /// What is set aside or staged already isn't made again, and large ones aren't even fetched.
-  @Test func whatIsThereIsPassedOver() throws {
+  /// Files that are staged already aren't made again, and the records of large ones aren't fetched.
+  @Test func stagedFilesAreSkipped() throws {
     let device = try packs.device()
     for name in ["image.png", "fresh-1.js"] {
       let bytes = try #require(PackBench.second[PackBench.url(name)])
@@ -135,8 +135,7 @@ import Values
     #expect(try packs.isRight())
   }
 
-  /// A staged file under the name of other bytes is made anew.
-  @Test func aDamagedStagedFileIsMadeAnew() throws {
+  @Test func damagedStagedFilesAreMadeAgain() throws {
     let device = try packs.device()
     let image = try #require(PackBench.second[PackBench.url("image.png")])
     try DurableFile.write(
@@ -146,14 +145,14 @@ import Values
     #expect(try packs.isRight())
   }
 
-  @Test func aChangeListThatIsTooLongIsRefused() throws {
+  @Test func changeListsThatAreTooLongAreRefused() throws {
     var device: Device? = try packs.device()
     device = nil
     var files = PackBench.second
     for seed in 0..<20 { files[PackBench.url(SHA256.of(PackBench.text(seed, 9)).hex)] = bytes("\(seed)") }
     try origin.publish(files, version: 3)
     try origin.offerPack(from: 1)
-    // Enough for the answer that names the pack; neither for its change list nor for the patch.
+    // Enough for the answer that names the pack, but not for its change list or the patch.
     device = try packs.bench.device(change: { $0.manifestLimit = 250 })
     _ = origin.takeLog()
     let error = #expect(throws: DeviceError.self) { try device?.update(force: true) }
@@ -166,8 +165,8 @@ import Values
     #expect(device?.version == "1")
   }
 
-  /// A pack may lead to a manifest that is above the limit: what was made of it until then is kept as far as it fits.
-  @Test func theDiskLimitHoldsForPacks() throws {
+  /// A pack may lead to a manifest above the disk limit: its files are kept as far as they fit.
+  @Test func packsObeyTheDiskLimit() throws {
     let limit: Int64 = 240_000
     let device = try packs.device(change: { $0.diskLimit = limit })
     let report = try device.update(force: true)
@@ -179,8 +178,9 @@ import Values
     #expect(device.cache.withLock { $0.bytes + $0.asideBytes } <= limit)
   }
 
-  /// An origin whose packs are of no use, and that fails without, has failed: five times in a row lead to the mirror.
-  @Test func aSecondQuestionThatFailsIsAFailedPoll() throws {
+  /// If the pack is unusable and the second request fails, the poll has failed: after five in a row the mirror is
+  /// asked.
+  @Test func failedSecondRequestsAreFailedPolls() throws {
     let device = try packs.device(change: { $0.fallback = FakeOrigin.mirror })
     origin.fail { url in
       url.hasSuffix(".xpk") ? .status(404) : url.hasSuffix("&patch=1") ? .status(500) : nil
@@ -194,8 +194,8 @@ import Values
     #expect(report.source == .fallback && report.to == "2")
   }
 
-  /// Nor does one that names a pack whatever it is asked lead round in circles.
-  @Test func packsWithoutEndAreRefused() throws {
+  /// An origin that offers a pack in every answer must not cause a loop.
+  @Test func endlessPackOffersAreRefused() throws {
     let device = try packs.device()
     try origin.offerPack(from: 1) { $0[$0.count / 2] ^= 0xFF }
     let answer = try #require(origin.answerWithPack(from: 1))
@@ -204,7 +204,7 @@ import Values
     #expect(device.policy.withLock { $0.failures } == 1)
   }
 
-  @Test func aPackComesFromTheMirror() throws {
+  @Test func packsOfAMirrorAreUsed() throws {
     let device = try packs.device(change: { $0.fallback = FakeOrigin.mirror })
     origin.fail { $0.hasPrefix(FakeOrigin.server) ? .error(TransportError(.unreachable, "down")) : nil }
     for _ in 0..<5 { #expect(throws: DeviceError.self) { try device.update(force: true) } }
@@ -219,8 +219,7 @@ import Values
     #expect(try packs.isRight())
   }
 
-  /// From a mirror as from the origin: then the patch.
-  @Test func aPackOfNoUseFromTheMirrorLeadsToItsPatch() throws {
+  @Test func unusablePacksOfAMirrorFallBackToItsPatch() throws {
     let device = try packs.device(change: { $0.fallback = FakeOrigin.mirror })
     origin.fail { $0.hasPrefix(FakeOrigin.server) ? .error(TransportError(.unreachable, "down")) : nil }
     for _ in 0..<5 { #expect(throws: DeviceError.self) { try device.update(force: true) } }
@@ -231,11 +230,11 @@ import Values
     #expect(try packs.isRight())
   }
 
-  /// An answer whose pack can't be one.
+  /// Answers with an invalid pack offer.
   @Test(arguments: [
     #""pack":7"#, #""base":"1","digest":"no","pack":{"download":"https://cdn.test/x.xpk","size":7}"#,
     #""base":"1","pack":{"download":"https://cdn.test/x.xpk","size":7}"#,
-  ]) func anAnswerWithASenselessPackIsAskedForAgain(members: String) throws {
+  ]) func answersWithInvalidPackOffersAreRequestedAgain(members: String) throws {
     let device = try packs.device()
     origin.fail {
       $0.hasSuffix("pack=1")

@@ -4,7 +4,7 @@ import Testing
 
 @testable import XCacheDevice
 
-/// What a pack may make a device read and write.
+/// Limits on what a pack may make a device read and write.
 @Suite struct PackWorkTests {
   let packs: PackBench
   var origin: FakeOrigin { packs.origin }
@@ -29,7 +29,7 @@ import Testing
     return (installer, pack.bytes, pack.bounds, device)
   }
 
-  @Test func theBaseOfManyRecordsIsReadOnce() throws {
+  @Test func basesOfSeveralRecordsAreReadOnce() throws {
     let (installer, pack, bounds, device) = try many(4)
     try installer.push(Array(pack[..<bounds[1]]).span.bytes)
     #expect(installer.counts.deltas == 1)
@@ -41,7 +41,7 @@ import Testing
     #expect(try installer.index().version.number == 2)
   }
 
-  @Test(arguments: [(350_000, 3), (1 << 20, 8)]) func theWorkIsCounted(most: Int64, files: Int) throws {
+  @Test(arguments: [(350_000, 3), (1 << 20, 8)]) func workIsLimited(most: Int64, files: Int) throws {
     let (installer, pack, _, _) = try many(8)
     installer.work = PackWork(left: most)
     do {
@@ -54,14 +54,14 @@ import Testing
     #expect(installer.counts.files == files)
   }
 
-  /// What one pack may cost: much, and in proportion to what it is and what is held.
-  @Test func theBudget() {
+  /// The budget of a pack grows with its size and with what is held.
+  @Test func budget() {
     #expect(PackWork(pack: 3500, held: 20 << 20).left == 256 << 20 + 80 << 20 + 3500 * 256)
     #expect(PackWork(pack: .max, held: 1).left == .max)
   }
 
-  /// Offers of a few bytes each over one large file.
-  @Test func theBasesOfDeltasAreCounted() throws {
+  /// Small deltas with one large base.
+  @Test func readingBasesOfDeltasIsLimited() throws {
     var readings = DeltaTable.Readings(most: 250)
     let path = "\(packs.bench.scratch.path)/base"
     try DurableFile.write([UInt8](repeating: 1, count: 100), to: path)

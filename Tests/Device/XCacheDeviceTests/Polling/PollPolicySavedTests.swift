@@ -14,7 +14,7 @@ import Testing
     return policy
   }
 
-  @Test func itComesBackAsItWas() {
+  @Test func stateRoundTrips() {
     let saved = policy().saved(server: "https://o.test")
     #expect(PollPolicy(saved: saved, server: "https://o.test", hasFallback: true) == policy())
     let fresh = PollPolicy(hasFallback: true).saved(server: "https://o.test")
@@ -22,13 +22,13 @@ import Testing
       PollPolicy(saved: fresh, server: "https://o.test", hasFallback: true) == PollPolicy(hasFallback: true))
   }
 
-  @Test func anotherServerStartsAfresh() {
+  @Test func otherServersStartAfresh() {
     let saved = policy().saved(server: "https://o.test")
     #expect(
       PollPolicy(saved: saved, server: "https://p.test", hasFallback: true) == PollPolicy(hasFallback: true))
   }
 
-  @Test func withoutAFallbackTheOriginIsAsked() {
+  @Test func originIsAskedWithoutAFallback() {
     let saved = policy().saved(server: "https://o.test")
     #expect(PollPolicy(saved: saved, server: "https://o.test", hasFallback: false).source == .origin)
   }
@@ -40,7 +40,7 @@ import Testing
     #"{"failures":1,"interval":30,"originDue":0,"originWait":1,"server":"s","source":"origin"}"#,
     #"{"failures":1,"interval":30,"originDue":0,"originWait":30000,"server":"s","source":"moon"}"#,
   ])
-  func damageStartsAfresh(text: String) {
+  func damagedStateStartsAfresh(text: String) {
     #expect(PollPolicy(saved: bytes(text), server: "s", hasFallback: true) == PollPolicy(hasFallback: true))
   }
 
@@ -55,8 +55,8 @@ import Testing
 
   private static let device = "https://m.test/p"
 
-  /// What the disk says while a poll is under way, and afterwards.
-  @Test(arguments: [true, false]) func aPollIsOnTheDiskBeforeItIsAnswered(isAnswered: Bool) throws {
+  /// The saved state during a poll, and afterwards.
+  @Test(arguments: [true, false]) func pollsAreSavedBeforeTheirAnswer(isAnswered: Bool) throws {
     let bench = try Bench()
     try bench.origin.publish([Self.device: bytes("one")])
     let path = "\(bench.settings().folder)/poll.json"

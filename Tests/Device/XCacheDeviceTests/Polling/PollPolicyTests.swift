@@ -5,7 +5,7 @@ import Testing
 @Suite struct PollPolicyTests {
   private static let start: Int64 = 1_800_000_000_000
 
-  /// A policy whose origin has failed so often, each poll at its due time; and the time after the last.
+  /// A policy whose origin has failed `times` times, polled whenever due; and the time when the next poll is due.
   private func failing(_ times: Int, hasFallback: Bool = true) -> (PollPolicy, now: Int64) {
     var policy = PollPolicy(hasFallback: hasFallback)
     var now = Self.start
@@ -23,7 +23,7 @@ import Testing
       (interval: 300, seconds: 300), (interval: 3600, seconds: 3600), (interval: 1_000_000, seconds: 3600),
       (interval: -1, seconds: 30), (interval: .max, seconds: 3600),
     ] as [(interval: Int?, seconds: Int64)])
-  func onePollAnInterval(interval: Int?, seconds: Int64) {
+  func onePollPerInterval(interval: Int?, seconds: Int64) {
     var policy = PollPolicy(hasFallback: true)
     #expect(policy.begin(at: Self.start) == .poll(.origin))
     policy.answered(by: .origin, interval: interval)
@@ -40,19 +40,19 @@ import Testing
     #expect(policy.begin(at: Self.start + 2) == .wait(29_999))
   }
 
-  @Test func aClockSetBackDoesNotSilenceTheDevice() {
+  @Test func clocksSetBackDoNotStopPolls() {
     var policy = PollPolicy(hasFallback: false)
     _ = policy.begin(at: Self.start)
     #expect(policy.begin(at: Self.start - 1_000_000) == .poll(.origin))
   }
 
-  @Test(arguments: 0..<5) func fewerThanFiveFailuresStayWithTheOrigin(times: Int) {
+  @Test(arguments: 0..<5) func originIsAskedUntilFiveFailures(times: Int) {
     var (policy, now) = failing(times)
     #expect(policy.source == .origin)
     #expect(policy.begin(at: now) == .poll(.origin))
   }
 
-  @Test func fiveInARowTurnToTheMirror() {
+  @Test func mirrorIsAskedAfterFiveFailures() {
     var (policy, now) = failing(5)
     #expect(policy.source == .mirror)
     #expect(policy.begin(at: now - 1) == .wait(1))
@@ -60,7 +60,7 @@ import Testing
     #expect(policy.begin(at: now) == .poll(.mirror))
   }
 
-  @Test func aGoodAnswerStartsTheCountAgain() {
+  @Test func successResetsTheCount() {
     var (policy, now) = failing(4)
     _ = policy.begin(at: now)
     policy.answered(by: .origin, interval: nil)
@@ -72,13 +72,13 @@ import Testing
     }
   }
 
-  @Test func withoutAFallbackItStaysWithTheOrigin() {
+  @Test func originIsAlwaysAskedWithoutAFallback() {
     var (policy, now) = failing(50, hasFallback: false)
     #expect(policy.source == .origin)
     #expect(policy.begin(at: now) == .poll(.origin))
   }
 
-  @Test func theOriginIsAskedWithBackoff() {
+  @Test func originIsAskedWithBackoff() {
     var (policy, now) = failing(5)
     now -= 30_000
     var waits: [Int64] = []
@@ -92,7 +92,7 @@ import Testing
   }
 
   @Test(arguments: [(0, 24_000), (0.25, 27_000), (0.5, 30_000), (1, 36_000)] as [(Double, Int64)])
-  func theBackoffIsSpreadByAFifth(chance: Double, wait: Int64) {
+  func backoffHasAJitterOfAFifth(chance: Double, wait: Int64) {
     var policy = PollPolicy(hasFallback: true)
     for _ in 0..<5 {
       _ = policy.begin(at: Self.start, force: true)
@@ -101,7 +101,7 @@ import Testing
     #expect(policy.originDue == Self.start + wait)
   }
 
-  @Test func oneGoodAnswerOfTheOriginBringsTheDeviceBack() {
+  @Test func oneAnswerOfTheOriginEndsTheFallback() {
     var (policy, now) = failing(5)
     _ = policy.begin(at: now)
     policy.answered(by: .mirror, interval: nil)
@@ -113,7 +113,7 @@ import Testing
     #expect(policy.failures == 0)
   }
 
-  @Test func aFailingMirrorChangesNothing() {
+  @Test func failuresOfTheMirrorDoNotCount() {
     var (policy, now) = failing(5)
     let before = policy
     policy.failed(.mirror, at: now, chance: 0.5)
@@ -123,13 +123,13 @@ import Testing
 
   @Test(
     arguments: [
-      // (offered version, same digest, answerer, taken)
+      // (offered version, same digest, source, accepted)
       (8, false, .origin, true), (7, true, .origin, false), (7, false, .origin, true),
       (6, false, .origin, true),
       (8, false, .mirror, true), (7, true, .mirror, false), (7, false, .mirror, false),
       (6, false, .mirror, false),
     ] as [(Int64, Bool, PollPolicy.Source, Bool)])
-  func aMirrorOnlyMovesUpwards(version: Int64, same: Bool, source: PollPolicy.Source, taken: Bool) {
+  func mirrorsOnlyRaiseVersions(version: Int64, same: Bool, source: PollPolicy.Source, taken: Bool) {
     let offered = (version: version, digest: same ? "a" : "b")
     #expect(PollPolicy.takes(offered, from: source, over: (version: 7, digest: "a")) == taken)
   }

@@ -7,19 +7,19 @@ import Testing
 private let hour: Int64 = 3_600_000
 private let page = "https://m.test/p"
 
-/// What is known of the servers' time: a policy ends by it, whatever the device's clock says.
+/// The servers' time as derived from their answers: policies end by it, not by the device's clock.
 @Suite struct ServerClockTests {
-  /// Readings by source, the server's time and the device's, in milliseconds since the first.
+  /// Readings: source, the server's time and the device's, in milliseconds since the first reading.
   private typealias Readings = [(source: PollPolicy.Source, server: Int64, own: Int64)]
 
   private static let start: Int64 = 1_800_000_000_000
 
-  /// How far the device's clock is found to be ahead after these readings.
+  /// How far the device's clock is ahead according to these readings.
   private func ahead(_ readings: Readings) -> Int64 {
     var clock = ServerClock()
     for (source, server, own) in readings {
       clock.read(Self.start + server, from: source, at: Self.start + own)
-      // It is read again after each.
+      // Saved and read again after each.
       clock = ServerClock(saved: clock.saved(server: "x"), server: "x")
     }
     let own = Self.start + readings[readings.count - 1].own
@@ -28,31 +28,31 @@ private let page = "https://m.test/p"
 
   private let first: Readings = [(.origin, -5 * hour, 0)]
 
-  @Test func twoDatesThatMovedOnAreAClock() {
+  @Test func twoAdvancingDatesAreTrusted() {
     #expect(ahead(first) == 0)
     #expect(ahead(first + [(.origin, -5 * hour + 31_000, 31_000)]) == 5 * hour)
     #expect(ahead(first + [(.origin, -5 * hour + 40_000, 31_000)]) == 5 * hour - 9_000)
     #expect(ahead([(.mirror, 3 * hour, 0), (.mirror, 4 * hour, hour)]) == -3 * hour)
   }
 
-  /// Kept by a cache; moved on too little or too far; too close, too far apart; of two servers; less than two hours.
+  /// Cached; advanced too little or too much; too close together, too far apart; of two servers.
   @Test(
     arguments: [
       (PollPolicy.Source.origin, -5 * hour, 31_000), (.origin, -5 * hour + 20_000, 31_000),
       (.origin, -5 * hour + 42_000, 31_000), (.origin, -5 * hour + 19_000, 19_000),
       (.origin, -2 * hour + 61_000, 3 * hour + 61_000), (.mirror, -5 * hour + 31_000, 31_000),
     ] as [(PollPolicy.Source, Int64, Int64)])
-  func nothingElseIs(source: PollPolicy.Source, server: Int64, own: Int64) {
+  func otherPairsOfDatesAreNotTrusted(source: PollPolicy.Source, server: Int64, own: Int64) {
     #expect(ahead(first + [(source, server, own)]) == 0)
   }
 
-  @Test func aSmallDifferenceDoesNotCount() {
+  @Test func smallDifferencesAreIgnored() {
     #expect(ahead([(.origin, -2 * hour + 1, 0), (.origin, -2 * hour + 31_001, 31_000)]) == 0)
   }
 
-  @Test func whatIsKnownStaysUntilItIsKnownBetterOrTheClockIsSetBack() {
+  @Test func knownDifferenceStaysUntilItIsCorrected() {
     let known = first + [(.origin, -5 * hour + 31_000, 31_000)]
-    // A cache's answer; another one, that moves on; a clock that was set right.
+    // A cached date; another date, confirmed by the next; a clock that was set back.
     #expect(ahead(known + [(.origin, -5 * hour, 62_000)]) == 5 * hour)
     #expect(ahead(known + [(.origin, 62_000, 62_000)]) == 5 * hour)
     #expect(ahead(known + [(.origin, 62_000, 62_000), (.origin, 93_000, 93_000)]) == 0)
@@ -64,13 +64,13 @@ private let page = "https://m.test/p"
   }
 
   @Test(arguments: ["", "{}", "[]", #"{"ahead":1e3,"own":1,"server":"x","source":"origin","time":1}"#])
-  func notesThatAreNoneSayNothing(text: String) {
+  func invalidStateIsIgnored(text: String) {
     let clock = ServerClock(saved: bytes(text), server: "x")
     #expect(clock == ServerClock() && clock.saved(server: "x") == nil)
   }
 
-  /// The default of `policy kill` is four hours; by the device's clock they were over when they began.
-  @Test func theKillSwitchArrivesAtADeviceThatIsFiveHoursAhead() throws {
+  /// `policy kill` lasts four hours by default; by the device's clock they were over when they began.
+  @Test func killSwitchWorksIfTheClockIsFiveHoursAhead() throws {
     let bench = try Bench()
     try bench.origin.publish([page: bytes("one")])
     let clock = bench.clock
@@ -95,8 +95,8 @@ private let page = "https://m.test/p"
     #expect(try next.page(for: page)?.read() == bytes("one"))
   }
 
-  /// Devices whose clocks are right, which are most, write nothing of it.
-  @Test func aRightClockLeavesNoNote() throws {
+  /// Devices with correct clocks, which are most, save nothing.
+  @Test func correctClocksSaveNothing() throws {
     let bench = try Bench()
     try bench.origin.publish([page: bytes("one")])
     let (clock, off) = (bench.clock, Locked<Int64>(5 * hour))
@@ -112,7 +112,7 @@ private let page = "https://m.test/p"
     #expect(device.folder.status(device.folder.clock) == nil)
   }
 
-  @Test func aDateCountsOnlyWithoutAnAge() {
+  @Test func datesWithAnAgeAreIgnored() {
     let date = "Sun, 06 Nov 1994 08:49:37 GMT"
     let head = { (fields: [String: String]) in TransportHead(status: 200, asked: 0) { fields[$0] } }
     #expect(head(["date": date])?.serverTime == 784_111_777_000)

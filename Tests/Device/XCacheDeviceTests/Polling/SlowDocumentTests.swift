@@ -5,9 +5,9 @@ import Testing
 
 private let second: UInt64 = 1_000_000_000
 
-/// Answers that drip.
+/// Answers that arrive very slowly.
 @Suite struct SlowDocumentTests {
-  @Test func whatTakesLongIsLookedInto() {
+  @Test func slowAnswersAreInspectedEarly() {
     var watch = DocumentWatch(DocumentPace(), from: 5 * second)
     #expect(watch.next(100, at: 5 * second) == .goOn)
     #expect(watch.next(200, at: 6 * second - 1) == .goOn)
@@ -18,14 +18,14 @@ private let second: UInt64 = 1_000_000_000
     #expect(watch.next(700, at: 9 * second) == .look)
   }
 
-  /// 2,048 bytes a second, once a minute has passed.
-  @Test func whatDripsIsGivenUp() {
+  /// Less than 2,048 bytes a second after a minute.
+  @Test func answersBelowTheRateAreAborted() {
     var watch = DocumentWatch(DocumentPace(firstLook: 1_000 * second), from: 0)
     #expect(watch.next(1, at: 60 * second) == .goOn)
     #expect(watch.next(61 * 2_048, at: 61 * second) == .goOn)
     #expect(watch.next(61 * 2_048 - 1, at: 61 * second) == .giveUp)
     #expect(watch.hasGivenUp)
-    // What it took to fetch the policy that it named is left out.
+    // The time to fetch the policy that it names isn't counted.
     var other = DocumentWatch(DocumentPace(firstLook: 1_000 * second), from: 0)
     other.waited(30 * second)
     #expect(other.next(1, at: 90 * second) == .goOn)
@@ -33,7 +33,7 @@ private let second: UInt64 = 1_000_000_000
   }
 
   /// A body of 16 bytes, one every ten milliseconds.
-  private struct Drip: Transport {
+  private struct SlowTransport: Transport {
     func get(
       _ request: TransportRequest, receive: (RawSpan) -> Bool
     ) throws(TransportError) -> TransportReply {
@@ -45,8 +45,8 @@ private let second: UInt64 = 1_000_000_000
     }
   }
 
-  @Test func aDocumentThatDripsIsATimeout() throws {
-    var fetcher = DocumentFetcher(transport: Drip(), limit: 100)
+  @Test func slowDocumentsTimeOut() throws {
+    var fetcher = DocumentFetcher(transport: SlowTransport(), limit: 100)
     #expect(try fetcher.get("http://m.test/").body.count == 16)
     fetcher.pace = DocumentPace(firstLook: 20_000_000, patience: 50_000_000, least: 1_000)
     var looks: [Int] = []
@@ -61,7 +61,7 @@ private let second: UInt64 = 1_000_000_000
   }
 
   /// The kill switch doesn't wait for the rest of the answer.
-  @Test func thePolicyIsFollowedBeforeTheRestHasCome() throws {
+  @Test func policyIsFollowedBeforeTheRestArrives() throws {
     let bench = try Bench()
     let origin = bench.origin
     try origin.publish(["https://m.test/a.js": bytes("a")])

@@ -5,10 +5,10 @@ import Testing
 
 private let a = "https://m.test/a.js"
 
-/// A clock that is set, while the app runs and between two starts, neither freezes polls nor takes what is good.
+/// Setting the clock, while the app runs or between two starts, neither stops polls nor discards valid files.
 @Suite struct WrongClockTests {
   @Test(arguments: [-20 * 365, -1, 1, 20 * 365] as [Int64], [true, false])
-  func theClockJumps(days: Int64, isRestarted: Bool) throws {
+  func pollsGoOnAfterTheClockWasSet(days: Int64, isRestarted: Bool) throws {
     let bench = try Bench()
     let origin = bench.origin
     try origin.publish([a: bytes("one"), "https://m.test/b.js": bytes("two")])
@@ -29,8 +29,10 @@ private let a = "https://m.test/a.js"
     #expect(try device.resource(for: a)?.read() == bytes("new"))
   }
 
-  /// The wait for an origin that is down ends whatever the clock does.
-  @Test(arguments: [-20 * 365, 20 * 365] as [Int64]) func theMirrorIsLeft(days: Int64) throws {
+  /// The wait for an origin that was down ends whatever the clock does.
+  @Test(arguments: [-20 * 365, 20 * 365] as [Int64]) func originIsAskedAgainAfterTheClockWasSet(days: Int64)
+    throws
+  {
     let bench = try Bench()
     try bench.origin.publish([a: bytes("one")])
     let device = try bench.device(change: { $0.fallback = FakeOrigin.mirror })

@@ -11,7 +11,7 @@ import Testing
           #"{"code":200,"data":{"config":\#(config),"name":"prefetchConfig","version":"4"}}"#.utf8)))
   }
 
-  /// The one request of a call, for a page.
+  /// The request for a page with a single call.
   private static func request(_ call: String, page: String) throws -> PrefetchRequest {
     let plan = try plan(#"[{"url":"https://m.example.com/help/new","interfaces":[\#(call)]}]"#)
     return try #require(plan.requests(for: page).first)
@@ -20,7 +20,7 @@ import Testing
   private static let page = "https://m.example.com/help/new?id=163&itemId=126"
   private static let api = "https://m.example.com/xhr/a"
 
-  /// The table of the four combinations.
+  /// The four combinations of urlParam and bodyParam.
   private static let combinations: [(params: String, url: String, body: String)] = [
     (#""urlParam":true"#, "\(api)?id=163&itemId=126", #"{"cityId":123456}"#),
     (#""bodyParam":true"#, api, #"{"cityId":123456,"id":"163","itemId":"126"}"#),
@@ -41,7 +41,7 @@ import Testing
     #expect(request.contentType == "application/json")
   }
 
-  /// A page's query, the api's own, and where both go with urlParam.
+  /// The page's query, the API's own, and the query that is sent with urlParam.
   private static let queries: [(page: String, api: String, sent: String)] = [
     ("", "", ""),
     ("?", "", ""),
@@ -70,7 +70,7 @@ import Testing
     #expect(request.body == nil && request.contentType == nil)
   }
 
-  /// A page's query, members of a call, and the body that is sent.
+  /// The page's query, members of the call, and the body that is sent.
   private static let bodies: [(page: String, call: String, body: String)] = [
     ("", "", "{}"),
     ("?", #","body":{}"#, "{}"),
@@ -108,7 +108,7 @@ import Testing
     #expect(request.url == Self.api)
   }
 
-  /// Pages, and the entry that each is prefetched by.
+  /// Pages, and the entry of the config that applies.
   private static let pages: [(page: String, entry: String?)] = [
     ("https://m.example.com/p", "https://m.example.com/p"),
     ("https://m.example.com/p?x=1", "https://m.example.com/p"),
@@ -135,7 +135,7 @@ import Testing
   @Test(arguments: [
     "", "[]", "{}", #"{"code":404,"message":"no"}"#, #"{"code":200,"data":{"config":{},"version":"1"}}"#,
     #"{"code":200,"data":{"config":[],"version":1}}"#, #"{"code":200,"data":{"version":"1"}}"#,
-  ]) func whatIsNoDocumentIsRefused(text: String) {
+  ]) func invalidDocumentsAreRefused(text: String) {
     #expect(PrefetchPlan(document: Array(text.utf8)) == nil)
   }
 }

@@ -7,7 +7,7 @@ import Testing
 private let a = "https://m.test/a.js"
 private let b = "https://m.test/b.js"
 
-/// What a device tells the origin of its failures.
+/// Reports of failures to the origin.
 @Suite struct ReportTests {
   let bench: Bench
   let device: Device
@@ -20,7 +20,7 @@ private let b = "https://m.test/b.js"
     try bench.origin.publish([a: bytes("one"), b: bytes("two!")])
   }
 
-  private func told() -> [String] {
+  private func reports() -> [String] {
     device.finishReports(milliseconds: 60_000)
     return bench.origin.takeTold().map {
       "\($0.url) \(String(decoding: $0.document.canonical, as: UTF8.self))"
@@ -38,45 +38,45 @@ private let b = "https://m.test/b.js"
     (.error(TransportError(.timedOut, "late")), "timeout"),
     (.error(TransportError(.broken, "reset")), "download"),
   ])
-  func aFileThatFailsIsToldOnce(fault: FakeOrigin.Fault, reason: String) throws {
+  func failedFilesAreReportedOnce(fault: FakeOrigin.Fault, reason: String) throws {
     bench.origin.fail { $0.contains("b.js") ? fault : nil }
     for _ in 0..<3 { #expect(throws: DeviceError.self) { try device.update(force: true) } }
-    #expect(told() == [Self.report(reason, b, "2")])
-    // The next version's failure is another one.
+    #expect(reports() == [Self.report(reason, b, "2")])
+    // A failure of the next version is reported again.
     bench.origin.fail { $0.contains("b.js") ? .status(404) : nil }
     try bench.origin.publish([a: bytes("one"), b: bytes("two!!")])
     #expect(throws: DeviceError.self) { try device.update(force: true) }
-    #expect(told() == [Self.report("not-found", b, "3")])
+    #expect(reports() == [Self.report("not-found", b, "3")])
     bench.origin.fail(nil)
     #expect(try device.update(force: true).to == "3")
-    #expect(told() == [])
+    #expect(reports() == [])
   }
 
-  /// The file of a page that is opened, and one that `complete` looks for.
-  @Test func aMissingFileIsTold() throws {
+  /// A file of an opened page, and one that `complete` fetches.
+  @Test func missingFilesAreReported() throws {
     #expect(try device.update(force: true).to == "2")
     for path in try Folder.textNames("\(bench.scratch.path)/device/files") {
       try Kernel.remove("\(bench.scratch.path)/device/files/\(path)")
     }
     bench.origin.fail { $0.contains("/x/") ? .status(410) : nil }
     #expect(throws: DeviceError.self) { try device.resource(for: a) }
-    #expect(told() == [Self.report("not-found", a, "2")])
+    #expect(reports() == [Self.report("not-found", a, "2")])
     #expect(throws: DeviceError.self) { try device.complete() }
-    #expect(Set(told()).isSubset(of: [Self.report("not-found", b, "2")]))
+    #expect(Set(reports()).isSubset(of: [Self.report("not-found", b, "2")]))
   }
 
-  @Test func aManifestThatLeadsNowhereIsTold() throws {
+  @Test func invalidManifestsAreReported() throws {
     let wrong =
       #"{"code":200,"data":{"digest":"\#(String(repeating: "0", count: 64))","resourcemap":{},"update":true,"version":"7"}}"#
     bench.origin.fail { $0.contains("configure.json") ? .body(bytes(wrong)) : nil }
     #expect(throws: DeviceError.self) { try device.update(force: true) }
     bench.origin.fail { $0.contains("configure.json") ? .body(bytes("<html>login</html>")) : nil }
     #expect(throws: DeviceError.self) { try device.update(force: true) }
-    #expect(told() == [Self.report("patch", "", "7"), Self.report("manifest", "", "1")])
+    #expect(reports() == [Self.report("patch", "", "7"), Self.report("manifest", "", "1")])
   }
 
-  /// A person's look at a release is no device's: the origin is asked not to count it, and told of nothing.
-  @Test func aPreviewTellsNothing() throws {
+  /// A preview isn't counted as a device, and reports nothing.
+  @Test func previewsReportNothing() throws {
     let preview = try bench.device("preview", change: { $0.isPreview = true })
     _ = bench.origin.takeLog()
     bench.origin.fail { $0.contains("b.js") ? .status(404) : nil }
@@ -91,23 +91,24 @@ private let b = "https://m.test/b.js"
     #expect(polls.count == 2 && polls.allSatisfy { $0.hasSuffix("&preview=1") }, "\(polls)")
   }
 
-  /// Nobody is told of an origin that doesn't answer, or of what a mirror answers; but of files, whoever listed them.
-  @Test func mirrorsAreToldNothing() throws {
+  /// Failed polls of the origin, and a mirror's answers, aren't reported; failed files are, whoever listed them.
+  /// them.
+  @Test func answersOfMirrorsAreNotReported() throws {
     bench.origin.fail { $0.hasPrefix(FakeOrigin.server) ? .status(500) : nil }
     for _ in 0..<5 { #expect(throws: DeviceError.self) { try device.update(force: true) } }
-    #expect(told() == [])
+    #expect(reports() == [])
     bench.origin.fail {
       $0.hasPrefix(FakeOrigin.server) ? .status(500) : $0.hasSuffix(".json") ? .body(bytes("nothing")) : nil
     }
     #expect(throws: DeviceError.self) { try device.update(force: true) }
-    #expect(told() == [])
+    #expect(reports() == [])
     bench.origin.fail { $0.hasPrefix(FakeOrigin.server) || $0.contains("b.js") ? .status(500) : nil }
     #expect(throws: DeviceError.self) { try device.update(force: true) }
-    #expect(told() == [Self.report("download", b, "2")])
+    #expect(reports() == [Self.report("download", b, "2")])
   }
 
-  /// While the report hangs, the device goes on.
-  @Test func noUpdateWaitsForIt() throws {
+  /// While a report hangs, the device updates.
+  @Test func updatesDoNotWaitForReports() throws {
     bench.origin.hold(true)
     bench.origin.fail { $0.contains("b.js") ? .status(404) : nil }
     #expect(throws: DeviceError.self) { try device.update(force: true) }
@@ -115,18 +116,18 @@ private let b = "https://m.test/b.js"
     #expect(try device.update(force: true).to == "2")
     #expect(bench.origin.takeTold().isEmpty)
     bench.origin.hold(false)
-    #expect(told() == [Self.report("not-found", b, "2")])
+    #expect(reports() == [Self.report("not-found", b, "2")])
   }
 
-  /// A channel where all fails is told of a few files, not of each.
-  @Test func aFloodIsCutOff() throws {
+  /// If everything fails, only a few files are reported.
+  @Test func numberOfReportsIsLimited() throws {
     bench.origin.hold(true)
     let reporter = device.reporter
     for number in 0..<1000 {
       reporter.report(FailureReport(version: "2", url: "https://m.test/\(number)", reason: .download))
     }
     bench.origin.hold(false)
-    // Those that wait, and the one that was on its way.
-    #expect((16...17).contains(told().count))
+    // Those in the queue, and the one that was being sent.
+    #expect((16...17).contains(reports().count))
   }
 }

@@ -7,7 +7,7 @@ import Values
 private let page = "https://m.test/p"
 private let script = "https://m.test/a.js"
 
-/// Rollouts as a device follows them; the rules themselves are tested by the conformance cases.
+/// Rollouts on a device; the rules themselves are tested by the conformance cases.
 @Suite struct RolloutTests {
   let bench: Bench
   var origin: FakeOrigin { bench.origin }
@@ -18,8 +18,8 @@ private let script = "https://m.test/a.js"
     try origin.publish([page: bytes("one"), script: bytes("let one")])
   }
 
-  /// A device that holds version 1, while version 2 goes to a part.
-  private func begun() throws -> Device {
+  /// A device with version 1, and an open rollout of version 2.
+  private func deviceInRollout() throws -> Device {
     let device = try bench.device()
     _ = try device.update()
     try origin.publish([page: bytes("two"), script: bytes("let two")])
@@ -33,7 +33,7 @@ private let script = "https://m.test/a.js"
     return try #require(document["id"]?.string)
   }
 
-  @Test func theInstallIDIsMadeAtTheFirstStartAndStays() throws {
+  @Test func installIDIsMadeAtTheFirstStartAndStays() throws {
     let first: String
     do {
       let device = try bench.device()
@@ -51,9 +51,9 @@ private let script = "https://m.test/a.js"
   }
 
   @Test(arguments: ["", "{", "[]", "{}", #"{"id":"00"}"#, #"{"id":7,"in":true}"#])
-  func damagedNotesAreADeviceOfItsOwn(text: String) throws {
+  func damagedStateGivesANewInstallID(text: String) throws {
     do {
-      let device = try begun()
+      let device = try deviceInRollout()
       _ = try device.update(force: true)
       #expect(device.version == "2")
     }
@@ -61,13 +61,13 @@ private let script = "https://m.test/a.js"
     origin.rollOut(2, full: 1, share: 0)
     let device = try bench.device()
     #expect(try id().utf8.count == 32)
-    // By which rollout it was taken is a note of the manifest.
+    // The index records the rollout by which the version was taken.
     _ = try device.update(force: true)
     #expect(device.version == "2" && device.holdsCandidate)
   }
 
-  /// A disk that was full at the first start makes the id known with the first poll.
-  @Test func anIDThatCouldNotBeWrittenIsWrittenLater() throws {
+  /// If the disk was full at the first start, the id is written with the first poll.
+  @Test func installIDIsWrittenLaterIfTheDiskWasFull() throws {
     let isFull = Locked(true)
     let device = try bench.device(
       willChange: { () throws(DeviceError) in
@@ -83,8 +83,8 @@ private let script = "https://m.test/a.js"
     #expect(try id() == hex)
   }
 
-  @Test func aCandidateIsTakenKeptAndLeft() throws {
-    let device = try begun()
+  @Test func candidatesAreTakenKeptAndLeft() throws {
+    let device = try deviceInRollout()
     let report = try device.update(force: true)
     #expect(report.to == "2" && device.holdsCandidate)
     let asked = origin.takeLog().filter { $0.contains("configure.json") }
@@ -103,8 +103,8 @@ private let script = "https://m.test/a.js"
     #expect(origin.takeLog().allSatisfy { !$0.contains("candidate") })
   }
 
-  @Test func aCompletedCandidateIsAVersionLikeAnyOther() throws {
-    let device = try begun()
+  @Test func completedCandidatesAreOrdinaryVersions() throws {
+    let device = try deviceInRollout()
     _ = try device.update(force: true)
     origin.rollOut(nil, full: 2)
     let report = try device.update(force: true)
@@ -114,8 +114,8 @@ private let script = "https://m.test/a.js"
     #expect(origin.takeLog().allSatisfy { !$0.contains("candidate") })
   }
 
-  /// However far the update to the candidate has come when the process ends: whoever holds it stays as the share falls.
-  @Test func aCrashAtAnyStepLosesNothing() throws {
+  /// Wherever the process ends during the update to the candidate: a device that has it keeps it as the share falls.
+  @Test func candidatesAreKeptAfterACrashAtAnyStep() throws {
     var step = 0
     var hasEnded = false
     while !hasEnded {
@@ -149,7 +149,7 @@ private let script = "https://m.test/a.js"
     #expect(step > 5)
   }
 
-  @Test func whoGoesOnToACandidateMadeAgainLosesNothingAtAnyStep() throws {
+  @Test func replacedCandidatesAreTakenAfterACrashAtAnyStep() throws {
     var step = 0
     var hasEnded = false
     while !hasEnded {
@@ -183,13 +183,13 @@ private let script = "https://m.test/a.js"
     }
   }
 
-  @Test func aFolderThatIsMadeAgainKeepsTheID() throws {
-    let device = try begun()
+  @Test func recreatedFoldersKeepTheInstallID() throws {
+    let device = try deviceInRollout()
     let first = try id()
     Scratch.removeAll("\(bench.scratch.path)/device")
     _ = try device.update(force: true)
     #expect(try id() == first && device.version == "2")
-    // It is known by which rollout it was taken, too.
+    // So is the rollout by which the version was taken.
     Scratch.removeAll("\(bench.scratch.path)/device")
     origin.rollOut(2, full: 1, share: 0)
     _ = try device.update(force: true)
@@ -199,9 +199,9 @@ private let script = "https://m.test/a.js"
     #expect(next.version == "2" && next.holdsCandidate)
   }
 
-  /// An app that knows nothing of rollouts can open the folder again.
-  @Test func theIndexOfACandidateIsReadWithoutTheNote() throws {
-    let device = try begun()
+  /// An older app, without rollouts, can read the index.
+  @Test func indexOfACandidateIsAnOrdinaryIndex() throws {
+    let device = try deviceInRollout()
     _ = try device.update(force: true)
     let index = try #require(try DurableFile.read("\(bench.scratch.path)/device/index.json"))
     let document = try JSONValue.parse(index)

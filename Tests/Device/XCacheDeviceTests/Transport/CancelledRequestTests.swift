@@ -6,13 +6,13 @@ import Testing
 
 @testable import XCacheDevice
 
-/// Requests that are cancelled while the server says nothing, or no more.
+/// Requests that are cancelled while the server sends nothing, or nothing more.
 @Suite struct CancelledRequestTests {
   static let transports: [@Sendable () -> any Transport] = [
     { CurlTransport(stallSeconds: 600) }, { URLSessionTransport(stallSeconds: 600) },
   ]
 
-  /// A server that sends `text` and then nothing for as long as the test takes.
+  /// A server that sends `text`, and then nothing during the test.
   private func server(_ text: String, _ asked: Locked<Int>, _ end: Monitor<Bool>) -> SocketServer {
     SocketServer { _ in
       asked.withLock { $0 += 1 }
@@ -25,14 +25,14 @@ import Testing
   @Test(
     .timeLimit(.minutes(2)), arguments: [0, 1],
     ["", "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nab"])
-  func theyEnd(transport: Int, text: String) async throws {
+  func cancelledRequestsEnd(transport: Int, text: String) async throws {
     for isOneOfMany in transport == 0 ? [false, true] : [false] {
       let (asked, end, outcomes) = (Locked(0), Monitor(false), Locked<[TransportError.Kind?]>([]))
       defer { end.broadcasting { $0 = true } }
       let server = server(text, asked, end)
       let isCancelled = Locked(false)
       let used = Self.transports[transport]()
-      // More than there are connections.
+      // More than the transport has connections.
       let count = 9
       for number in 0..<count {
         _ = try OSThread(name: "asks") {

@@ -8,8 +8,8 @@ import Testing
 @testable import XCacheDevice
 
 @Suite struct CurlTransportTests {
-  /// A device over real sockets: poll, downloads over kept connections, a broken one tried again.
-  @Test func aWholeUpdate() throws {
+  /// A device over real sockets: a poll, downloads over persistent connections, and broken ones that are retried.
+  @Test func completeUpdate() throws {
     let origin = FakeOrigin()
     let files = Dictionary(
       uniqueKeysWithValues: (0..<40).map {
@@ -42,15 +42,15 @@ import Testing
     for (url, bytes) in files { #expect(try device.resource(for: url)?.read() == bytes) }
   }
 
-  /// What a damaged coded body looks like to a device.
+  /// Kinds of damage to a coded body.
   enum Damage: CaseIterable {
     /// It can't be decoded.
     case torn
-    /// It is the coded body of other bytes, of as many, or of more.
+    /// It decodes to other bytes, of the same number or more.
     case otherBytes, moreBytes
   }
 
-  @Test(arguments: Damage.allCases) func aDamagedCodedBodyIsAskedForUncoded(_ damage: Damage) throws {
+  @Test(arguments: Damage.allCases) func damagedCodedBodiesAreRequestedUncoded(_ damage: Damage) throws {
     let origin = FakeOrigin()
     let script = Array(String(repeating: "const answer = 42;\n", count: 200).utf8)
     try origin.publish(["https://m.test/a.js": script])
@@ -79,8 +79,8 @@ import Testing
     #expect(codings.withLock { $0 } == ["gzip, zstd", "identity"])
   }
 
-  /// A coded file that is too short wherever it is kept breaks off each time.
-  @Test func aCodedBodyThatBreaksOffIsAskedForUncodedInTheEnd() throws {
+  /// If every copy of a coded file is truncated, each attempt fails.
+  @Test func truncatedCodedBodiesAreFinallyRequestedUncoded() throws {
     let origin = FakeOrigin()
     let script = Array(String(repeating: "const answer = 42;\n", count: 200).utf8)
     try origin.publish(["https://m.test/a.js": script])
@@ -102,18 +102,19 @@ import Testing
     #expect(codings.withLock { $0 } == ["gzip, zstd", "gzip, zstd", "identity"])
   }
 
-  /// Half of a gzip body, of which all is promised.
+  /// Half of a gzip body, with the length of all of it.
   private static func short(_ coded: [UInt8]) -> [SocketServer.Step] {
     let head = "HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: \(coded.count)\r\n\r\n"
     return [.send(Array(head.utf8) + coded.prefix(coded.count / 2)), .close]
   }
 
-  /// What a damaged coded poll looks like: it can't be decoded, is no JSON, or breaks off.
+  /// Kinds of damage to a coded answer to a poll: it can't be decoded, isn't JSON, or is truncated.
   enum PollDamage: CaseIterable {
     case torn, otherText, short
   }
 
-  @Test(arguments: PollDamage.allCases) func aDamagedCodedPollIsAskedForUncoded(_ damage: PollDamage) throws {
+  @Test(arguments: PollDamage.allCases) func damagedCodedPollsAreRequestedUncoded(_ damage: PollDamage) throws
+  {
     let origin = FakeOrigin()
     try origin.publish(
       Dictionary(uniqueKeysWithValues: (0..<50).map { ("https://m.test/\($0).js", [UInt8(48 + $0)]) }))
@@ -151,7 +152,7 @@ import Testing
     }
   }
 
-  @Test func failuresAreTold() {
+  @Test func statusIsReturned() {
     let words = Array("message".utf8)
     #expect(
       outcome(.answer(404, body: words)) == .success(TransportReply(status: 404, received: 7, failure: words))
@@ -166,7 +167,9 @@ import Testing
       (.broken, 1000, true, [.send(Array("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nab".utf8)), .close]),
       (.other, 1000, true, [.send(Array("SSH-2.0-x\r\n".utf8)), .close]),
     ] as [(TransportError.Kind, Int64, Bool, [SocketServer.Step])])
-  func errors(kind: TransportError.Kind, limit: Int64, shouldContinue: Bool, steps: [SocketServer.Step]) {
+  func errorsHaveKinds(
+    kind: TransportError.Kind, limit: Int64, shouldContinue: Bool, steps: [SocketServer.Step]
+  ) {
     guard case .failure(let error) = outcome(limit: limit, shouldContinue: shouldContinue, steps) else {
       Issue.record("there is an answer")
       return
@@ -175,7 +178,7 @@ import Testing
     #expect(!error.reason.isEmpty)
   }
 
-  @Test func aClosedPortIsUnreachable() {
+  @Test func closedPortsAreUnreachable() {
     var server: SocketServer? = SocketServer { _ in [.close] }
     let url = server?.url ?? ""
     server = nil

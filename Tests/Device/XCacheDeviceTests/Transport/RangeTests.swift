@@ -6,7 +6,7 @@ import Testing
 @testable import XCacheDevice
 
 @Suite struct RangeTests {
-  /// What a transport tells of an answer to a question for the rest of a file.
+  /// The head, body and result of a request for the rest of a file.
   private func ask(_ request: (String) -> TransportRequest, _ steps: @escaping SocketServer.Handler) -> (
     head: TransportHead?, body: [UInt8], result: Result<TransportReply, TransportError>
   ) {
@@ -32,7 +32,7 @@ import Testing
     return request
   }
 
-  @Test func theRestComesWithItsPlace() {
+  @Test func partialAnswersHaveAnOffset() {
     let answer = ask({ rest($0, tag: "\"abc\"") }) { request in
       guard request.fields["range"] == "bytes=3-", request.fields["if-range"] == "\"abc\"",
         request.fields["accept-encoding"] == "identity"
@@ -45,14 +45,14 @@ import Testing
     #expect((try? answer.result.get())?.status == 206)
   }
 
-  @Test func aServerWithoutRangesSendsAllOfIt() {
+  @Test func serversWithoutRangesSendTheWholeFile() {
     let answer = ask({ rest($0) }) { _ in .answer(200, body: Array("message".utf8)) }
     #expect(answer.head == TransportHead(status: 200, start: 0, total: 7))
     #expect(answer.body == Array("message".utf8))
   }
 
   /// "A client MUST NOT generate an If-Range header field containing an entity tag that is marked as weak."
-  @Test(arguments: ["W/\"abc\"", "abc", ""]) func aWeakTagIsNotSent(tag: String) {
+  @Test(arguments: ["W/\"abc\"", "abc", ""]) func weakTagsAreNotSent(tag: String) {
     let answer = ask({ rest($0, tag: tag) }) { request in
       .answer(request.fields["if-range"] == nil && request.fields["range"] != nil ? 200 : 400, body: [1])
     }
@@ -60,7 +60,7 @@ import Testing
   }
 
   @Test(arguments: ["bytes 2-5/7", "bytes 0-6/7", "bytes */7", "bytes 3-6", "pages 3-6/7", "", "bytes 3-7/7"])
-  func anotherPartIsNone(range: String) {
+  func otherPartsAreRefused(range: String) {
     let answer = ask({ rest($0) }) { _ in
       .answer(206, [("Content-Range", range)], body: Array("sage".utf8))
     }
@@ -83,7 +83,7 @@ import Testing
     }
   }
 
-  /// A transport of an app's own that knows nothing of heads and ranges.
+  /// An app's own transport, which doesn't support heads and ranges.
   private struct Plain: Transport {
     func get(
       _ request: TransportRequest, receive: (RawSpan) -> Bool
@@ -95,7 +95,7 @@ import Testing
     }
   }
 
-  @Test func aTransportWithoutRangesTellsThatItStartsAtZero() throws {
+  @Test func transportsWithoutRangesStartAtZero() throws {
     var heads: [TransportHead] = []
     var body: [UInt8] = []
     let reply = try Plain().get(rest("https://x.test/")) {

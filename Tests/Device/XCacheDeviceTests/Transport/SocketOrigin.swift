@@ -2,7 +2,7 @@ import SocketServer
 import XCacheDevice
 
 extension FakeOrigin {
-  /// What a server answers that has this origin below `/origin/` and its CDN below `/cdn/`.
+  /// The answer of a server that has this origin below `/origin/` and its CDN below `/cdn/`.
   func steps(for request: SocketServer.Request) -> [SocketServer.Step] {
     var url = request.path
     if url.hasPrefix("/origin/") { url = FakeOrigin.server + url.dropFirst("/origin".count) }
@@ -11,7 +11,7 @@ extension FakeOrigin {
     return .answer(reply?.status ?? 500, body: reply?.status == 200 ? body : reply?.failure ?? [])
   }
 
-  /// What this origin answers.
+  /// This origin's answer.
   func fetch(_ url: String) -> (reply: TransportReply?, body: [UInt8]) {
     var body: [UInt8] = []
     let reply = try? get(TransportRequest(url, limit: .max)) { bytes in
@@ -22,7 +22,7 @@ extension FakeOrigin {
   }
 }
 
-/// A transport under test, told that the CDN is the server on this machine.
+/// A transport under test, for which a local server is the CDN.
 struct SocketTransport<Inner: Transport>: Transport {
   let inner: Inner
   let url: String

@@ -6,7 +6,7 @@ import Testing
 
 @testable import XCacheDevice
 
-/// The transport of Apple's systems, on Linux's Foundation and over real sockets.
+/// The transport for Apple's systems, with Foundation on Linux and over real sockets.
 @Suite struct URLSessionTransportTests {
   private func fetch(
     _ request: TransportRequest, stallSeconds: Int = 30, stopAfter limit: Int = .max,
@@ -36,7 +36,7 @@ import Testing
     }
   }
 
-  @Test func aWholeUpdate() throws {
+  @Test func completeUpdate() throws {
     let origin = FakeOrigin()
     let files = Dictionary(
       uniqueKeysWithValues: (0..<20).map {
@@ -55,7 +55,7 @@ import Testing
     for (url, bytes) in files { #expect(try device.resource(for: url)?.read() == bytes) }
   }
 
-  @Test func aRangeIsAskedFor() throws {
+  @Test func rangesAreRequested() throws {
     let asked = Locked<[String: String]>([:])
     let server = SocketServer { request in
       asked.withLock { $0 = request.fields }
@@ -69,10 +69,10 @@ import Testing
     #expect(result.head == TransportHead(status: 206, start: 3, total: 6, entityTag: "\"a\""))
     #expect(result.bytes == Array("def".utf8) && result.reply.received == 3)
     #expect(asked.withLock { $0["range"] } == "bytes=3-" && asked.withLock { $0["if-range"] } == "\"a\"")
-    // Another part than was asked for is no answer.
+    // Another part than requested is an error.
     request.start = 2
     #expect(failure { _ = try fetch(request, from: server) } == .other)
-    // What was asked for uncoded is, and a weak tag is never sent.
+    // Uncoded requests are sent as such, and weak tags are never sent.
     request = TransportRequest("\(server.url)/x", limit: 100, isUncoded: true)
     request.entityTag = "W/\"a\""
     _ = failure { _ = try fetch(request, from: server) }
@@ -80,7 +80,7 @@ import Testing
       asked.withLock { $0["accept-encoding"] } == "identity" && asked.withLock { $0["if-range"] } == nil)
   }
 
-  @Test func failuresAreToldApart() throws {
+  @Test func failuresHaveKinds() throws {
     let server = SocketServer { request in
       switch request.path {
       case "/missing": .answer(404, [], body: Array("no".utf8))
@@ -97,7 +97,7 @@ import Testing
     let whole = try fetch(TransportRequest("\(server.url)/long", limit: 5_000_000), from: server)
     #expect(whole.bytes.count == 5_000_000 && whole.bytes.allSatisfy { $0 == 7 })
     #expect(failure { _ = try fetch(long, stopAfter: 1, from: server) } == .stopped)
-    // Apple's Foundation says that the connection was lost, Linux's only that there is no answer.
+    // Apple's Foundation reports a lost connection, Linux's only a bad answer.
     let torn = failure { _ = try fetch(TransportRequest("\(server.url)/torn", limit: 100), from: server) }
     #expect(torn == .broken || torn == .other)
     let loop = try fetch(TransportRequest("\(server.url)/loop", limit: 100), from: server)
@@ -109,8 +109,8 @@ import Testing
       failure { _ = try fetch(TransportRequest("file:///etc/passwd", limit: 1), from: server) } == .other)
   }
 
-  /// A disk that is slower than the network.
-  @Test func aSlowReaderGetsEachByteOnce() throws {
+  /// As with a disk that is slower than the network.
+  @Test func slowReadersGetEachByteOnce() throws {
     let bytes = (0..<6_000_000).map { UInt8(truncatingIfNeeded: $0 / 251) }
     let server = SocketServer { _ in .answer(200, [], body: bytes) }
     var pieces = 0
@@ -124,8 +124,7 @@ import Testing
     #expect(got == bytes, "\(got.count) bytes")
   }
 
-  /// On another network kept connections are of no use.
-  @Test func anotherNetworkGetsNewConnections() throws {
+  @Test func networkChangesCloseConnections() throws {
     let server = SocketServer { _ in .answer(body: Array("yes".utf8)) }
     let transport = URLSessionTransport()
     for connections in 1...2 {
@@ -135,7 +134,7 @@ import Testing
     }
   }
 
-  @Test func aServerThatStallsIsGivenUp() throws {
+  @Test func stalledServersTimeOut() throws {
     let server = SocketServer { _ in
       [.send(Array("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nabc".utf8)), .sleep(milliseconds: 20_000)]
     }

@@ -32,7 +32,7 @@ import Values
 
   private func url(_ path: String) -> String { "https://m.test/app/\(path)" }
 
-  @Test func itFollowsTheManifest() throws {
+  @Test func treeFollowsTheManifest() throws {
     try bench.origin.publish([
       url("index.html"): bytes("home"), url("js/a%20b.js"): bytes("js"), url("old/deep/x"): bytes("x"),
       "https://elsewhere.test/app/y": bytes("y"), url("dir/"): bytes("home"),
@@ -54,7 +54,7 @@ import Values
     #expect(try Folder.textNames(tree) == ["index.html", "js"])
   }
 
-  @Test func whatWasChangedInTheTreeIsPutRight() throws {
+  @Test func changesInTheTreeAreUndone() throws {
     try bench.origin.publish([url("a"): bytes("aa"), url("b/c"): bytes("cc"), url("d"): bytes("dd")])
     let device = try bench.device()
     _ = try device.update()
@@ -82,7 +82,7 @@ import Values
     #expect(try Scratch.contents(tree) == ["a": bytes("new"), "b/c": bytes("new")])
   }
 
-  @Test func aTreeThatIsALinkIsReplaced() throws {
+  @Test func linksInPlaceOfTheTreeAreReplaced() throws {
     try bench.origin.publish([url("a"): bytes("new")])
     let device = try bench.device()
     _ = try device.update()
@@ -107,7 +107,7 @@ import Values
     #expect(try Scratch.contents(tree) == ["a/b": bytes("below"), "x,y": bytes("1"), "你": bytes("3")])
   }
 
-  @Test func filesThatAreMissingAreMissing() throws {
+  @Test func missingFilesAreReported() throws {
     try bench.origin.publish([url("a"): bytes("one"), url("b"): bytes("two")])
     let device = try bench.device()
     _ = try device.update()
@@ -120,13 +120,13 @@ import Values
     #expect(try Scratch.contents(tree).count == 2)
   }
 
-  @Test func aBaseThatIsNoURLIsRefused() throws {
+  @Test func invalidBasesAreRefused() throws {
     let device = try bench.device()
     #expect(throws: DeviceError.self) { try device.writeTree(below: "m.test/app") }
   }
 
-  /// A URL may be as long as a path, and the tree lies in a folder.
-  @Test func aPathThatIsTooLongIsLeftOut() throws {
+  /// A URL may be as long as the longest path, and the tree is inside a folder.
+  @Test func pathsThatAreTooLongAreSkipped() throws {
     let long = url(
       (0..<20).map { String(repeating: Character(Unicode.Scalar(UInt8(97 + $0))), count: 202) }.joined(
         separator: "/"))

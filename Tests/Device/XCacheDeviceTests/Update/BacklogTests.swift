@@ -5,7 +5,7 @@ import Testing
 
 @testable import XCacheDevice
 
-/// Where the network is metered an update above the limit takes the manifest alone; the rest comes when pages ask, or later.
+/// On a metered network, an update above the limit only takes the manifest; files are fetched when pages ask, or later.
 @Suite struct BacklogTests {
   let packs: PackBench
   var bench: Bench { packs.bench }
@@ -36,7 +36,7 @@ import Testing
     Set(try Folder.textNames("\(bench.scratch.path)/device/aside"))
   }
 
-  @Test(arguments: sparing) func aSmallPackIsTakenJustSo(conditions: Conditions) throws {
+  @Test(arguments: sparing) func smallPacksAreTaken(conditions: Conditions) throws {
     let device = try metered(limit: 1 << 20)
     device.conditions = conditions
     let report = try device.update(force: true)
@@ -44,7 +44,7 @@ import Testing
     #expect(try packs.isRight())
   }
 
-  @Test(arguments: sparing) func ofALargeOneTheManifestAlone(conditions: Conditions) throws {
+  @Test(arguments: sparing) func largeUpdatesOnlyTakeTheManifest(conditions: Conditions) throws {
     let device = try metered()
     device.conditions = conditions
     let report = try device.update(force: true)
@@ -52,11 +52,11 @@ import Testing
     #expect(report.backlog == 7 && device.version == "2")
     let log = origin.takeLog()
     #expect(log.count == 2 && log[0].hasSuffix("&patch=1&pack=1") && log[1].hasSuffix("&patch=1"))
-    // A page gets the new bytes of one, and only of that one.
+    // A page gets its new file, and only that one is fetched.
     let page = PackBench.url("page.html")
     #expect(try device.page(for: page)?.read() == PackBench.second[page])
     #expect(packs.singleFiles() == 1)
-    // Triggers don't fetch the others while it is metered.
+    // Triggers don't fetch the others while the network is metered.
     #expect(try device.update(force: true).kind == .nothing)
     #expect(try device.fetchBacklog() == 0)
     #expect(packs.singleFiles() == 0)
@@ -68,7 +68,7 @@ import Testing
     #expect(try Kernel.status(device.folder.backlog) == nil)
   }
 
-  @Test func aSmallPatchIsTakenJustSo() throws {
+  @Test func smallPatchesAreTaken() throws {
     let device = try metered(limit: 1 << 20)
     origin.forgetPacks()
     let report = try device.update(force: true)
@@ -76,7 +76,7 @@ import Testing
     #expect(try packs.isRight())
   }
 
-  @Test func theFirstManifestIsOneToo() throws {
+  @Test func firstManifestsMayBeTakenAlone() throws {
     let device = try bench.device(change: { $0.meteredLimit = 1000 })
     device.conditions.network = .metered
     let report = try device.update()
@@ -87,14 +87,14 @@ import Testing
     #expect(try bench.state() == bench.fresh())
   }
 
-  @Test func itIsKeptOverRestarts() throws {
+  @Test func backlogSurvivesARestart() throws {
     do {
       let device = try metered()
       _ = try device.update(force: true)
       device.close()
     }
     do {
-      // A version that is taken whole meanwhile changes nothing of what is left of the one before.
+      // A complete update in between doesn't change what is left of the one before.
       let device = try bench.device()
       try origin.publish(PackBench.second.merging([PackBench.url("more.js"): bytes("more")]) { $1 })
       #expect(try device.update(force: true).fetched == 1)
@@ -103,15 +103,15 @@ import Testing
     }
   }
 
-  @Test func offlineNothingIsAsked() throws {
+  @Test func nothingIsRequestedOffline() throws {
     let device = try packs.device()
     device.conditions.network = .offline
     #expect(try device.update(force: true).kind == .notDue)
     #expect(origin.takeLog() == [])
   }
 
-  /// Where the network turns metered in the middle, what came stays, and the switch is made.
-  @Test(arguments: [true, false]) func conditionsTurnWorse(hasPack: Bool) throws {
+  /// If the network becomes metered during an update, fetched files are kept, and the switch is made.
+  @Test(arguments: [true, false]) func networkBecomesMeteredDuringAnUpdate(hasPack: Bool) throws {
     let device = try packs.device(change: { $0.meteredLimit = 100_000 })
     if !hasPack { origin.forgetPacks() }
     origin.setPiece(4096)
@@ -124,9 +124,9 @@ import Testing
     for (url, bytes) in PackBench.second { #expect(try device.resource(for: url)?.read() == bytes) }
   }
 
-  /// Files that deltas are over stay for a week, and are used.
+  /// The bases of deltas are kept for a week, and used.
   @Test(arguments: [(days: 6, isUsed: true), (days: 8, isUsed: false)])
-  func basesStayForAWeek(days: Int64, isUsed: Bool) throws {
+  func basesAreKeptForAWeek(days: Int64, isUsed: Bool) throws {
     let (name, old, new) = (PackBench.url("font.bin"), PackBench.text(6, 150_000), PackBench.text(6, 150_100))
     try origin.publish([name: old, PackBench.url("gone.js"): bytes("gone")], version: 1)
     let device = try bench.device(change: { $0.meteredLimit = 10 })
@@ -147,8 +147,8 @@ import Testing
     #expect(try device.resource(for: name)?.read() == new)
   }
 
-  /// A page that asks for one of them gets it by its delta.
-  @Test func aPageTakesTheDelta() throws {
+  /// A page's request for a file of the backlog uses the delta.
+  @Test func pagesUseDeltas() throws {
     let (name, old, new) = (PackBench.url("font.bin"), PackBench.text(6, 150_000), PackBench.text(6, 150_100))
     try origin.publish([name: old], version: 1)
     let device = try bench.device(change: { $0.meteredLimit = 10 })
@@ -163,8 +163,8 @@ import Testing
     #expect(origin.takeLog().map { $0.hasSuffix(".dcz") } == [true])
   }
 
-  /// One that isn't there keeps the others from nothing, and isn't asked for again.
-  @Test func aFileThatIsGoneIsPassedOver() throws {
+  /// A file that doesn't exist doesn't stop the others, and isn't requested again.
+  @Test func missingFilesAreSkipped() throws {
     let device = try metered()
     _ = try device.update(force: true)
     device.conditions.network = .unmetered
@@ -173,7 +173,7 @@ import Testing
     _ = origin.takeLog()
     #expect(try device.fetchBacklog() == 0)
     #expect(origin.takeLog() == [])
-    // One that can't be had for now is.
+    // A file that fails otherwise is.
     origin.fail(nil)
     let other = try metered("other")
     _ = try other.update(force: true)
@@ -191,8 +191,8 @@ import Testing
     return device
   }
 
-  /// A device that is ended at any step of such a switch serves right bytes, and comes to the new version.
-  @Test func aCrashAtAnyStepLeavesARightState() throws {
+  /// A device that is stopped at any step of such a switch serves right bytes, and gets to the new version.
+  @Test func crashesAtAnyStepLeaveAValidState() throws {
     let url = { PackBench.url($0) }
     let first = [url("kept"): bytes("kept"), url("changed"): bytes("old"), url("gone"): bytes("gone")]
     let second = [url("kept"): bytes("kept"), url("changed"): bytes("new"), url("fresh"): bytes("fresh")]
@@ -238,8 +238,8 @@ import Testing
     #expect(versions == ["1", "2"])
   }
 
-  /// The disk limit holds for what follows later, too.
-  @Test func theDiskLimitHolds() throws {
+  /// The disk limit also applies to the backlog.
+  @Test func backlogObeysTheDiskLimit() throws {
     let limit: Int64 = 230_000
     let device = try packs.device(change: {
       $0.meteredLimit = 1000

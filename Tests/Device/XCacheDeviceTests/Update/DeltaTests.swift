@@ -32,7 +32,7 @@ private let b = "https://m.test/app.2.js"
     return device
   }
 
-  @Test func aRenamedFileCostsItsChange() throws {
+  @Test func renamedFilesOnlyCostTheirChange() throws {
     let device = try deviceBeforeUpdate()
     let delta = try Self.delta()
     try origin.offer(delta, for: b, on: Self.old)
@@ -43,10 +43,10 @@ private let b = "https://m.test/app.2.js"
     #expect(try bench.state() == bench.fresh())
   }
 
-  /// Ways in which a delta can be off; each costs one fallback, never a wrong file.
+  /// Faults of a delta; each causes one fallback, and never a wrong file.
   enum Fault: CaseIterable { case cut, flipped, otherBase, otherResult, missing, tooLong, notDcz }
 
-  @Test(arguments: Fault.allCases) func aBadDeltaCostsOneFallback(fault: Fault) throws {
+  @Test(arguments: Fault.allCases) func invalidDeltasCauseOneFallback(fault: Fault) throws {
     let device = try deviceBeforeUpdate()
     var delta = try Self.delta()
     var base = Self.old
@@ -69,7 +69,7 @@ private let b = "https://m.test/app.2.js"
     #expect(try bench.state() == bench.fresh())
   }
 
-  @Test func aBaseThatIsDamagedOrGoneCostsOneFallback() throws {
+  @Test func missingAndDamagedBasesCauseOneFallback() throws {
     for isGone in [false, true] {
       let bench = try Bench()
       try bench.origin.publish([a: Self.old])
@@ -86,7 +86,7 @@ private let b = "https://m.test/app.2.js"
     }
   }
 
-  @Test func halfALostCacheEndsWithTheRightBytes() throws {
+  @Test func updatesWithHalfOfTheFilesMissing() throws {
     let urls = (0..<20).map { "https://m.test/f\($0).js" }
     func content(_ index: Int, _ version: Int) -> [UInt8] {
       Self.old + bytes("// file \(index), version \(version)")

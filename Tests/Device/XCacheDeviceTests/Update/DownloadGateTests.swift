@@ -4,8 +4,8 @@ import Testing
 @testable import XCacheDevice
 
 @Suite struct DownloadGateTests {
-  /// The most that were at work at the same time, of 40 on 40 threads.
-  private func most(_ gate: DownloadGate) -> Int {
+  /// The most of 40 concurrent downloads that ran at the same time.
+  private func mostAtOnce(_ gate: DownloadGate) -> Int {
     let counts = Locked((now: 0, most: 0))
     Parallel.run(threads: 40) {
       try? gate.background { () throws(DeviceError) in
@@ -20,22 +20,22 @@ import Testing
     return counts.withLock { $0.most }
   }
 
-  @Test func asManyAsTheSettingsSay() {
-    #expect(most(DownloadGate(width: 3)) == 3)
+  @Test func widthLimitsConcurrency() {
+    #expect(mostAtOnce(DownloadGate(width: 3)) == 3)
   }
 
-  @Test func aServerThatTakesManyGetsMore() {
+  @Test func multiplexedServersGetMore() {
     let gate = DownloadGate(width: 3)
     gate.widen()
-    let most = most(gate)
-    #expect(most > 3 && most <= DownloadGate.widest)
+    let mostAtOnce = mostAtOnce(gate)
+    #expect(mostAtOnce > 3 && mostAtOnce <= DownloadGate.widest)
     let wide = DownloadGate(width: 64)
     wide.widen()
     #expect(wide.threads == 64)
   }
 
-  /// While a page waits, nothing else begins; what is at work goes on.
-  @Test func aPageGoesFirst() throws {
+  /// While a page's download runs, no other one begins; running ones continue.
+  @Test func pagesGoFirst() throws {
     let gate = DownloadGate(width: 1)
     let order = Locked<[String]>([])
     let isPageIn = Locked(false)

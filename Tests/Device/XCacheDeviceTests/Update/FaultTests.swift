@@ -7,7 +7,7 @@ import Values
 private let a = "https://m.test/a.js"
 private let b = "https://m.test/b.js"
 
-/// Whatever goes wrong in an update, the device keeps what it held, and the error says what it was.
+/// Whatever fails in an update, the device keeps its state, and the error says what it was.
 @Suite struct FaultTests {
   let bench: Bench
   let device: Device
@@ -51,14 +51,14 @@ private let b = "https://m.test/b.js"
     .body(bytes(#"{"code":200,"data":{"update":true,"version":2,"digest":"00","resourcemap":{}}}"#)),
     .body(bytes(String(repeating: "[", count: 100_000))),
   ])
-  func aPollThatFails(fault: FakeOrigin.Fault) throws {
+  func failedPolls(fault: FakeOrigin.Fault) throws {
     _ = try failure { $0.contains("configure.json") ? fault : nil }
     #expect(device.policy.withLock { $0.failures } == 1)
     try recovers()
     #expect(device.policy.withLock { $0.failures } == 0)
   }
 
-  @Test func theServersWordsAreInTheError() throws {
+  @Test func serversMessagesAreInTheError() throws {
     let error = try failure { _ in .body(bytes(#"{"code":404,"message":"no app named \"shop\""}"#)) }
     guard case .status(_, 404, let message) = error else {
       Issue.record("\(error)")
@@ -68,7 +68,7 @@ private let b = "https://m.test/b.js"
     #expect("\(error)".contains(#"no app named "shop""#))
   }
 
-  @Test func theServersWordsAreOneLine() throws {
+  @Test func serversMessagesAreOneLine() throws {
     let words = #"gone\nxcache: all is well\u001b[2J\u202e"# + String(repeating: "x", count: 10_000)
     let error = try failure { _ in .body(bytes(#"{"code":404,"message":"\#(words)"}"#)) }
     let text = "\(error)"
@@ -81,11 +81,11 @@ private let b = "https://m.test/b.js"
     ("more", .body(bytes("two!two!"))), ("none", .body([])), ("absent", .status(404)),
     ("trouble", .status(503)), ("reset", .error(TransportError(.broken, "reset"))),
   ])
-  func aFileThatFails(what: String, fault: FakeOrigin.Fault) throws {
+  func failedFiles(what: String, fault: FakeOrigin.Fault) throws {
     let error = try failure { $0.contains("b.js") ? fault : nil }
     #expect("\(error)".contains("b.js"), "\(what)")
     #expect(device.policy.withLock { $0.failures } == 0, "the poll itself was answered")
-    // The failure stops the other connection; what had arrived by then isn't fetched again.
+    // The failure stops the other connection; files that had arrived by then aren't fetched again.
     let staged = try Scratch.contents("\(bench.scratch.path)/device/staging").keys
     let arrived = staged.contains { $0.hasSuffix(SHA256.of(bytes("one!")).hex) }
     _ = bench.origin.takeLog()
@@ -94,7 +94,7 @@ private let b = "https://m.test/b.js"
     #expect(try bench.state() == bench.fresh())
   }
 
-  @Test func wrongBytesAreNamedWithBothDigests() throws {
+  @Test func errorsOfWrongBytesHaveBothDigests() throws {
     let error = try failure { $0.contains("b.js") ? .body(bytes("tw0!")) : nil }
     guard case .wrongBytes(let url, _, let expected, let received) = error else {
       Issue.record("\(error)")
@@ -105,7 +105,7 @@ private let b = "https://m.test/b.js"
     #expect(received.sha256 == SHA256.of(bytes("tw0!")).hex)
   }
 
-  @Test func aTransientFailureIsTriedAgain() throws {
+  @Test func transientFailuresAreRetried() throws {
     let left = Locked(2)
     bench.origin.fail { url in
       guard url.contains("b.js") else { return nil }
@@ -118,14 +118,14 @@ private let b = "https://m.test/b.js"
     try recovers()
   }
 
-  /// A manifest with one entry, changed in one member.
+  /// Manifests with one entry that has an invalid member.
   @Test(arguments: [
     ("download", "ftp://cdn.test/a"), ("download", "/relative/a"), ("download", "https://cdn.test/"),
     ("download", "https://cdn.test/a/%2E%2E%2Fx"), ("download", "https://cdn.test/x%2Fy"),
     ("download", "file:///etc/passwd"), ("download", "https://user:word@cdn.test/a"), ("download", ""),
     ("md5", "0"), ("sha256", "ABCD"), ("size", "3"), ("ctype", "text/html\r\nX: y"),
   ])
-  func anEntryThatCannotBeKept(member: String, value: String) throws {
+  func invalidEntriesAreRefused(member: String, value: String) throws {
     let entry = try #require(device.index.entries.first)
     var json = try #require(entry.entry.json.object)
     json[member] = .string(value)
@@ -148,7 +148,7 @@ private let b = "https://m.test/b.js"
     #expect(try failure { _ in nil } == .sameName(name: first.name.text, urls: [a, b]))
   }
 
-  @Test func aManifestThatIsTooLongIsRefused() throws {
+  @Test func manifestsThatAreTooLongAreRefused() throws {
     let small = try bench.device("small", change: { $0.manifestLimit = 100 })
     let error = #expect(throws: DeviceError.self) { try small.update() }
     guard case .noAnswer(_, let reason) = error else {
@@ -158,7 +158,7 @@ private let b = "https://m.test/b.js"
     #expect(reason.kind == .tooLong)
   }
 
-  @Test func theLimitTakesSetAsideFilesFirst() throws {
+  @Test func diskLimitEvictsSetAsideFilesFirst() throws {
     let limited = try bench.device("limited", change: { $0.diskLimit = 3 * 4096 })
     let aside = "\(bench.scratch.path)/limited/aside"
     _ = try limited.update()
@@ -177,7 +177,7 @@ private let b = "https://m.test/b.js"
     ("server", "cdn.test"), ("server", ""), ("server", "https://o.test/?q"), ("app", "1a"), ("app", ""),
     ("channel", "Online"), ("folder", ""),
   ])
-  func badSettings(name: String, value: String) throws {
+  func invalidSettingsAreRefused(name: String, value: String) throws {
     var settings = bench.settings("other")
     switch name {
     case "server": settings.server = value

@@ -7,14 +7,14 @@ import Values
 
 private let page = "https://m.test/index.html"
 
-/// A page that comes from the device doesn't lose the headers that its server would have sent.
+/// A page from the device has the headers that its server would have sent.
 @Suite struct HeadersTests {
   let bench: Bench
   var origin: FakeOrigin { bench.origin }
 
   init() throws { bench = try Bench() }
 
-  /// The newest manifest with these headers of the page, as the next version.
+  /// Publishes the newest manifest with these headers for the page, as the next version.
   private func publish(_ headers: JSONValue, version: Int64) throws {
     var body: [UInt8] = []
     let url = "\(FakeOrigin.server)/configure.json?app=shop&channel=online"
@@ -30,7 +30,7 @@ private let page = "https://m.test/index.html"
     _ = origin.takeLog()
   }
 
-  @Test func aPageHasThemAndNosniffAlways() throws {
+  @Test func pagesHaveTheirHeadersAndNosniff() throws {
     try origin.publish([page: bytes("page")])
     let expected = ["Content-Security-Policy": "default-src 'self'", "X-Content-Type-Options": "nosniff"]
     do {
@@ -39,17 +39,17 @@ private let page = "https://m.test/index.html"
       #expect(try device.page(for: page)?.headers == ["X-Content-Type-Options": "nosniff"])
       try publish(["Content-Security-Policy": "default-src 'self'", "X-Later": "later"], version: 2)
       let report = try device.update(force: true)
-      // The bytes are there.
+      // The bytes are held.
       #expect(report.kind == .patch && report.fetched == 0 && origin.takeLog().count == 1)
       #expect(try device.page(for: page)?.headers == expected)
     }
-    // And so after a start.
+    // Also after a restart.
     #expect(try bench.device().page(for: page)?.headers == expected)
     #expect(try bench.state() == bench.fresh())
   }
 
   @Test(arguments: ["DENY\r\nSet-Cookie: a=b", "", "é"])
-  func whatWouldBeTwoHeadersIsNotTaken(_ value: String) throws {
+  func invalidValuesAreRefused(_ value: String) throws {
     try origin.publish([page: bytes("page")])
     let device = try bench.device()
     _ = try device.update()

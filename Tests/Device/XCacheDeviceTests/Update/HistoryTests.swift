@@ -16,8 +16,8 @@ struct SeededRandom: RandomNumberGenerator {
 }
 
 @Suite struct HistoryTests {
-  /// Random manifests one after the other, over devices that poll at random, lose files, have files damaged, fail
-  /// to fetch and start anew: each ends with the bytes that a device has that starts from nothing.
+  /// A random sequence of manifests, with devices that poll at random, lose files, have damaged files, fail to fetch
+  /// and restart: in the end each has the same bytes as a new device.
   @Test(arguments: 0..<12) func devicesEndWithTheRightBytes(seed: UInt64) throws {
     var random = SeededRandom(state: seed)
     let bench = try Bench()
@@ -47,17 +47,17 @@ struct SeededRandom: RandomNumberGenerator {
         if Bool.random(using: &random) { devices[name] = nil }
       }
     }
-    let right = try bench.fresh()
-    #expect(right.count == files.count + 1)
+    let expected = try bench.fresh()
+    #expect(expected.count == files.count + 1)
     for name in ["a", "b", "c"] {
       let device = try devices[name] ?? bench.device(name)
       _ = try device.update(force: true)
       _ = try device.complete()
-      #expect(try bench.state(name) == right)
+      #expect(try bench.state(name) == expected)
     }
   }
 
-  /// Adds, changes, renames and removes a few; bytes come from a small set, so that they come back.
+  /// Adds, changes, renames and removes some files; contents are from a small set, so that they return.
   private func change(_ files: inout [String: [UInt8]], _ random: inout SeededRandom) {
     for _ in 0..<Int.random(in: 0...6, using: &random) {
       let url = "https://m.test/f\(Int.random(in: 0..<30, using: &random))"
@@ -72,7 +72,7 @@ struct SeededRandom: RandomNumberGenerator {
     }
   }
 
-  /// Removes or damages a file now and then.
+  /// Sometimes removes or damages a file.
   private func hurt(_ folder: String, _ random: inout SeededRandom) {
     guard Int.random(in: 0..<3, using: &random) == 0,
       let name = (try? Folder.textNames(folder))?.randomElement(using: &random)

@@ -7,7 +7,7 @@ import Testing
 private let page = "https://m.test/index.html"
 private let bank = "https://bank.test/index.html"
 
-/// An origin that lists files of other hosts than the app's.
+/// An origin that lists files of hosts that aren't the app's.
 @Suite struct HostTests {
   let bench: Bench
   var origin: FakeOrigin { bench.origin }
@@ -19,7 +19,7 @@ private let bank = "https://bank.test/index.html"
 
   private func device() throws -> Device { try bench.device(change: { $0.hosts = ["m.test"] }) }
 
-  @Test func aForeignEntryIsNeitherFetchedNorServed() throws {
+  @Test func entriesOfOtherHostsAreNeitherFetchedNorServed() throws {
     let device = try device()
     let report = try device.update()
     #expect(report.to == "1" && report.fetched == 1 && report.passedOver == 1)
@@ -28,17 +28,17 @@ private let bank = "https://bank.test/index.html"
     #expect(try device.resource(for: bank, on: page) == nil)
     #expect(try device.complete().right == 1)
     #expect(origin.takeLog().allSatisfy { !$0.contains("bank") })
-    // Told once, by its URL.
+    // Reported once per version, by its URL.
     try origin.publish([page: bytes("two"), bank: bytes("password!")])
     #expect(try device.update(force: true).kind == .patch)
     #expect(try device.page(for: page)?.read() == bytes("two"))
     device.finishReports(milliseconds: 60_000)
-    let told = origin.takeTold().compactMap { $0.document["url"]?.string }
-    #expect(told == [bank, bank])
+    let reported = origin.takeTold().compactMap { $0.document["url"]?.string }
+    #expect(reported == [bank, bank])
   }
 
-  /// Its digest is that of all that is listed, so patches and polls go on as for any device.
-  @Test func theManifestIsHeldWhole() throws {
+  /// The digest is of the complete manifest, so that patches and polls work as for any device.
+  @Test func manifestIsStoredCompletely() throws {
     let all = try bench.device("all")
     let device = try device()
     _ = try all.update()
@@ -47,13 +47,13 @@ private let bank = "https://bank.test/index.html"
     #expect(try device.update(force: true).kind == .nothing)
   }
 
-  @Test func anAppThatNamesMoreHostsServesThem() throws {
+  @Test func addedHostsAreServed() throws {
     do { _ = try device().update() }
     let wider = try bench.device(change: { $0.hosts = ["*.test"] })
     #expect(try wider.page(for: bank)?.read() == bytes("give me your password"))
   }
 
-  @Test func anAppThatNamesFewerHostsForgetsTheirFiles() throws {
+  @Test func filesOfRemovedHostsAreRemoved() throws {
     do { _ = try bench.device().update() }
     let device = try device()
     #expect(try device.page(for: bank) == nil && device.page(for: page) != nil)
@@ -76,7 +76,7 @@ private let bank = "https://bank.test/index.html"
   }
 
   @Test(arguments: [[], [""], ["https://m.test"], ["m.test/"]])
-  func aListThatIsNoneIsRefused(hosts: [String]) {
+  func invalidHostListsAreRefused(hosts: [String]) {
     #expect(throws: DeviceError.self) { try bench.device(change: { $0.hosts = hosts }) }
   }
 }

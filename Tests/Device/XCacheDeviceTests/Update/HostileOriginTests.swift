@@ -4,7 +4,7 @@ import Values
 
 @testable import XCacheDevice
 
-/// An origin that was taken over may say any number; an update fails, and the app goes on.
+/// An origin under an attacker's control may send any number; the update fails, and the app continues.
 @Suite struct HostileOriginTests {
   let bench: Bench
   let device: Device
@@ -27,7 +27,7 @@ import Values
   }
 
   @Test(
-    "Sizes add up to whatever they like",
+    "Sizes with any sum",
     arguments: [
       "9007199254740991", "9007199254740992", "9223372036854775807", "-9223372036854775808", "-1", "1e400",
     ])
@@ -41,7 +41,7 @@ import Values
       #expect(device.version == "1")
       return
     }
-    // A manifest may list more than there is room for, and none of that is fetched.
+    // A manifest may list more than there is room for, but nothing of that is fetched.
     _ = bench.origin.takeLog()
     #expect(try device.update(force: true).missing == 1100)
     #expect(!bench.origin.takeLog().contains { $0.hasPrefix("https://cdn.test/") })

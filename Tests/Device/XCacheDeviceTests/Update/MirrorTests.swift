@@ -24,7 +24,7 @@ private let a = "https://m.test/a.js"
     }
   }
 
-  @Test func afterFiveFailuresAPatchComesFromTheMirror() throws {
+  @Test func mirrorGivesAPatchAfterFiveFailures() throws {
     try origin.publish([a: bytes("one")])
     let device = try device()
     _ = try device.update()
@@ -45,7 +45,7 @@ private let a = "https://m.test/a.js"
     #expect(try bench.state() == bench.fresh())
   }
 
-  @Test func withoutAPatchTheWholeManifestComes() throws {
+  @Test func mirrorGivesTheWholeManifestWithoutAPatch() throws {
     try origin.publish([a: bytes("one")])
     let device = try device()
     _ = try device.update()
@@ -58,7 +58,7 @@ private let a = "https://m.test/a.js"
     #expect(try bench.state() == bench.fresh())
   }
 
-  @Test func aNewDeviceStartsFromTheMirror() throws {
+  @Test func newDevicesStartFromTheMirror() throws {
     try origin.publish([a: bytes("one")])
     loseOrigin()
     let device = try device()
@@ -66,7 +66,7 @@ private let a = "https://m.test/a.js"
     #expect(try device.update(force: true).to == "1")
   }
 
-  @Test func anOlderMirrorIsNotFollowed() throws {
+  @Test func olderMirrorsAreNotFollowed() throws {
     try origin.publish([a: bytes("one")])
     try origin.publish([a: bytes("two")])
     let device = try device()
@@ -78,7 +78,7 @@ private let a = "https://m.test/a.js"
     #expect(report.kind == .nothing && report.polled == "1" && report.to == "2")
   }
 
-  @Test func oneGoodAnswerOfTheOriginBringsItBack() throws {
+  @Test func oneAnswerOfTheOriginEndsTheFallback() throws {
     try origin.publish([a: bytes("one")])
     let device = try device()
     _ = try device.update()
@@ -91,7 +91,7 @@ private let a = "https://m.test/a.js"
     #expect(try device.update(force: true).source == .origin)
   }
 
-  @Test func theCountGoesOnInTheNextProcess() throws {
+  @Test func failuresAreCountedAcrossRestarts() throws {
     try origin.publish([a: bytes("one")])
     loseOrigin()
     for _ in 0..<5 {

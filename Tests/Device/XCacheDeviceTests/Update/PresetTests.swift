@@ -16,7 +16,7 @@ private let b = "https://m.test/sub/b.css"
 
   init() throws { bench = try Bench() }
 
-  /// A zip of the files that the last manifest lists, with the document that the origin gives for `query`.
+  /// Writes a zip of `files` with the origin's answer to `query` as its document.
   private func zip(
     _ name: String, _ files: [String: [UInt8]], document: String = BundleZip.manifestName, query: String = "",
     change: (inout [ArchiveInput]) -> Void = { _ in }
@@ -41,7 +41,7 @@ private let b = "https://m.test/sub/b.css"
     return path
   }
 
-  @Test func startsADeviceWithoutANetwork() throws {
+  @Test func presetsStartADeviceWithoutANetwork() throws {
     let files = [a: bytes("one"), b: bytes("two")]
     try origin.publish(files)
     let device = try bench.device()
@@ -56,7 +56,7 @@ private let b = "https://m.test/sub/b.css"
     #expect(update.kind == .nothing)
   }
 
-  @Test func whatCameAfterItComesAsAPatch() throws {
+  @Test func laterVersionsAreTakenAsPatches() throws {
     try origin.publish([a: bytes("one"), b: bytes("two")])
     let path = try zip("1.zip", [a: bytes("one"), b: bytes("two")])
     try origin.publish([a: bytes("one"), b: bytes("three")])
@@ -67,7 +67,7 @@ private let b = "https://m.test/sub/b.css"
     #expect(try bench.state() == bench.fresh())
   }
 
-  @Test func updateZipLeadsOn() throws {
+  @Test func updateZipsAreInstalled() throws {
     try origin.publish([a: bytes("one"), b: bytes("two")])
     let device = try bench.device()
     _ = try device.update()
@@ -86,12 +86,12 @@ private let b = "https://m.test/sub/b.css"
     #expect(other.version == "0")
   }
 
-  // MARK: - Zips of deltas
+  // MARK: - Zips with deltas
 
   private static let old = bytes((0..<3000).map { "let a\($0) = \($0 &* 7919);" }.joined())
   private static let new = Array(old.dropLast(10)) + bytes("let z = 1;")
 
-  /// A device with version 1, and the zip of deltas that leads from there to version 2.
+  /// A device with version 1, and a zip with deltas from version 1 to 2.
   private func deltaZip(_ change: (inout [UInt8]) -> Void = { _ in }) throws -> (Device, path: String) {
     try origin.publish([a: Self.old, b: bytes("two")])
     let device = try bench.device()
@@ -108,7 +108,7 @@ private let b = "https://m.test/sub/b.css"
     return (device, path)
   }
 
-  @Test func deltaZipLeadsOn() throws {
+  @Test func deltaZipsAreInstalled() throws {
     let (device, path) = try deltaZip()
     let report = try device.install(preset: path)
     #expect(report.isTaken && report.version == "2" && report.files == 2)
@@ -116,7 +116,7 @@ private let b = "https://m.test/sub/b.css"
     #expect(try bench.state() == bench.fresh())
   }
 
-  @Test func aDeltaZipNeedsTheFilesThatItsDeltasAreOver() throws {
+  @Test func deltaZipsNeedTheirBases() throws {
     let (device, path) = try deltaZip()
     let base = ResourceFileName(try ResourceURL(a)).text
     try Kernel.remove("\(bench.scratch.path)/device/files/\(base)")
@@ -127,7 +127,7 @@ private let b = "https://m.test/sub/b.css"
     #expect(device.version == "1")
   }
 
-  @Test func aDamagedDeltaInAZipChangesNothing() throws {
+  @Test func zipsWithDamagedDeltasChangeNothing() throws {
     let (device, path) = try deltaZip { $0[$0.count - 6] ^= 0x55 }
     #expect { try device.install(preset: path) } throws: { "\($0)".contains("its delta of \(a) is damaged") }
     #expect(device.version == "1")
@@ -136,7 +136,7 @@ private let b = "https://m.test/sub/b.css"
       try Folder.textNames("\(bench.scratch.path)/device/staging").allSatisfy { !$0.hasSuffix(".part") })
   }
 
-  @Test func whatIsNotNewerIsPassedOver() throws {
+  @Test func olderPresetsAreIgnored() throws {
     try origin.publish([a: bytes("one")])
     let path = try zip("1.zip", [a: bytes("one")])
     try origin.publish([a: bytes("two")])
@@ -147,7 +147,7 @@ private let b = "https://m.test/sub/b.css"
     #expect(device.version == "2")
   }
 
-  @Test func bytesThatAreHeldAreNotUnpacked() throws {
+  @Test func heldFilesAreNotUnpacked() throws {
     try origin.publish([a: bytes("one"), b: bytes("two")])
     let device = try bench.device()
     _ = try device.update()
@@ -157,11 +157,11 @@ private let b = "https://m.test/sub/b.css"
     #expect(try bench.state() == bench.fresh())
   }
 
-  @Test func badOnesChangeNothing() throws {
+  @Test func invalidPresetsChangeNothing() throws {
     let files = [a: bytes("one"), b: bytes("two")]
     try origin.publish(files)
     let device = try bench.device()
-    let bad: [(String, String)] = [
+    let invalid: [(String, String)] = [
       (try zip("no-manifest.zip", files) { $0.removeLast() }, "it contains no manifest"),
       (try zip("lacks.zip", [a: bytes("one")]), "it doesn't contain \(b)"),
       (
@@ -173,7 +173,7 @@ private let b = "https://m.test/sub/b.css"
       ),
       ("\(bench.scratch.path)/none.zip", "No such file"),
     ]
-    for (path, words) in bad {
+    for (path, words) in invalid {
       #expect(throws: DeviceError.self) { try device.install(preset: path) }
       #expect { try device.install(preset: path) } throws: { "\($0)".contains(words) }
     }
@@ -189,8 +189,8 @@ private let b = "https://m.test/sub/b.css"
     #expect(try device.install(preset: zip("good.zip", files)).isTaken)
   }
 
-  /// Of a manifest above the disk limit small files are unpacked first, and the rest comes when a page asks.
-  @Test func limitCounts() throws {
+  /// If the manifest exceeds the disk limit, small files are unpacked first, and the others are fetched on demand.
+  @Test func presetsObeyTheDiskLimit() throws {
     let large = PackBench.text(1, 20_000)
     try origin.publish([a: large, b: bytes("two")])
     let device = try bench.device(change: { $0.diskLimit = 8192 })

@@ -7,7 +7,7 @@ import Testing
 private let large = "https://m.test/large.bin"
 private let megabyte = 1 << 20
 
-/// Large files whose download breaks off: what is here stays, and the digest decides.
+/// Interrupted downloads of large files: received bytes are kept, and verified by the digest.
 @Suite struct ResumeTests {
   let bench: Bench
   var origin: FakeOrigin { bench.origin }
@@ -15,7 +15,7 @@ private let megabyte = 1 << 20
 
   init() throws {
     bench = try Bench()
-    // What an earlier process kept is as old as the file system says.
+    // The age of bytes from an earlier process is that of the file system.
     bench.clock.advance(seconds: (Clock.unixMilliseconds() - bench.clock.now) / 1000)
     try bench.origin.publish([large: content])
   }
@@ -24,13 +24,13 @@ private let megabyte = 1 << 20
     device.folder.status(device.folder.half(SHA256.of(content)))?.size
   }
 
-  private func isRight(_ device: Device) throws -> Bool {
+  private func hasTheFile(_ device: Device) throws -> Bool {
     let isClean = try Folder.textNames("\(bench.scratch.path)/device/staging").isEmpty
     return try isClean && device.resource(for: large)?.read() == content
   }
 
-  /// Breaks off after three of four megabytes, and answers with `fault` from then on.
-  private func breaksOff(then fault: FakeOrigin.Fault) throws {
+  /// Interrupts the download after three of four megabytes, and answers with `fault` from then on.
+  private func interrupt(then fault: FakeOrigin.Fault) throws {
     origin.tear("large", after: [3 * megabyte])
     let asked = Locked(0)
     origin.fail { url in
@@ -52,31 +52,31 @@ private let megabyte = 1 << 20
     .error(TransportError(.broken, "reset")),
     .error(TransportError(.unreachable, "refused")), .error(TransportError(.timedOut, "late")),
   ])
-  func whatIsHereStays(after fault: FakeOrigin.Fault) throws {
-    try breaksOff(then: fault)
+  func receivedBytesAreKept(after fault: FakeOrigin.Fault) throws {
+    try interrupt(then: fault)
     let device = try bench.device()
     #expect(try device.update(force: true).to == "1")
     #expect(origin.takeRanges().map(\.start) == [Int64(3 * megabyte)])
-    #expect(try isRight(device))
+    #expect(try hasTheFile(device))
   }
 
-  /// A CDN that has tags of its own doesn't know ours.
+  /// A CDN may have its own entity tags, and doesn't know ours.
   @Test(arguments: [("\"5f3-18c\"", "\"5f3-18c\""), ("W/\"5f3-18c\"", nil), ("", nil)])
-  func theTagIsTheServersOwn(tag: String, sent: String?) throws {
+  func serversTagIsSent(tag: String, sent: String?) throws {
     origin.setTag(tag)
-    try breaksOff(then: .status(503))
+    try interrupt(then: .status(503))
     let device = try bench.device()
     #expect(try device.update(force: true).to == "1")
     let asked = origin.takeRanges()
     #expect(asked.map(\.start) == [Int64(3 * megabyte)] && asked.map(\.sentTag) == [sent])
-    #expect(try isRight(device))
+    #expect(try hasTheFile(device))
   }
 
-  /// A CDN whose nodes have tags of their own: what another node sends once more takes nothing away, and the next attempt
-  /// goes on without a condition.
-  @Test func anotherTagTakesNothingAway() throws {
+  /// A CDN whose nodes have different tags: another node's whole answer doesn't discard received bytes, and the next
+  /// attempt is unconditional.
+  @Test func otherTagsKeepReceivedBytes() throws {
     origin.setTag("\"one\"")
-    try breaksOff(then: .status(503))
+    try interrupt(then: .status(503))
     origin.setTag("\"two\"")
     origin.tear("large", after: [2 * megabyte])
     let device = try bench.device()
@@ -84,13 +84,13 @@ private let megabyte = 1 << 20
     let asked = origin.takeRanges()
     #expect(asked.map(\.start) == [Int64(3 * megabyte), Int64(3 * megabyte)])
     #expect(asked.map(\.sentTag) == ["\"one\"", nil])
-    #expect(try isRight(device))
+    #expect(try hasTheFile(device))
   }
 
-  /// What is sent once more differs in the middle: from there on, only the new bytes count.
-  @Test func anotherFileTakesTheRest() throws {
+  /// The file that is sent again differs in the middle: from there on, only the new bytes count.
+  @Test func otherFilesReplaceTheRest() throws {
     origin.setTag("\"one\"")
-    try breaksOff(then: .status(503))
+    try interrupt(then: .status(503))
     origin.setTag("\"two\"")
     origin.tear("large", after: [2 * megabyte])
     let device = try bench.device()
@@ -101,15 +101,15 @@ private let megabyte = 1 << 20
     let asked = origin.takeRanges()
     #expect(asked.map(\.start) == [Int64(3 * megabyte), Int64(2 * megabyte)])
     #expect(asked.map(\.sentTag) == ["\"one\"", "\"two\""])
-    #expect(try isRight(device))
+    #expect(try hasTheFile(device))
   }
 
-  /// A captive portal's page, and an answer with some other part: the first time, neither takes away what is here.
+  /// A captive portal's page, or another range, doesn't discard received bytes the first time.
   @Test(arguments: [
     FakeOrigin.Fault.body(Array("<p>sign in".utf8)), .error(TransportError(.other, "another part")),
   ])
-  func anAnswerOfSomethingElseTakesNothingAway(fault: FakeOrigin.Fault) throws {
-    try breaksOff(then: .status(503))
+  func wrongAnswersKeepReceivedBytes(fault: FakeOrigin.Fault) throws {
+    try interrupt(then: .status(503))
     let asked = Locked(0)
     origin.fail { url in
       guard url.contains("large") else { return nil }
@@ -121,12 +121,12 @@ private let megabyte = 1 << 20
     let device = try bench.device()
     #expect(try device.update(force: true).to == "1")
     #expect(origin.takeRanges().last?.start == Int64(3 * megabyte))
-    #expect(try isRight(device))
+    #expect(try hasTheFile(device))
   }
 
   /// A server that always answers ranges with something else is asked for the whole file.
-  @Test func aServerWithoutRangesThatWorkGetsTheWholeFile() throws {
-    try breaksOff(then: .status(503))
+  @Test func wholeFileIsRequestedIfRangesFail() throws {
+    try interrupt(then: .status(503))
     let device = try bench.device()
     let asked = Locked(0)
     origin.fail { url in
@@ -138,34 +138,34 @@ private let megabyte = 1 << 20
     }
     #expect(try device.update(force: true).to == "1")
     #expect(origin.takeRanges().map(\.start) == [0])
-    #expect(try isRight(device))
+    #expect(try hasTheFile(device))
   }
 
-  /// Tags with bytes that aren't ASCII don't survive the way through text, so none is sent.
-  @Test func aTagThatIsNotASCIIIsLeftOut() throws {
+  /// Tags that aren't ASCII can't be sent back exactly, so they aren't sent.
+  @Test func tagsThatAreNotASCIIAreNotSent() throws {
     origin.setTag("\"a\u{80}\"")
-    try breaksOff(then: .status(503))
+    try interrupt(then: .status(503))
     let device = try bench.device()
     #expect(try device.update(force: true).to == "1")
     #expect(origin.takeRanges().map(\.sentTag) == [nil])
-    #expect(try isRight(device))
+    #expect(try hasTheFile(device))
   }
 
-  /// Not only large files go on from where the line broke.
-  @Test func filesOfMiddlingSizeGoOn() throws {
-    let middling = "https://m.test/middling.js"
+  /// Not only large files are resumed.
+  @Test func mediumFilesAreResumed() throws {
+    let medium = "https://m.test/medium.js"
     let text = Array(content[..<900_000])
-    try origin.publish([middling: text])
-    origin.tear("middling", after: [600_000])
+    try origin.publish([medium: text])
+    origin.tear("medium", after: [600_000])
     let device = try bench.device()
     #expect(try device.update().to == "2")
     #expect(origin.takeRanges().map(\.start) == [0, 600_000])
-    #expect(try device.resource(for: middling)?.read() == text)
+    #expect(try device.resource(for: medium)?.read() == text)
   }
 
-  /// A server without ranges, whose connection breaks sooner than before.
-  @Test func whatIsSentAgainTakesNothingAway() throws {
-    try breaksOff(then: .status(503))
+  /// A server without ranges, whose connection breaks earlier than before.
+  @Test func shorterDownloadsKeepReceivedBytes() throws {
+    try interrupt(then: .status(503))
     origin.setRanges(false)
     origin.tear("large", after: [megabyte, megabyte, megabyte])
     do {
@@ -178,36 +178,36 @@ private let megabyte = 1 << 20
     let device = try bench.device()
     #expect(try device.update(force: true).to == "1")
     #expect(origin.takeRanges().map(\.start) == [Int64(3 * megabyte)])
-    #expect(try isRight(device))
+    #expect(try hasTheFile(device))
   }
 
-  /// Without a tag, bytes of another file are found by the digest, and cost one more download.
-  @Test func theDigestDecides() throws {
+  /// Without a tag, bytes of another file are found by the digest, which costs one more download.
+  @Test func digestIsChecked() throws {
     origin.setTag("")
-    try breaksOff(then: .status(503))
+    try interrupt(then: .status(503))
     let device = try bench.device()
     try DurableFile.write(
       [UInt8](repeating: 7, count: 3 * megabyte), to: device.folder.half(SHA256.of(content)))
     #expect(try device.update(force: true).to == "1")
     #expect(origin.takeRanges().map(\.start) == [Int64(3 * megabyte), 0])
-    #expect(try isRight(device))
+    #expect(try hasTheFile(device))
   }
 
-  @Test func aLineThatBreaksOftenBringsItInOneUpdate() throws {
+  @Test func frequentInterruptionsAreResumedInOneUpdate() throws {
     origin.tear("large", after: [megabyte, megabyte, megabyte, megabyte / 2])
     let device = try bench.device()
     #expect(try device.update().to == "1")
     #expect(origin.takeRanges().count == 5)
-    #expect(try isRight(device))
+    #expect(try hasTheFile(device))
   }
 
-  /// A CDN that sends a range in slices.
+  /// A CDN that answers with smaller ranges than requested.
   @Test func slicesAreJoined() throws {
-    try breaksOff(then: .status(503))
+    try interrupt(then: .status(503))
     origin.setSlice(megabyte / 2)
     let device = try bench.device()
     #expect(try device.update(force: true).to == "1")
     #expect(origin.takeRanges().map(\.start) == [Int64(3 * megabyte), Int64(3 * megabyte + megabyte / 2)])
-    #expect(try isRight(device))
+    #expect(try hasTheFile(device))
   }
 }

@@ -7,7 +7,7 @@ import Values
 private let page = "https://m.test/index.html"
 private let chunk = "https://m.test/chunk.1.js"
 
-/// What a page that was opened before a switch still gets, and for how long.
+/// Files of the version before a switch, for pages that were opened before it.
 @Suite struct SetAsideTests {
   let bench: Bench
   let device: Device
@@ -23,7 +23,7 @@ private let chunk = "https://m.test/chunk.1.js"
     old = device.snapshot
   }
 
-  /// What a page of the first version gets for its chunk.
+  /// The chunk as a page of the first version gets it.
   private func chunkOfOldPage(on device: Device? = nil) throws -> [UInt8]? {
     let device = device ?? self.device
     let file = try #require(old.listed(try ResourceURL(chunk), isPage: false))
@@ -36,22 +36,24 @@ private let chunk = "https://m.test/chunk.1.js"
     _ = try device.update(force: true)
   }
 
-  @Test(arguments: [0, 1, 12 * 3600, 24 * 3600 - 1] as [Int64]) func forADay(seconds: Int64) throws {
+  @Test(arguments: [0, 1, 12 * 3600, 24 * 3600 - 1] as [Int64]) func oldFilesAreServedForADay(seconds: Int64)
+    throws
+  {
     try switches()
     bench.clock.advance(seconds: seconds)
     #expect(try chunkOfOldPage() == bytes("one"))
   }
 
-  /// At the latest a day after the switch; where the clock was set, earlier.
+  /// At most a day after the switch; less if the clock was set.
   @Test(arguments: [24 * 3600, 100 * 24 * 3600, -3600, -400 * 24 * 3600] as [Int64])
-  func noLonger(seconds: Int64) throws {
+  func oldFilesAreRemovedAfterADay(seconds: Int64) throws {
     try switches()
     bench.clock.advance(seconds: seconds)
     #expect(try chunkOfOldPage() == nil)
-    // No poll is needed for it to go.
+    // Removal doesn't need a poll.
     device.tidy()
     #expect(try Scratch.contents("\(bench.scratch.path)/device/aside").isEmpty)
-    // And what is listed stays.
+    // Listed files stay.
     _ = origin.takeLog()
     #expect(try device.resource(for: page)?.read() == bytes("<p>two"))
     #expect(origin.takeLog() == [])
@@ -63,14 +65,14 @@ private let chunk = "https://m.test/chunk.1.js"
     #expect(try chunkOfOldPage() == bytes("one"))
   }
 
-  @Test(arguments: ["2", "1002"]) func aRollbackEndsIt(version: String) throws {
+  @Test(arguments: ["2", "1002"]) func rollbacksEndIt(version: String) throws {
     let number = try #require(Int64(version))
     try origin.publish([page: bytes("<p>two")], version: number)
     origin.say(#","rollback":"\#(version)""#)
     _ = try device.update(force: true)
     #expect(device.version == version)
     #expect(try chunkOfOldPage() == nil)
-    // Also for a device that was restarted, and one that the origin tells no more.
+    // Also after a restart, and when the origin no longer names the rollback.
     device.close()
     origin.say("")
     let next = try bench.device()
@@ -78,15 +80,15 @@ private let chunk = "https://m.test/chunk.1.js"
     #expect(try chunkOfOldPage(on: next) == nil)
   }
 
-  /// A rollback that the device hasn't come to, or that its page was opened after.
+  /// A rollback to a later version than the device's, or one before the page was opened.
   @Test(arguments: [#","rollback":"3""#, #","rollback":"1""#, #","rollback":"0""#])
   func otherRollbacksEndNothing(said: String) throws {
     try switches(saying: said)
     #expect(try chunkOfOldPage() == bytes("one"))
   }
 
-  /// The device was told of it while it held the version before.
-  @Test func itEndsWithTheSwitch() throws {
+  /// The device heard of the rollback while it held the version before.
+  @Test func rollbacksTakeEffectWithTheSwitch() throws {
     try switches(saying: #","rollback":"3""#)
     #expect(try chunkOfOldPage() == bytes("one"))
     try switches([page: bytes("<p>one!")], saying: "")
@@ -94,7 +96,7 @@ private let chunk = "https://m.test/chunk.1.js"
     #expect(try chunkOfOldPage() == nil)
   }
 
-  @Test func aDamagedOneIsNotServed() throws {
+  @Test func damagedFilesAreNotServed() throws {
     try switches()
     let aside = "\(bench.scratch.path)/device/aside"
     for name in try Folder.textNames(aside) {
@@ -103,8 +105,8 @@ private let chunk = "https://m.test/chunk.1.js"
     #expect(try chunkOfOldPage() == nil)
   }
 
-  /// What a mirror says may be of an older time.
-  @Test func aMirrorOnlyRaisesIt() {
+  /// A mirror's answer may be older.
+  @Test func mirrorsOnlyRaiseTheRollback() {
     var policy = PollPolicy(hasFallback: true)
     policy.noteRollback(7, from: .origin)
     policy.noteRollback(5, from: .mirror)

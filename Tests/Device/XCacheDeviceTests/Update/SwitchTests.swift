@@ -3,7 +3,7 @@ import Testing
 
 @testable import XCacheDevice
 
-/// Stops a device before its nth change of the disk, and before each after it.
+/// Fails the nth change of a device's disk, and all after it.
 private final class Stop: Sendable {
   struct Crash: Error {}
   private let left: Locked<Int?>
@@ -24,7 +24,7 @@ private final class Stop: Sendable {
 
 @Suite struct SwitchTests {
   private static func url(_ name: String) -> String { "https://m.test/\(name)" }
-  /// Kept, changed, gone, renamed, one that becomes two, and two that swap their bytes.
+  /// Kept, changed, removed and renamed files, one that becomes two, and two that swap their bytes.
   private static let first: [String: [UInt8]] = [
     url("kept"): bytes("kept"), url("changed"): bytes("old"), url("gone"): bytes("gone"),
     url("old-name"): bytes("same bytes"), url("single"): bytes("twin"), url("x"): bytes("xx"),
@@ -36,9 +36,9 @@ private final class Stop: Sendable {
     url("fresh-1"): bytes("fresh"), url("fresh-2"): bytes("fresh"), url("fresh-3"): bytes("fresh"),
   ]
 
-  /// After a stop before any step, the device opens with the old or the new manifest, each file of it right, and
-  /// an update brings it to the same bytes as one that starts from nothing.
-  @Test func aCrashAtAnyStepLeavesARightState() throws {
+  /// After a stop before any step, the device opens with the old or the new manifest and the right files, and an update
+  /// brings it to the state of a new device.
+  @Test func crashesAtAnyStepLeaveAValidState() throws {
     let bench = try Bench()
     try bench.origin.publish(Self.first)
     let old = try bench.fresh()
@@ -49,7 +49,7 @@ private final class Stop: Sendable {
     #expect(outcomes == ["1", "2"])
   }
 
-  /// False once the update ends before the stop.
+  /// Returns false once the update ends before the stop.
   private func crash(
     _ bench: Bench, after steps: Int, _ old: [String: [UInt8]], _ outcomes: inout Set<String>
   ) throws -> Bool {
@@ -81,8 +81,8 @@ private final class Stop: Sendable {
     return !isDone
   }
 
-  /// The disk refuses a change, and the next, and works again later: the same process mends what is left.
-  @Test func anErrorAtAnyStepIsMended() throws {
+  /// The disk fails from some change on, and works again later: the same process repairs its state.
+  @Test func errorsAtAnyStepAreRepaired() throws {
     let bench = try Bench()
     try bench.origin.publish(Self.first)
     try bench.origin.publish(Self.second)
@@ -104,8 +104,8 @@ private final class Stop: Sendable {
     #expect(isDone)
   }
 
-  /// A crash in the middle of mending a crash.
-  @Test func aCrashWhileOpeningIsMendedToo() throws {
+  /// A crash during the repair after a crash.
+  @Test func crashesWhileOpeningAreRepaired() throws {
     let bench = try Bench()
     let new = try {
       try bench.origin.publish(Self.first)
@@ -121,7 +121,7 @@ private final class Stop: Sendable {
       var device: Device? = try bench.device(name, willChange: step)
       _ = try device?.update()
       bench.origin.restore(to: 2)
-      // The index is written; nothing was moved.
+      // The index is written, and no file was moved yet.
       let index = "\(bench.scratch.path)/\(name)/index.json"
       let before = try DurableFile.read(index)
       for count in 0... {
@@ -139,7 +139,7 @@ private final class Stop: Sendable {
     #expect(isDone)
   }
 
-  @Test func aDamagedIndexStartsFromNothingWithTheFilesAsBases() throws {
+  @Test func damagedIndexesStartFromNothingAndReuseFiles() throws {
     let bench = try Bench()
     try bench.origin.publish(Self.first)
     var device: Device? = try bench.device()
@@ -153,7 +153,7 @@ private final class Stop: Sendable {
     #expect(try bench.state() == bench.fresh())
   }
 
-  @Test func aSecondDeviceOnTheSameFolderIsRefused() throws {
+  @Test func secondDevicesOnTheSameFolderAreRefused() throws {
     let bench = try Bench()
     let device = try bench.device()
     let error = #expect(throws: DeviceError.self) { try bench.device() }
@@ -165,7 +165,7 @@ private final class Stop: Sendable {
     withExtendedLifetime(device) {}
   }
 
-  @Test func theFolderOfAnotherChannelIsRefused() throws {
+  @Test func foldersOfOtherChannelsAreRefused() throws {
     let bench = try Bench()
     try bench.origin.publish(Self.first)
     var device: Device? = try bench.device()
@@ -179,14 +179,14 @@ private final class Stop: Sendable {
           asked: "channel test of app shop"))
   }
 
-  @Test func aFolderOfOtherFilesIsRefusedAndLeftAlone() throws {
+  @Test func foldersWithOtherFilesAreRefusedAndUnchanged() throws {
     let bench = try Bench()
     try Scratch.write("mine", to: "\(bench.scratch.path)/device/files/mine")
     #expect(throws: DeviceError.self) { try bench.device() }
     #expect(try Scratch.contents("\(bench.scratch.path)/device") == ["files/mine": bytes("mine")])
   }
 
-  @Test func whatIsNotListedIsSetAsideWhenTheDeviceOpens() throws {
+  @Test func unlistedFilesAreSetAsideWhenTheDeviceOpens() throws {
     let bench = try Bench()
     try bench.origin.publish(Self.first)
     var device: Device? = try bench.device()

@@ -3,7 +3,7 @@ import Testing
 
 @testable import XCacheDevice
 
-/// Pages while a device switches to a manifest of many files, on a disk that is slow.
+/// Pages while a device switches to a manifest of many files, on a slow disk.
 @Suite struct SwitchWaitTests {
   private static let count = 300
 
@@ -17,11 +17,11 @@ import Testing
     var longest: UInt64 = 0
     var news = 0
     var wrong: [String] = []
-    /// When the new version was in force.
+    /// When the new version took effect.
     var switched: UInt64?
   }
 
-  @Test func noPageWaitsForAllOfThem() throws {
+  @Test func pagesDoNotWaitForTheWholeSwitch() throws {
     let bench = try Bench()
     try bench.origin.publish(Self.files("one"))
     let isSlow = Locked(false)
@@ -33,7 +33,7 @@ import Testing
     let isOver = Locked(false)
     let asked = Locked(Asked())
     let reader = try OSThread(name: "page") {
-      // Backwards, so that it asks for files whose turn is late.
+      // Backwards, so that it asks for files that are moved late.
       var number = Self.count - 1
       while !isOver.withLock({ $0 }) {
         let isNew = device.version == "2"
@@ -61,7 +61,7 @@ import Testing
     #expect(result.wrong == [] && result.news > 0)
     #expect(time > 500_000_000, "the disk isn't slow")
     #expect(result.longest < time / 2, "\(result.longest) of \(time) ns")
-    // No page fetched what was staged.
+    // No page fetched a staged file.
     #expect(bench.origin.takeLog().filter { $0.contains("cdn.test") }.count == 2 * Self.count)
     #expect(try bench.state() == bench.fresh())
     #expect(try Folder.textNames("\(bench.scratch.path)/device/staging") == [])

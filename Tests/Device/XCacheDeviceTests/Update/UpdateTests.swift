@@ -14,7 +14,7 @@ private let c = "https://m.test/sub/c.css"
 
   init() throws { bench = try Bench() }
 
-  @Test func fromNothingItTakesTheWholeManifest() throws {
+  @Test func firstUpdatesTakeTheWholeManifest() throws {
     try origin.publish([a: bytes("one"), b: bytes("two"), c: bytes("")])
     let report = try bench.device().update()
     #expect(report.kind == .whole)
@@ -30,7 +30,7 @@ private let c = "https://m.test/sub/c.css"
       ])
   }
 
-  @Test func withABaseItTakesAPatchAndFetchesWhatChanged() throws {
+  @Test func laterUpdatesTakeAPatchAndFetchChangedFiles() throws {
     try origin.publish([a: bytes("one"), b: bytes("two"), c: bytes("three")])
     let device = try bench.device()
     _ = try device.update()
@@ -50,7 +50,7 @@ private let c = "https://m.test/sub/c.css"
     #expect(try bench.state() == bench.fresh())
   }
 
-  @Test func nothingNewFetchesNothing() throws {
+  @Test func updatesWithoutANewVersionFetchNothing() throws {
     try origin.publish([a: bytes("one")])
     let device = try bench.device()
     _ = try device.update()
@@ -60,12 +60,12 @@ private let c = "https://m.test/sub/c.css"
     #expect(origin.takeLog().count == 1)
   }
 
-  @Test func aChannelWithoutAReleaseLeavesTheDeviceEmpty() throws {
+  @Test func channelsWithoutAReleaseLeaveTheDeviceEmpty() throws {
     let report = try bench.device().update()
     #expect(report.kind == .nothing && report.polled == "0" && report.to == "0")
   }
 
-  @Test func itPollsAtMostOnceAnInterval() throws {
+  @Test func pollsAtMostOncePerInterval() throws {
     try origin.publish([a: bytes("one")])
     origin.setInterval(60)
     var device: Device? = try bench.device()
@@ -82,7 +82,7 @@ private let c = "https://m.test/sub/c.css"
     #expect(try next.update().kind == .nothing)
   }
 
-  @Test func aFileHeldUnderAnotherKeyIsCopied() throws {
+  @Test func filesHeldUnderAnotherURLAreCopied() throws {
     try origin.publish([a: bytes("same"), b: bytes("two")])
     let device = try bench.device()
     _ = try device.update()
@@ -101,7 +101,7 @@ private let c = "https://m.test/sub/c.css"
     #expect(try Scratch.contents("\(bench.scratch.path)/device/files").count == 3)
   }
 
-  @Test func aRollbackFindsItsFilesSetAside() throws {
+  @Test func rollbacksUseFilesThatWereSetAside() throws {
     try origin.publish([a: bytes("one"), b: bytes("gone")])
     let device = try bench.device()
     _ = try device.update()
@@ -115,7 +115,7 @@ private let c = "https://m.test/sub/c.css"
     #expect(try Scratch.contents("\(bench.scratch.path)/device/aside").values.map { $0 } == [bytes("two")])
   }
 
-  @Test func aDamagedFileIsNotABase() throws {
+  @Test func damagedFilesAreNotCopied() throws {
     try origin.publish([a: bytes("same"), b: bytes("two")])
     let device = try bench.device()
     _ = try device.update()
@@ -126,7 +126,7 @@ private let c = "https://m.test/sub/c.css"
     #expect(try bench.state() == bench.fresh())
   }
 
-  @Test func setAsideFilesGoAfterADay() throws {
+  @Test func setAsideFilesAreRemovedAfterADay() throws {
     try origin.publish([a: bytes("one")])
     let device = try bench.device()
     _ = try device.update()
@@ -140,7 +140,7 @@ private let c = "https://m.test/sub/c.css"
     #expect(try Scratch.contents("\(bench.scratch.path)/device/aside").isEmpty)
   }
 
-  @Test func anUpdateFetchesNoUnchangedFileThatIsMissing() throws {
+  @Test func updatesDoNotFetchMissingUnchangedFiles() throws {
     try origin.publish([a: bytes("one"), b: bytes("two")])
     let device = try bench.device()
     _ = try device.update()
@@ -158,7 +158,7 @@ private let c = "https://m.test/sub/c.css"
     #expect(try bench.state() == bench.fresh())
   }
 
-  @Test func completeMendsWhatIsWrongAndCopiesWhatItHolds() throws {
+  @Test func completeRepairsFilesAndCopiesHeldOnes() throws {
     try origin.publish([a: bytes("one"), b: bytes("two"), c: bytes("one")])
     let device = try bench.device()
     _ = try device.update()
@@ -171,12 +171,12 @@ private let c = "https://m.test/sub/c.css"
     #expect(try device.complete() == CompletionReport(right: 3))
   }
 
-  @Test func thePatchOfAnotherHistoryIsNotTaken() throws {
+  @Test func patchesWithAWrongDigestAreNotTaken() throws {
     try origin.publish([a: bytes("one")])
     let device = try bench.device()
     _ = try device.update()
     try origin.publish([a: bytes("one"), b: bytes("two")])
-    // A patch that leads elsewhere than its digest says.
+    // A patch whose result doesn't have its digest.
     origin.fail { url in
       guard url.contains("&version=") else { return nil }
       return .body(
@@ -191,7 +191,7 @@ private let c = "https://m.test/sub/c.css"
     #expect(try bench.state() == bench.fresh())
   }
 
-  @Test func theOriginMayGoBack() throws {
+  @Test func originMayGoBack() throws {
     try origin.publish([a: bytes("one")])
     try origin.publish([a: bytes("two"), b: bytes("b")])
     let device = try bench.device()
@@ -202,7 +202,7 @@ private let c = "https://m.test/sub/c.css"
     #expect(try bench.state() == bench.fresh())
   }
 
-  @Test func unknownMembersOfEntriesAreKeptAndCount() throws {
+  @Test func unknownMembersOfEntriesAreKept() throws {
     try origin.publish([a: bytes("one")])
     let device = try bench.device()
     _ = try device.update()

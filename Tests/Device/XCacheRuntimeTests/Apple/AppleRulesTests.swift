@@ -4,10 +4,10 @@ import TLSPeer
 
 @testable import DeviceApple
 
-/// What the adapter for Apple's engine decides without that engine.
+/// Decisions of the adapter for Apple's engine that need no engine.
 @Suite struct AppleRulesTests {
-  /// `Arrivals` that expectations can call.
-  private final class Door {
+  /// `Arrivals` in a class, so that `#expect` can call its mutating methods.
+  private final class ArrivalsBox {
     var value = Arrivals<String>()
     var count: Int { value.count }
     func expect(_ port: UInt16) { value.expect(port) }
@@ -18,38 +18,38 @@ import TLSPeer
     func forget(_ port: UInt16) -> String? { value.forget(port) }
   }
 
-  @Test func aConnectionIsTakenByWhoMadeItsOtherEnd() {
-    let door = Door()
-    door.expect(1000)
-    #expect(door.take(1000) == nil)
-    #expect(door.add("ours", 1000) == [] && door.add("a stranger's", 2000) == [])
-    #expect(door.take(1000) == "ours" && door.take(1000) == nil && door.count == 1)
-    // It may arrive before its end here is ready.
-    #expect(door.add("early", 3000) == [])
-    door.expect(3000)
-    #expect(door.take(3000) == "early")
+  @Test func connectionsAreMatchedByTheirPort() {
+    let arrivals = ArrivalsBox()
+    arrivals.expect(1000)
+    #expect(arrivals.take(1000) == nil)
+    #expect(arrivals.add("ours", 1000) == [] && arrivals.add("a stranger's", 2000) == [])
+    #expect(arrivals.take(1000) == "ours" && arrivals.take(1000) == nil && arrivals.count == 1)
+    // It may arrive before its port is expected.
+    #expect(arrivals.add("early", 3000) == [])
+    arrivals.expect(3000)
+    #expect(arrivals.take(3000) == "early")
   }
 
-  @Test func strangersAreEnded() {
-    let door = Door()
-    #expect(door.add("a", 1) == [] && door.add("b", 1) == ["a"])
-    #expect(door.add("c", 2, at: 5_000_000_001) == ["b"])
-    for port in 100..<163 { #expect(door.add("\(port)", UInt16(port), at: 5_000_000_001) == []) }
-    #expect(door.add("one too many", 999, at: 5_000_000_001) == ["one too many"])
-    door.expect(1000)
-    #expect(door.add("ours", 1000, at: 5_000_000_001) == [] && door.take(1000) == "ours")
-    door.expect(1001)
-    #expect(door.forget(1001) == nil && door.forget(2) == "c")
+  @Test func otherConnectionsAreClosed() {
+    let arrivals = ArrivalsBox()
+    #expect(arrivals.add("a", 1) == [] && arrivals.add("b", 1) == ["a"])
+    #expect(arrivals.add("c", 2, at: 5_000_000_001) == ["b"])
+    for port in 100..<163 { #expect(arrivals.add("\(port)", UInt16(port), at: 5_000_000_001) == []) }
+    #expect(arrivals.add("one too many", 999, at: 5_000_000_001) == ["one too many"])
+    arrivals.expect(1000)
+    #expect(arrivals.add("ours", 1000, at: 5_000_000_001) == [] && arrivals.take(1000) == "ours")
+    arrivals.expect(1001)
+    #expect(arrivals.forget(1001) == nil && arrivals.forget(2) == "c")
   }
 
-  @Test func aPageThatEndsItsProcessEachTimeIsLeft() {
+  @Test func reloadsAfterCrashesAreLimited() {
     var limit = ReloadLimit()
     let second: UInt64 = 1_000_000_000
     let allowed = [0, 1, 2, 3, 59, 61, 62, 62, 63, 200].map { limit.allows(at: $0 * second) }
     #expect(allowed == [true, true, true, false, false, true, true, false, true, true])
   }
 
-  /// `LiveTasks` that expectations can call.
+  /// `LiveTasks` in a class, so that `#expect` can call its mutating methods.
   private final class Tasks {
     var value = LiveTasks<String, String>()
     var count: Int { value.count }
@@ -59,12 +59,12 @@ import TLSPeer
     subscript(number: Int) -> String? { value[number] }
   }
 
-  @Test func aTaskThatWasStoppedIsNeverAnswered() {
+  @Test func stoppedTasksAreNotAnswered() {
     let tasks = Tasks()
     let (first, second) = (tasks.start("place", "one"), tasks.start("other place", "two"))
     #expect(tasks[first] == "one" && tasks[second] == "two")
     #expect(tasks.stop("place") == first && tasks[first] == nil && tasks.finish(first) == nil)
-    // The next one has the place in memory of the first, and isn't given what was that one's.
+    // The next task has the first one's address, and doesn't get its answer.
     let third = tasks.start("place", "three")
     #expect(third != first && tasks[first] == nil && tasks.finish(first) == nil && tasks[third] == "three")
     #expect(tasks.finish(third) == "three" && tasks.finish(third) == nil && tasks.stop("place") == nil)
@@ -72,7 +72,7 @@ import TLSPeer
   }
 
   @Test(arguments: ["m.example.com", "127.0.0.1", "[2001:db8::1]"])
-  func aCertificateIsOneThatOpenSSLTakes(_ host: String) throws {
+  func certificatesAreValidForOpenSSL(_ host: String) throws {
     let folder = try Certificates()
     func path(_ name: String) -> String { "\(folder.folder)/\(name)" }
     let key = path("key.pem")
@@ -93,13 +93,13 @@ import TLSPeer
       try Certificates.openssl(["verify", "-x509_strict", "-CAfile", path("pem")] + words + [path("pem")])
     }
     try verify(["-purpose", "sslserver", isName ? "-verify_hostname" : "-verify_ip", bare])
-    // For no other host, for no client, and not for ever.
+    // Not for other hosts, not for clients, and only for a limited time.
     #expect(throws: Certificates.Failed.self) { try verify(["-verify_hostname", "bank.example.com"]) }
     #expect(throws: Certificates.Failed.self) { try verify(["-purpose", "sslclient"]) }
     #expect(throws: Certificates.Failed.self) { try verify(["-attime", "\(now + 120)"]) }
   }
 
-  @Test func theWritingOfDER() {
+  @Test func encodingOfDER() {
     #expect(DER.integer([0, 0]) == [2, 1, 0] && DER.integer([0x80]) == [2, 2, 0, 0x80])
     #expect(DER.object([1, 2, 840, 10045, 2, 1]) == [6, 7, 0x2A, 0x86, 0x48, 0xCE, 0x3D, 2, 1])
     #expect(DER.tagged(4, [UInt8](repeating: 1, count: 128)).prefix(3) == [4, 0x81, 128])
@@ -108,8 +108,8 @@ import TLSPeer
     #expect(DER.time(2_524_608_000) == [0x18, 15] + Array("20500101000000Z".utf8))
   }
 
-  /// The code of docs/guide-ios.md is that of Examples/ios, which `make check-apple` type-checks.
-  @Test func theGuidesCodeIsTheExamples() throws {
+  /// The code in docs/guide-ios.md is from Examples/ios, which `make check-apple` type-checks.
+  @Test func guidesCodeIsInTheExample() throws {
     let root = DurableFile.parent(of: #filePath) + "/../../.."
     func text(_ path: String) throws -> String {
       String(decoding: try #require(try DurableFile.read("\(root)/\(path)")), as: UTF8.self)

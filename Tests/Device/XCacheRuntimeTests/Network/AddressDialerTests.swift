@@ -5,13 +5,13 @@ import XCacheDevice
 
 @testable import XCacheRuntime
 
-/// When addresses are tried and given up (RFC 8305 §5), without a clock.
+/// When addresses are tried and abandoned (RFC 8305 §5), without a clock.
 @Suite struct ConnectionRaceTests {
   private let second: UInt64 = 1_000_000_000
 
   private func moment(_ milliseconds: UInt64) -> UInt64 { 7_000_000_000 + milliseconds * 1_000_000 }
 
-  @Test func theNextOneFollowsAfter250Milliseconds() {
+  @Test func nextAddressIsTriedAfter250Milliseconds() {
     var race = ConnectionRace(count: 3, limit: 4 * second)
     #expect(race.step(at: moment(0)) == .start(0))
     #expect(race.step(at: moment(0)) == .wait(until: moment(250)))
@@ -19,15 +19,15 @@ import XCacheDevice
     #expect(race.step(at: moment(260)) == .start(1))
     #expect(race.step(at: moment(260)) == .wait(until: moment(510)))
     #expect(race.step(at: moment(510)) == .start(2))
-    // The first one's end is what comes next.
+    // Next is the timeout of the first.
     #expect(race.step(at: moment(510)) == .wait(until: moment(4_000)))
   }
 
-  @Test func theNextOneFollowsAFailureAtOnce() {
+  @Test func nextAddressIsTriedAtOnceAfterAFailure() {
     var race = ConnectionRace(count: 3, limit: 4 * second)
     #expect(race.step(at: moment(0)) == .start(0) && race.step(at: moment(250)) == .start(1))
-    let isTold = race.failed(1)
-    #expect(isTold && race.step(at: moment(251)) == .start(2))
+    let isNew = race.failed(1)
+    #expect(isNew && race.step(at: moment(251)) == .start(2))
     #expect(race.step(at: moment(251)) == .wait(until: moment(4_000)))
     let again = race.failed(1)
     #expect(!again)
@@ -37,7 +37,7 @@ import XCacheDevice
     #expect(race.step(at: moment(300)) == .over)
   }
 
-  @Test func whatTakesTooLongIsGivenUp() {
+  @Test func slowAttemptsAreAbandoned() {
     var race = ConnectionRace(count: 2, limit: second / 10)
     #expect(race.step(at: moment(0)) == .start(0) && race.step(at: moment(0)) == .wait(until: moment(100)))
     #expect(race.step(at: moment(100)) == .giveUp(0) && race.step(at: moment(100)) == .start(1))
@@ -46,16 +46,16 @@ import XCacheDevice
     #expect(!late)
   }
 
-  @Test func withoutAnAddressItIsOver() {
+  @Test func racesWithoutAddressesAreOver() {
     var race = ConnectionRace(count: 0, limit: second)
     #expect(race.step(at: moment(0)) == .over)
   }
 }
 
-/// Connections to a host's addresses, of which one is made.
+/// Connecting to one of a host's addresses.
 @Suite struct AddressDialerTests {
-  /// Says two addresses, and notes how it went.
-  private final class NotingResolver: Resolver {
+  /// Gives the addresses, and records the outcomes.
+  private final class RecordingResolver: Resolver {
     private let addresses: [String]
     private let notes = Locked<[String]>([])
     private let network = Locked(0)
@@ -78,17 +78,17 @@ import XCacheDevice
     func failed(_ address: IPAddress, of host: String) { notes.withLock { $0.append("failed \(address)") } }
   }
 
-  /// What becomes of the attempts at each address.
+  /// The attempts at each address.
   private final class Servers: Sendable {
     private let ended = Monitor<Set<String>>([])
     private let made = Monitor<[MemoryStream]>([])
 
-    /// The ends of connections that were made, on their servers' side.
+    /// The server sides of the connections that were made.
     var connections: [MemoryStream] { made.withLock { $0 } }
     func waitUntilEnded(_ address: String) { ended.waiting { $0.contains(address) ? () : nil } }
     func waitForConnections(_ count: Int) { made.waiting { $0.count >= count ? () : nil } }
 
-    /// Comes back when the attempt is ended.
+    /// Returns when the attempt is ended.
     func hang(_ address: IPAddress?, _ attempt: ConnectionAttempt) {
       let text = address?.text ?? "system"
       attempt.onEnd { [ended] in ended.broadcasting { _ = $0.insert(text) } }
@@ -108,19 +108,19 @@ import XCacheDevice
     _ dialer: AddressDialer, system: @escaping @Sendable () -> [IPAddress?] = { [] },
     isCancelled: @escaping @Sendable () -> Bool = { false }, by connect: @escaping AddressDialer.Connect
   ) async -> Result<any ProxyStream, TransportError> {
-    await MemoryStream.apart {
+    await MemoryStream.onOwnThread {
       Result { () throws(TransportError) in
         try dialer.dial("m.test", system: system, isCancelled: isCancelled, by: connect)
       }
     }
   }
 
-  private func dialer(_ resolver: NotingResolver?) -> AddressDialer {
+  private func dialer(_ resolver: RecordingResolver?) -> AddressDialer {
     AddressDialer(resolver, connectSeconds: 3_600, addressMilliseconds: 3_600_000)
   }
 
-  @Test func theFirstThatConnectsWinsAndTheOthersAreEnded() async {
-    let resolver = NotingResolver("192.0.2.1", "192.0.2.2", "192.0.2.3")
+  @Test func firstConnectionWinsAndOthersAreEnded() async {
+    let resolver = RecordingResolver("192.0.2.1", "192.0.2.2", "192.0.2.3")
     let servers = Servers()
     let outcome = await dial(dialer(resolver)) { address, attempt throws(TransportError) in
       if address?.text == "192.0.2.3" { return servers.connect() }
@@ -128,31 +128,31 @@ import XCacheDevice
       throw Self.refused
     }
     #expect((try? outcome.get()) != nil)
-    // Who lost didn't fail.
+    // Losing isn't a failure.
     #expect(resolver.all == ["connected 192.0.2.3"])
-    await MemoryStream.apart {
+    await MemoryStream.onOwnThread {
       servers.waitUntilEnded("192.0.2.1")
       servers.waitUntilEnded("192.0.2.2")
     }
   }
 
-  /// It connects although cancelled.
-  @Test func whatConnectsTooLateIsClosed() async {
+  /// An attempt may connect after it was ended.
+  @Test func lateConnectionsAreClosed() async {
     let servers = Servers()
-    let outcome = await dial(dialer(NotingResolver("192.0.2.1", "192.0.2.2"))) { address, attempt in
+    let outcome = await dial(dialer(RecordingResolver("192.0.2.1", "192.0.2.2"))) { address, attempt in
       if address?.text == "192.0.2.1" { servers.hang(address, attempt) }
       return servers.connect()
     }
     #expect((try? outcome.get()) != nil)
-    await MemoryStream.apart {
+    await MemoryStream.onOwnThread {
       servers.waitForConnections(2)
       while !servers.connections[1].isGone { Clock.sleep(for: .milliseconds(1)) }
     }
     #expect(!servers.connections[0].isGone)
   }
 
-  @Test func whatTakesTooLongFails() async {
-    let resolver = NotingResolver("192.0.2.1")
+  @Test func slowAddressesFail() async {
+    let resolver = RecordingResolver("192.0.2.1")
     let servers = Servers()
     let dialer = AddressDialer(resolver, addressMilliseconds: 20)
     let outcome = await dial(dialer, system: { [nil] }) { address, attempt throws(TransportError) in
@@ -165,9 +165,9 @@ import XCacheDevice
     #expect((try? outcome.get()) != nil && resolver.all == ["failed 192.0.2.1"])
   }
 
-  /// The resolver's addresses, those that it has then, and the system's: the last failure is what is told.
-  @Test func theSystemComesLast() async {
-    let resolver = NotingResolver("192.0.2.1", "192.0.2.2")
+  /// The resolver's addresses are tried, then the system's; the last failure is thrown.
+  @Test func systemIsTheLastResort() async {
+    let resolver = RecordingResolver("192.0.2.1", "192.0.2.2")
     let tried = Locked<[String]>([])
     let outcome = await dial(dialer(resolver), system: { [nil] }) { address, _ throws(TransportError) in
       let count = tried.withLock { tried in
@@ -185,9 +185,8 @@ import XCacheDevice
     #expect(error.reason == "3" && error.kind == .unreachable)
   }
 
-  /// How a connection went on another network says nothing.
-  @Test(arguments: [false, true]) func nothingIsNotedOfAnotherNetwork(fails: Bool) async {
-    let resolver = NotingResolver("192.0.2.1")
+  @Test(arguments: [false, true]) func outcomesOnAnotherNetworkAreNotRecorded(fails: Bool) async {
+    let resolver = RecordingResolver("192.0.2.1")
     let servers = Servers()
     let outcome = await dial(dialer(resolver), system: { [nil] }) { address, _ throws(TransportError) in
       resolver.changeNetwork()
@@ -197,7 +196,7 @@ import XCacheDevice
     #expect((try? outcome.get()) != nil && resolver.all == [])
   }
 
-  @Test func aHostThatTheSystemDoesNotKnowIsUnreachable() async {
+  @Test func unknownHostsAreUnreachable() async {
     let outcome = await dial(dialer(nil)) { _, _ throws(TransportError) in throw Self.refused }
     guard case .failure(let error) = outcome else {
       Issue.record("nobody answers there")
@@ -206,13 +205,13 @@ import XCacheDevice
     #expect(error.kind == .unreachable && error.reason.contains("m.test"))
   }
 
-  /// While attempts hang, and while the system's lookup does.
-  @Test(arguments: [false, true]) func aCancelledCallReturns(isLookingUp: Bool) async {
+  /// While attempts hang, and while the system's lookup hangs.
+  @Test(arguments: [false, true]) func cancelledCallsReturn(isLookingUp: Bool) async {
     let servers = Servers()
     let begun = Locked(false)
     let goes = Monitor(false)
     let outcome = await dial(
-      dialer(isLookingUp ? nil : NotingResolver("192.0.2.1")),
+      dialer(isLookingUp ? nil : RecordingResolver("192.0.2.1")),
       system: {
         begun.withLock { $0 = true }
         goes.waiting { $0 ? () : nil }
@@ -229,10 +228,10 @@ import XCacheDevice
       return
     }
     #expect(error.kind == .stopped)
-    if !isLookingUp { await MemoryStream.apart { servers.waitUntilEnded("192.0.2.1") } }
+    if !isLookingUp { await MemoryStream.onOwnThread { servers.waitUntilEnded("192.0.2.1") } }
   }
 
-  /// A resolver that waits for its service, until nobody waits for it.
+  /// A resolver that waits until the call is cancelled.
   private struct WaitingResolver: Resolver {
     let asked: Monitor<Bool>
 
@@ -247,8 +246,8 @@ import XCacheDevice
     }
   }
 
-  /// Nobody is asked, and nothing connected to, once the caller has ended it.
-  @Test func aCallThatIsCancelledWhileItResolvesReturns() async throws {
+  /// After the call is cancelled, no lookup and no connection is made.
+  @Test func callsCancelledDuringResolutionReturn() async throws {
     let resolver = WaitingResolver(asked: Monitor(false))
     let isGone = Locked(false)
     let outcome = Monitor<Result<Bool, TransportError>?>(nil)

@@ -2,20 +2,20 @@ import Testing
 
 @testable import XCacheRuntime
 
-/// Answers of HTTP/1.1, taken apart without a connection, in pieces of every size.
+/// Parsing HTTP/1.1 answers, without a connection, in pieces of several sizes.
 @Suite struct AnswerParserTests {
   struct Case: Sendable, CustomTestStringConvertible {
     let testDescription: String
     let bytes: String
     var isHEAD = false
-    /// Whether the connection ends behind the bytes.
+    /// Whether the connection ends after the bytes.
     var ends = false
-    /// Whether that is because it broke off.
+    /// Whether it ends because it broke.
     var breaks = false
-    /// `200 body`, or the reason why it is none; nil: there is more to come.
+    /// `200 body`, or the error's reason; nil: the answer is incomplete.
     let outcome: String?
     var keeps = true
-    /// Bytes behind the answer.
+    /// Whether bytes follow the answer.
     var hasMore = false
   }
 
@@ -75,7 +75,7 @@ import Testing
       bytes: "HTTP/1.0 200 OK\r\nContent-Length: 0\r\nConnection: keep-alive\r\n\r\n",
       outcome: "200 "),
     Case(
-      testDescription: "bytes behind it",
+      testDescription: "bytes after the answer",
       bytes: "HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nxHTTP/1.1 200 OK", outcome: "200 x",
       hasMore: true),
     Case(
@@ -89,7 +89,7 @@ import Testing
       testDescription: "a negative length", bytes: "HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\n",
       outcome: "the answer's length is invalid"),
     Case(
-      testDescription: "a length beyond all",
+      testDescription: "a length out of range",
       bytes: "HTTP/1.1 200 OK\r\nContent-Length: 99999999999999999999\r\n\r\n",
       outcome: "the answer's length is invalid"),
     Case(
@@ -136,7 +136,7 @@ import Testing
       bytes: "HTTP/1.1 200 OK\r\nTRANSFER-ENCODING chunked\r\nContent-Length: 1\r\n\r\na",
       outcome: "the answer isn't HTTP/1.1"),
     Case(
-      testDescription: "a length behind no header",
+      testDescription: "a length folded after no header",
       bytes: "HTTP/1.1 200 OK\r\nabc\r\n Content-Length: 1\r\n\r\na", outcome: "the answer isn't HTTP/1.1"),
     Case(
       testDescription: "another protocol", bytes: "HTTP/1.1 101 Go\r\nUpgrade: x\r\n\r\n",
@@ -173,7 +173,7 @@ import Testing
     }
   }
 
-  @Test(arguments: cases) func answersAreTakenApart(_ own: Case) {
+  @Test(arguments: cases) func answersAreParsed(_ own: Case) {
     let bytes = Array(own.bytes.utf8)
     for size in [bytes.count + 1, 1, 2, 3, 7] where bytes.count < 10_000 || size > 1_000 {
       var parser = AnswerParser(isHEAD: own.isHEAD)
@@ -185,7 +185,7 @@ import Testing
     }
   }
 
-  @Test func headersAreAsTheyWere() throws {
+  @Test func headersAreKeptAsSent() throws {
     var parser = AnswerParser(isHEAD: false)
     parser.add(
       "HTTP/1.1 200 OK\r\nSet-Cookie: a=1, b\r\nX-Own:  v w \t\r\nSet-Cookie: c\r\n folded\r\nEmpty:\r\n\r\n"
@@ -196,8 +196,8 @@ import Testing
       head.values("empty") == [""] && head.isTidy && head.list("set-cookie") == ["a=1", "b", "c folded"])
   }
 
-  /// What no engine reads is handed to none; a letter that belongs to a colon or a blank for Unicode doesn't for HTTP.
-  @Test func linesThatAreNoHeadersArePassedOver() throws {
+  /// Lines that engines don't read are dropped. Combining characters after a colon or a blank don't matter in HTTP.
+  @Test func linesThatAreNotHeadersAreIgnored() throws {
     var parser = AnswerParser(isHEAD: false)
     parser.add(
       "HTTP/1.1 200 \u{301}\r\nA:\u{301}b\r\nabc\r\n d: e\r\n: f\r\nG h: i\r\nJ\u{7F}: k\r\nL: m\r\n \u{301}n\r\n\r\n"
@@ -209,8 +209,8 @@ import Testing
         && head.values("l").map { Array($0.utf8) } == [Array("m \u{301}n".utf8)])
   }
 
-  /// A head that drips costs what its bytes cost, not their square; nor do folded lines.
-  @Test(.timeLimit(.minutes(3))) func aHeadThatDripsIsReadOnce() {
+  /// Parsing takes linear time, also byte by byte and with folded lines.
+  @Test(.timeLimit(.minutes(3))) func headsAreParsedInLinearTime() {
     var parser = AnswerParser(isHEAD: false)
     let text = "HTTP/1.1 200 OK\r\nX: a\r\n" + String(repeating: " b\r\n", count: 60_000)
     for byte in text.utf8 {

@@ -8,14 +8,14 @@ import XCacheDevice
 @testable import DeviceLinux
 @testable import XCacheRuntime
 
-/// How connections end and begin, over real sockets.
+/// The ends and beginnings of connections, over real sockets.
 @Suite struct ConnectionEndTests {
   enum Ending: CaseIterable, Sendable {
     case announced
     /// Without the closing alert of TLS; TCP knows none.
     case silent
     case reset
-    /// Within a record of TLS, which libcurl takes for an end.
+    /// Within a TLS record, which libcurl takes for a normal end.
     case cut
   }
 
@@ -26,10 +26,11 @@ import XCacheDevice
     ]
   }
 
-  /// An answer that lasts as long as its connection is whole where that ends, however quietly, and broken where it is reset.
+  /// An answer that ends with its connection is complete if the connection is closed, also silently, and broken if it
+  /// is reset.
   @Test(
     arguments: Ending.allCases.map { ($0, true) } + [(.announced, false), (.silent, false), (.reset, false)])
-  func anAnswerEndsWithItsConnection(_ ending: Ending, isSecure: Bool) async throws {
+  func answersWithoutALengthEndWithTheConnection(_ ending: Ending, isSecure: Bool) async throws {
     let scratch = try Scratch()
     let own = LinuxProxyNetwork()
     let authorities = "\(scratch.path)/own.pem"
@@ -58,10 +59,10 @@ import XCacheDevice
     }
   }
 
-  /// A server of one answer without a length. Gives its port.
+  /// Starts a server with one answer without a length, and returns its port.
   /// - Parameters:
-  ///   - tls: with TLS of this network's.
-  ///   - read: waits until the client has the answer's body: a reset may go ahead of it.
+  ///   - tls: the network whose TLS the server uses; nil: none.
+  ///   - read: waits until the client has the answer's body, which a reset could overtake.
   private static func serve(
     _ tls: LinuxProxyNetwork?, _ ending: Ending, until read: @escaping @Sendable () -> Void
   ) throws -> UInt16 {
@@ -93,8 +94,8 @@ import XCacheDevice
     }
   }
 
-  /// Bytes of TLS that came with an engine's request for its connection.
-  @Test(arguments: [0, 1, 5, 6, 100, .max]) func tlsMayBeginBeforeItsTurn(_ count: Int) async throws {
+  /// The engine may send TLS bytes together with its request for the connection.
+  @Test(arguments: [0, 1, 5, 6, 100, .max]) func tlsMayBeginEarly(_ count: Int) async throws {
     var ends: [Int32] = [0, 0]
     #expect(socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0, &ends) == 0)
     let (engine, own) = (ends[0], ends[1])
@@ -109,7 +110,7 @@ import XCacheDevice
       _ = peer.send(buffer)
     }
     let socket = SocketStream(Descriptor(owning: own))
-    let heard = await MemoryStream.apart { () -> [String] in
+    let heard = await MemoryStream.onOwnThread { () -> [String] in
       var early = [UInt8](repeating: 0, count: min(count, 65_536))
       let got =
         early.isEmpty ? 0 : early.withUnsafeMutableBytes { socket.read(into: $0, within: 60_000) } ?? 0
@@ -129,8 +130,8 @@ import XCacheDevice
     #expect(heard == ["hello", "world"])
   }
 
-  /// A reset goes on as one, behind all that came before it, however slowly that is taken.
-  @Test(arguments: [false, true]) func aTunnelPassesAResetOn(_ isReset: Bool) async throws {
+  /// A reset is forwarded as a reset, after all bytes before it, however slowly they are read.
+  @Test(arguments: [false, true]) func tunnelsForwardResets(_ isReset: Bool) async throws {
     let size = 512 << 10
     let isRead = Monitor(false)
     let port = try Self.listen { server in
@@ -144,7 +145,7 @@ import XCacheDevice
         to: "127.0.0.1", port: Int(port), isSecure: false, isCancelled: { false })
       if let server { ProxyTunnel.join(engine, server) }
     }
-    let (count, isBroken) = try await MemoryStream.apart {
+    let (count, isBroken) = try await MemoryStream.onOwnThread {
       Result { () throws(TransportError) in
         let engine = try network.connect(
           to: "127.0.0.1", port: Int(own), isSecure: false, isCancelled: { false })
@@ -152,7 +153,7 @@ import XCacheDevice
         var count = 0
         while let read = buffer.withUnsafeMutableBytes({ engine.read(into: $0, within: 60_000) }), read > 0 {
           count += read
-          // The rest is on its way by then.
+          // By now the rest is under way.
           if count > size / 2 { isRead.broadcasting { $0 = true } }
         }
         return (count, engine.isBroken)
@@ -161,25 +162,25 @@ import XCacheDevice
     #expect(count == size && isBroken == isReset)
   }
 
-  /// A server that ends the connection within its handshake has shown no certificate.
+  /// A server that closes during the handshake has shown no certificate.
   @Test(arguments: [[], [0x15, 3, 3, 0, 2, 1, 0]] as [[UInt8]])
-  func anEndWithinTheHandshakeIsNoConnection(_ said: [UInt8]) async throws {
+  func connectionsClosedDuringTheHandshakeFail(_ said: [UInt8]) async throws {
     let port = try Self.listen { stream in
       var hello = [UInt8](repeating: 0, count: 65_536)
       _ = hello.withUnsafeMutableBytes { stream.read(into: $0, within: 60_000) }
       _ = stream.write(said)
       stream.finishWriting()
-      // Until the client goes.
+      // Until the client closes.
       _ = hello.withUnsafeMutableBytes { stream.read(into: $0, within: 60_000) }
     }
-    let isConnected = await MemoryStream.apart {
+    let isConnected = await MemoryStream.onOwnThread {
       (try? LinuxProxyNetwork().connect(
         to: "127.0.0.1", port: Int(port), isSecure: true, isCancelled: { false })) != nil
     }
     #expect(!isConnected)
   }
 
-  /// Takes one connection, and gives the port that it listens on.
+  /// Starts a server for one connection, and returns its port.
   private static func listen(_ serve: @escaping @Sendable (SocketStream) -> Void) throws -> UInt16 {
     let listening = try Kernel.listen(SocketAddress(.loopback, port: 0), backlog: 8)
     let port = try Kernel.localAddress(listening.raw).port

@@ -6,33 +6,33 @@ import XCacheDevice
 
 @testable import XCacheRuntime
 
-/// What a page gets of a body with a coding: the same by libcurl and by our own HTTP/1.1, and what Chromium gives, where that isn't
-/// less than all.
+/// What a page gets of a body with a content coding: the same over libcurl and our own HTTP/1.1, and the same as in
+/// Chromium, unless Chromium drops a part of the body.
 @Suite struct ContentCodingTests {
   struct Case: Sendable, CustomTestStringConvertible {
     let testDescription: String
     /// `Content-Encoding`.
     let codings: [String]
     let sent: [UInt8]
-    /// What the page gets; nil: an error.
+    /// The body that the page gets; nil: an error.
     let body: [UInt8]?
-    /// Whether the page is told the coding, since its body has it still.
+    /// Whether the page gets the Content-Encoding, since its body is still coded.
     var isLeft = false
   }
 
   static let text = ExchangeTests.text
   static let gzip = Gzip.encode([text])
   static let zstd = Zstd.encode([text])
-  /// A stored block (RFC 1951 §3.2.4), its text with zlib's head and check behind (RFC 1950).
+  /// A stored block (RFC 1951 §3.2.4), and the same with zlib's header and checksum (RFC 1950).
   static let stored: [UInt8] = [1, 3, 0, 252, 255] + Array("abc".utf8)
   static let zlib: [UInt8] = [0x78, 1] + stored + [0x02, 0x4D, 0x01, 0x27]
 
   static let notCoded = [UInt8](repeating: 0xFF, count: 100_000)
-  /// Right to the middle.
+  /// Valid up to the middle.
   static let damaged = Gzip.encode([ContentCodingTests.long]).enumerated().map {
     $0.offset > 40_000 ? 0xFF : $0.element
   }
-  /// Text that gzip makes no smaller than 80 KB.
+  /// Text that gzip compresses to 80 KB at best.
   static let long: [UInt8] = {
     var state: UInt32 = 1
     return (0..<100_000).map { _ in
@@ -86,7 +86,7 @@ import XCacheDevice
     Case(testDescription: "cut zstd", codings: ["zstd"], sent: Array(zstd.dropLast()), body: nil),
     Case(testDescription: "cut deflate", codings: ["deflate"], sent: Array(zlib.dropLast()), body: nil),
     Case(testDescription: "a byte of deflate", codings: ["deflate"], sent: [0x78], body: nil),
-    // What isn't coded at all is handed on, as WebKitGTK does without the proxy.
+    // A body that isn't coded at all is passed on, as WebKitGTK does without the proxy.
     Case(testDescription: "no gzip", codings: ["gzip"], sent: text, body: text),
     Case(testDescription: "much that is no gzip", codings: ["gzip"], sent: notCoded, body: notCoded),
     Case(testDescription: "no gzip around zstd", codings: ["zstd, gzip"], sent: zstd, body: text),
@@ -94,7 +94,7 @@ import XCacheDevice
     Case(testDescription: "no br", codings: ["br"], sent: notCoded, body: notCoded),
     Case(testDescription: "no deflate", codings: ["deflate"], sent: notCoded, body: notCoded),
     Case(testDescription: "no zstd", codings: ["zstd"], sent: notCoded, body: nil),
-    // Damage behind a right start is damage.
+    // Damage after a valid beginning is an error.
     Case(
       testDescription: "gzip's magic and no more of it", codings: ["gzip"], sent: [0x1F, 0x8B] + notCoded,
       body: nil),
@@ -105,7 +105,7 @@ import XCacheDevice
   ]
 
   @Test(arguments: cases, [false, true])
-  func whatAPageGets(_ one: Case, overStreams: Bool) async throws {
+  func bodiesAreDecoded(_ one: Case, overStreams: Bool) async throws {
     let server = SocketServer { request in
       .answer(
         200, one.codings.map { ("Content-Encoding", $0) }, body: request.method == "HEAD" ? [] : one.sent)

@@ -7,9 +7,10 @@ import XCacheDevice
 
 @testable import XCacheRuntime
 
-/// What few bytes in two codings may cost, and who ends it.
+/// Decoding bombs, and how decoding is cancelled.
 @Suite struct ContentDecoderTests {
-  /// A gzip body that begins with many stored blocks of nothing (RFC 1951 §3.2.4): hundreds of megabytes, as a few kilobytes of zstd.
+  /// A gzip body that begins with many empty stored blocks (RFC 1951 §3.2.4): hundreds of megabytes in a few kilobytes
+  /// of zstd.
   private static let nothing: [UInt8] = {
     let head: [UInt8] = [0x1F, 0x8B, 8, 0, 0, 0, 0, 0, 0, 3]
     let blocks = [UInt8]((0..<1 << 20).flatMap { _ in [0, 0, 0, 0xFF, 0xFF] as [UInt8] })
@@ -17,7 +18,7 @@ import XCacheDevice
     return Zstd.encode([head]) + (0..<60).flatMap { _ in frame }
   }()
 
-  /// Text that is nothing but long: 16 MB in a few kilobytes.
+  /// 16 MB of zeros in a few kilobytes.
   private static let long = Gzip.encode([[UInt8](repeating: 0, count: 16 << 20)])
 
   private static func ends(after asked: Int, _ count: Locked<Int>) -> @Sendable () -> Bool {
@@ -30,7 +31,7 @@ import XCacheDevice
   }
 
   @Test(arguments: [(["gzip", "zstd"], nothing), (["gzip"], long)])
-  func whoeverIsGoneEndsIt(codings: [String], coded: [UInt8]) throws {
+  func cancellationEndsDecoding(codings: [String], coded: [UInt8]) throws {
     let asked = Locked(0)
     let decoder = try #require(
       ContentDecoder(codings, from: "host", isCancelled: Self.ends(after: 3, asked)))
@@ -38,8 +39,8 @@ import XCacheDevice
     #expect(error?.kind == .stopped && asked.withLock { $0 } == 3)
   }
 
-  /// Of an answer that says little the network's own pieces are few.
-  @Test(arguments: [false, true]) func aPageThatIsGoneEndsIt(overStreams: Bool) async {
+  /// The answer has few pieces of its own at which the network could check for cancellation.
+  @Test(arguments: [false, true]) func closedPagesEndDecoding(overStreams: Bool) async {
     let server = SocketServer { _ in .answer(200, [("Content-Encoding", "gzip, zstd")], body: Self.nothing) }
     let asked = Locked(0)
     let request = NetworkRequest(server.url, isCancelled: Self.ends(after: 30, asked))
@@ -47,8 +48,8 @@ import XCacheDevice
     #expect(got.error?.kind == .stopped && got.body.isEmpty, "\(String(describing: got.error))")
   }
 
-  /// Nobody reads the body of a redirect: it counts as it came, and its connection is used again.
-  @Test(arguments: [false, true]) func aRedirectsBodyStaysCoded(overStreams: Bool) async {
+  /// The body of a redirect isn't decoded, since nobody reads it, and its connection is reused.
+  @Test(arguments: [false, true]) func bodiesOfRedirectsAreNotDecoded(overStreams: Bool) async {
     let server = SocketServer { request in
       request.path == "/start"
         ? .answer(302, [("Location", "/end"), ("Content-Encoding", "gzip")], body: Self.long)

@@ -3,9 +3,9 @@ import SocketServer
 import System
 import Testing
 
-/// A part of `make test-exchanges`: our fetcher and other clients ask one server the same.
+/// A part of `make test-exchanges`, in which our fetcher and other clients send the same requests to one server.
 @Suite(.enabled(if: Differential.isPossible)) struct DifferentialTests {
-  @Test func everyFifthExchangeIsTheSame() throws {
+  @Test func everyFifthExchangeAgrees() throws {
     let file = NSTemporaryDirectory() + "xcache-differential-" + UUID().uuidString
     defer { try? FileManager.default.removeItem(atPath: file) }
     let process = try SpawnedProcess(

@@ -7,8 +7,8 @@ import XCacheDevice
 
 @testable import XCacheRuntime
 
-/// What pages send and get, over real sockets: every kind of request with every kind of answer. What the server saw and what
-/// the page gets is held against what was sent.
+/// Requests and answers of pages, over real sockets: every kind of request with every kind of answer. What the server
+/// received and what the page gets are compared with what was sent.
 @Suite struct ExchangeTests {
   struct Ask: Sendable, CustomTestStringConvertible {
     let testDescription: String
@@ -71,15 +71,15 @@ import XCacheDevice
     var status = 200
     var headers: [(String, String)] = []
     var body: [UInt8] = []
-    /// As it is sent behind the head, where that isn't the body itself.
+    /// The bytes sent after the head, if they aren't the body itself.
     var sent: [UInt8]?
     var framing = Framing.length
-    /// A redirect: where the answer is then.
+    /// The status of a redirect that leads to the answer.
     var redirect: Int?
 
     enum Framing: Sendable {
       case length, chunked, close, slow
-      /// Fewer bytes than were promised.
+      /// Fewer bytes than announced.
       case cut
     }
   }
@@ -119,7 +119,8 @@ import XCacheDevice
     Answer(
       testDescription: "zstd", headers: [("Content-Encoding", "zstd")], body: text, sent: Zstd.encode([text])),
     Answer(
-      testDescription: "not as it says", headers: [("Content-Encoding", "gzip")], body: text, sent: text,
+      testDescription: "coded, but not in this coding", headers: [("Content-Encoding", "gzip")], body: text,
+      sent: text,
       framing: .cut),
     Answer(testDescription: "301", body: text, redirect: 301),
     Answer(testDescription: "302", body: text, redirect: 302),
@@ -128,7 +129,7 @@ import XCacheDevice
     Answer(testDescription: "308", body: text, redirect: 308),
   ]
 
-  /// Notes what arrives and answers as told.
+  /// Records the requests, and gives the answer.
   private static func server(_ answer: Answer, _ seen: Locked<[SocketServer.Request]>) -> SocketServer {
     SocketServer { request in
       seen.withLock { $0.append(request) }
@@ -177,7 +178,7 @@ import XCacheDevice
     try await exchange(ask, answer, over: CurlPageTransport())
   }
 
-  /// The same by our own HTTP/1.1, which Apple's connections are used with; it offers gzip alone.
+  /// The same over our own HTTP/1.1, which is used with Apple's connections; it only offers gzip.
   @Test(arguments: asks, answers.filter { !["br", "zstd"].contains($0.testDescription) })
   func exchangesOverStreams(_ ask: Ask, _ answer: Answer) async throws {
     try await exchange(ask, answer, over: StreamPageTransport(LinuxProxyNetwork()))
@@ -190,13 +191,13 @@ import XCacheDevice
     let fetcher = PageFetcher(transport, cookies: cookies)
     let got = await Collected.fetch(ask.request("\(server.url)/start"), by: fetcher)
 
-    // What the server saw.
+    // What the server received.
     let requests = seen.withLock { $0 }
     #expect(requests.count == (answer.redirect == nil ? 1 : 2))
     let first = try #require(requests.first)
     #expect(first.method == ask.method && first.body == ask.body ?? [])
     #expect(first.fields["host"] == "127.0.0.1:\(server.port)")
-    // A server that says nothing to the question would cost a second.
+    // A server that ignores `Expect` would cost a second.
     #expect(first.fields["expect"] == nil)
     for header in ask.headers { #expect(first.fields[header.name.lowercased()] == header.value) }
     #expect(first.fields["cookie"] == "session=7")
@@ -227,8 +228,8 @@ import XCacheDevice
     #expect(cookies.taken == last)
   }
 
-  /// A part of something coded can't be decoded.
-  @Test func partsAreAskedForUncoded() async {
+  /// A range of a coded body can't be decoded.
+  @Test func rangesAreRequestedUncoded() async {
     for transport in [CurlPageTransport(), StreamPageTransport(LinuxProxyNetwork())] as [any PageTransport] {
       let codings = Locked<[String?]>([])
       let server = SocketServer { request in
@@ -241,8 +242,8 @@ import XCacheDevice
     }
   }
 
-  /// Documents get the redirect, so that the address changes.
-  @Test func redirectsOfDocumentsAreGivenBack() async throws {
+  /// Documents get the redirect, so that their URL changes.
+  @Test func redirectsOfDocumentsAreReturned() async throws {
     let server = SocketServer { _ in .answer(302, [("Location", "/end"), ("Set-Cookie", "a=1")], body: [1]) }
     let cookies = FakeCookies([])
     let fetcher = PageFetcher(CurlPageTransport(), cookies: cookies)
@@ -250,14 +251,14 @@ import XCacheDevice
     #expect(got.head?.status == 302 && got.head?.values("location") == ["/end"] && cookies.taken == ["a=1"])
   }
 
-  /// Nobody waits for the body of a redirect: it may be long, or never end, or be no body at all.
+  /// The body of a redirect isn't waited for: it may be long, endless or invalid.
   @Test(
     arguments: [false, true],
     [
       (head: "Content-Length: 9999999", sent: 0), (head: "Content-Length: 9", sent: 4),
       (head: "Transfer-Encoding: chunked", sent: 1 << 20), (head: "X: 1", sent: 1 << 20),
     ])
-  func aRedirectIsFollowedBeforeItsBodyEnds(overStreams: Bool, body: (head: String, sent: Int)) async {
+  func redirectsAreFollowedBeforeTheirBodyEnds(overStreams: Bool, body: (head: String, sent: Int)) async {
     let isAsked = Monitor(false)
     let server = SocketServer { request in
       guard request.path == "/start" else {
@@ -280,8 +281,8 @@ import XCacheDevice
     #expect(isAsked.withLock { $0 })
   }
 
-  /// Nor minds how it ends; a page that is gone follows none.
-  @Test(arguments: [false, true]) func aRedirectIsFollowedHoweverItsBodyEnds(isGone: Bool) async {
+  /// Also if the body is truncated; not for a page that was closed.
+  @Test(arguments: [false, true]) func redirectsAreFollowedHoweverTheirBodyEnds(isGone: Bool) async {
     let server = SocketServer { request in
       guard request.path == "/start" else { return .answer(body: [7]) }
       let head = "HTTP/1.1 302 Found\r\nLocation: /end\r\nContent-Length: 9\r\n\r\nmoved"
@@ -301,8 +302,8 @@ import XCacheDevice
     if isGone { #expect(got.error?.kind == .stopped) } else { #expect(got.error == nil && got.body == [7]) }
   }
 
-  /// What one server says of its connections is noted for no other.
-  @Test func redirectsTellTheirOwnServerAlone() async {
+  /// Whether connections are multiplexed is recorded per server.
+  @Test func multiplexingIsRecordedPerServer() async {
     let told = Locked<[Bool]>([])
     let transport = Redirecting()
     let fetcher = PageFetcher(transport, cookies: FakeCookies([]), connections: 1)
@@ -324,8 +325,8 @@ import XCacheDevice
     }
   }
 
-  /// As `InputStream.read` says that it failed.
-  @Test(arguments: [false, true]) func aBodyThatCannotBeReadIsAFailure(overStreams: Bool) async {
+  /// -1 is the error of `InputStream.read`.
+  @Test(arguments: [false, true]) func unreadableBodiesAreFailures(overStreams: Bool) async {
     let server = SocketServer { _ in .answer() }
     let transport: any PageTransport =
       overStreams ? StreamPageTransport(LinuxProxyNetwork()) : CurlPageTransport()
@@ -336,9 +337,9 @@ import XCacheDevice
     #expect(got.error?.kind == .other)
   }
 
-  /// What pages get as `statusText`.
+  /// Pages get it as `statusText`.
   @Test(arguments: [("200 Own reason", "Own reason"), ("200 ", ""), ("200", nil)], [false, true])
-  func theServersReasonIsHandedOver(_ told: (line: String, reason: String?), overStreams: Bool) async {
+  func reasonPhrasesArePassedOn(_ told: (line: String, reason: String?), overStreams: Bool) async {
     let server = SocketServer { _ in
       [.send(Array("HTTP/1.1 \(told.line)\r\nContent-Length: 0\r\n\r\n".utf8))]
     }
@@ -349,8 +350,9 @@ import XCacheDevice
     #expect(got.error == nil && got.head?.status == 200 && got.head?.reason == told.reason)
   }
 
-  /// Lines that are none are passed over, as engines do; libcurl doesn't, so that its transport goes the other way from then on.
-  @Test(arguments: [false, true]) func aHeaderWithoutAColonIsPassedOver(overStreams: Bool) async {
+  /// Invalid field lines are ignored, as in engines. libcurl refuses them, so its transport uses the other one from
+  /// then on.
+  @Test(arguments: [false, true]) func headersWithoutAColonAreIgnored(overStreams: Bool) async {
     let asked = Locked<[String]>([])
     let server = SocketServer { request in
       asked.withLock { $0.append(request.method) }
@@ -368,8 +370,8 @@ import XCacheDevice
     #expect(asked.withLock { $0 } == (overStreams ? ["GET", "POST"] : ["GET", "GET", "POST"]))
   }
 
-  /// What may have been carried out isn't sent again for it.
-  @Test func aPostWithoutAnAnswerThatCanBeReadIsSentOnce() async {
+  /// A request that may have been processed isn't sent again because of it.
+  @Test func postsWithUnreadableAnswersAreSentOnce() async {
     let asked = Locked<[String]>([])
     let server = SocketServer { request in
       asked.withLock { $0.append(request.method) }
@@ -382,7 +384,7 @@ import XCacheDevice
     #expect(asked.withLock { $0 } == ["POST", "POST"])
   }
 
-  /// Browsers send control characters that end no line.
+  /// Browsers send control characters, except those that end a line.
   @Test(arguments: [false, true]) func controlCharactersAreSent(overStreams: Bool) async throws {
     let asked = Locked<[[String: String]]>([])
     let server = SocketServer { request in
@@ -401,8 +403,8 @@ import XCacheDevice
     #expect(asked.withLock { $0.count } == 1)
   }
 
-  /// Old servers fold headers, and write them in codings of their own: cookies come back as they were.
-  @Test(arguments: [false, true]) func everyByteOfAHeaderArrives(overStreams: Bool) async {
+  /// Old servers fold headers and use other encodings: cookies are sent back unchanged.
+  @Test(arguments: [false, true]) func headerBytesAreUnchanged(overStreams: Bool) async {
     let asked = Locked<[[String: String]]>([])
     let server = SocketServer { request in
       asked.withLock { $0.append(request.fields) }
@@ -416,13 +418,13 @@ import XCacheDevice
     #expect(got.error == nil && got.head?.values("x") == ["a; b c: d"])
     let cookie = got.head?.values("set-cookie").first.map { HeaderText.bytes($0) }
     #expect(cookie == Array("n=\u{E9}".utf8) + [0xCB, 0xD1])
-    // The server reads UTF-8: a byte that isn't any it shows as U+FFFD.
+    // The server decodes UTF-8, and shows invalid bytes as U+FFFD.
     let first = asked.withLock { $0.first }
     #expect(first?["x-own"] == "\u{E9}\u{FFFD}" && first?["x-empty"] == "")
   }
 
-  /// Longer than a resource's URL may be.
-  @Test(arguments: [false, true]) func anAddressMayBeLong(overStreams: Bool) async {
+  /// Also longer than the limit of resources.
+  @Test(arguments: [false, true]) func urlsMayBeLong(overStreams: Bool) async {
     let server = SocketServer { .answer(body: $0.path.utf8) }
     let path = "/a/?b=" + String(repeating: "c%20", count: 10_000)
     let fetcher = PageFetcher(
@@ -431,8 +433,8 @@ import XCacheDevice
     #expect(got.error == nil && got.body == Array(path.utf8))
   }
 
-  /// A page that asks again as soon as it has an answer's head sends its cookies.
-  @Test func cookiesAreTakenBeforeTheHeadIsHandedOver() async throws {
+  /// A request that is sent as soon as the head arrived has its cookies.
+  @Test func cookiesAreStoredBeforeTheHeadIsDelivered() async throws {
     let server = SocketServer { _ in .answer(200, [("Set-Cookie", "a=1")], body: [7]) }
     let cookies = FakeCookies([])
     let taken = Locked<[String]>([])
@@ -445,15 +447,15 @@ import XCacheDevice
     #expect(taken.withLock { $0 } == ["a=1"] && cookies.taken == ["a=1"])
   }
 
-  @Test func redirectsEnd() async {
+  @Test func redirectsAreLimited() async {
     let server = SocketServer { _ in .answer(302, [("Location", "/")]) }
     let got = await Collected.fetch(
       NetworkRequest(server.url), by: PageFetcher(CurlPageTransport(), cookies: FakeCookies([])))
     #expect(got.error?.reason.contains("more than 20 redirects") == true)
   }
 
-  /// Events are handed over as they come, not when the stream ends.
-  @Test func aStreamOfEventsArrivesPieceByPiece() async throws {
+  /// Events are delivered as they arrive, not when the stream ends.
+  @Test func eventStreamsArrivePieceByPiece() async throws {
     let server = SocketServer { _ in
       [
         .send(Array("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\ndata: 1\n\n".utf8)),
@@ -472,8 +474,7 @@ import XCacheDevice
     #expect(pieces.withLock { $0 } == ["200", "data: 1\n\n", "data: 2\n\n"])
   }
 
-  /// A page that goes takes its requests along.
-  @Test func aRequestEndsWithItsTask() async {
+  @Test func requestsEndWithTheirTask() async {
     let asked = Monitor(false)
     let server = SocketServer { _ in
       asked.broadcasting { $0 = true }
@@ -486,8 +487,8 @@ import XCacheDevice
     #expect(await task.value == .stopped)
   }
 
-  /// One whose turn doesn't come.
-  @Test func aRequestThatWaitsEndsWithItsTask() async {
+  /// A request in the queue.
+  @Test func waitingRequestsEndWithTheirTask() async {
     let barrier = Barrier()
     let transport = FakePageTransport { _ in barrier.wait() }
     let fetcher = PageFetcher(transport, cookies: FakeCookies([]), connections: 1)
@@ -501,13 +502,13 @@ import XCacheDevice
     #expect(await second.value == .stopped)
     barrier.open()
     #expect(await first.value == nil)
-    // Nobody took the turn of those who are gone.
+    // Cancelled requests were not sent.
     #expect(await Collected.fetch(NetworkRequest("https://m.test/4"), by: fetcher).error == nil)
     #expect(transport.sent.map(\.url) == ["https://m.test/1", "https://m.test/4"])
   }
 
-  /// One whose page goes before its turn comes.
-  @Test func aRequestThatNobodyWantsAnyMoreIsNotSent() async {
+  /// A request whose page is closed while it is in the queue.
+  @Test func cancelledRequestsAreNotSent() async {
     let barrier = Barrier()
     let transport = FakePageTransport { _ in barrier.wait() }
     let fetcher = PageFetcher(transport, cookies: FakeCookies([]), connections: 1)
@@ -525,8 +526,8 @@ import XCacheDevice
     #expect(transport.sent.map(\.url) == ["https://m.test/1", "https://m.test/3"])
   }
 
-  /// What isn't to be on the disk has a limit in memory while its reader takes its time.
-  @Test func whatStaysInMemoryHasALimit() async {
+  /// A body that may not be spooled to disk is limited in memory while its reader is slow.
+  @Test func unspooledBodiesAreLimited() async {
     let server = SocketServer { _ in .answer(body: [UInt8](repeating: 1, count: 16 << 20)) }
     var request = NetworkRequest(server.url)
     request.memoryLimit = 1 << 20
@@ -548,7 +549,7 @@ import XCacheDevice
     #expect(error?.kind == .tooLong)
   }
 
-  @Test func sixAtATimeGoToOneServer() async {
+  @Test func sixRequestsAtATimePerServer() async {
     let running = Locked<(now: Int, most: Int)>((0, 0))
     let transport = FakePageTransport { _ in
       running.withLock { $0 = ($0.now + 1, max($0.most, $0.now + 1)) }
@@ -566,7 +567,7 @@ import XCacheDevice
 }
 
 extension [SocketServer.Step] {
-  /// The head alone, for HEAD.
+  /// Only the head, for HEAD.
   fileprivate func withoutBody(where isHead: Bool) -> Self {
     guard isHead, case .send(let bytes)? = first else { return self }
     let text = String(decoding: bytes, as: UTF8.self)

@@ -3,8 +3,7 @@ import XCacheDevice
 
 @testable import XCacheRuntime
 
-/// An engine's cookies, with as little sense as a test needs: each that comes is sent from then on, everywhere or to the
-/// address that it came from.
+/// A minimal cookie store of an engine: each cookie is sent from then on, everywhere or only to the URL that set it.
 final class FakeCookies: CookieStore {
   private let cookies: Locked<[String]>
   private let isPerURL: Bool
@@ -15,7 +14,7 @@ final class FakeCookies: CookieStore {
     self.isPerURL = isPerURL
   }
 
-  /// Another user signs in, or with none, signs out: all other cookies go.
+  /// Replaces all cookies, as when another user signs in, or with none, the user signs out.
   func replace(_ cookies: [String]) {
     self.cookies.withLock { $0 = cookies }
     all.withLock { $0 = [] }
@@ -35,7 +34,7 @@ final class FakeCookies: CookieStore {
   }
 }
 
-/// A network in memory: notes requests and answers each with its address.
+/// A network in memory: records requests, and answers each with its URL.
 final class FakePageTransport: PageTransport {
   struct Sent: Equatable {
     let method: String
@@ -49,7 +48,7 @@ final class FakePageTransport: PageTransport {
   private let all = Locked<[Sent]>([])
   private let changes = Locked(0)
 
-  /// How often the network was another one.
+  /// How often the network changed.
   var networks: Int { changes.withLock { $0 } }
 
   func networkChanged() { changes.withLock { $0 += 1 } }
@@ -85,7 +84,7 @@ final class FakePageTransport: PageTransport {
   }
 }
 
-/// An answer as a whole.
+/// A complete answer.
 struct Collected: Sendable {
   typealias Begin = @Sendable (NetworkHead) -> Bool
   typealias Receive = @Sendable (RawSpan) -> Bool
@@ -102,7 +101,7 @@ struct Collected: Sendable {
     }
   }
 
-  /// What `work` gives to the two, or how it fails.
+  /// Collects what `work` passes to the closures, or its error.
   static func of(
     _ work: (@escaping Begin, @escaping Receive) async throws(TransportError) -> Void
   ) async -> Collected {

@@ -5,9 +5,9 @@ import XCacheDevice
 
 @testable import XCacheRuntime
 
-/// The runtime's part in finding hosts: those of what is held are looked up at the start, and the policy may switch it off.
+/// Name resolution in the runtime: the hosts of held files are resolved at start, and the policy can turn it off.
 @Suite struct NamesTests {
-  /// A vendor's service that notes what it is asked.
+  /// A vendor's service that records the requests.
   private final class Service: ServiceExchange {
     private let urls = Monitor<[String]>([])
 
@@ -16,7 +16,7 @@ import XCacheDevice
       return Array(#"{"dns":[{"host":"m.test","ips":["192.0.2.1"],"ttl":600}]}"#.utf8)
     }
 
-    /// Waits for the first question.
+    /// Waits for the first request.
     var first: String { urls.waiting { $0.first } }
     var count: Int { urls.withLock { $0.count } }
   }
@@ -40,7 +40,7 @@ import XCacheDevice
     return origin
   }
 
-  @Test func hostsOfWhatIsHeldAreLookedUpAtTheStart() async throws {
+  @Test func hostsOfHeldFilesAreResolvedAtStart() async throws {
     let scratch = try Scratch()
     let origin = try origin()
     let first = try await Runtime(try settings(scratch, Service()), transport: origin)
@@ -52,8 +52,8 @@ import XCacheDevice
     await runtime.close()
   }
 
-  /// All that keep connections: pages' requests, downloads, and the proxies' requests for as long as these are there.
-  @Test func everybodyIsToldOfAnotherNetwork() async throws {
+  /// Everything that keeps connections: requests of pages, downloads, and the requests of live proxies.
+  @Test func networkChangesReachAllTransports() async throws {
     struct Downloads: Transport {
       let inner: FakeOrigin
       let changes = Monitor(0)
@@ -82,7 +82,7 @@ import XCacheDevice
     await runtime.close()
   }
 
-  @Test func thePolicySwitchesItOffAndOn() async throws {
+  @Test func policyTurnsItOffAndOn() async throws {
     let scratch = try Scratch()
     let origin = try origin()
     let settings = try settings(scratch, Service())
@@ -103,7 +103,7 @@ import XCacheDevice
       #expect((names.resolve("m.test") == nil) == isOff)
     }
     await runtime.close()
-    // The next start knows it before it asks anybody.
+    // The next start has the policy before its first request.
     #expect(runtime.version != "0")
   }
 }

@@ -4,13 +4,13 @@ import XCacheDevice
 
 @testable import XCacheRuntime
 
-/// An answer that was sent ahead is for the user whose cookies it was sent with, and for nobody else.
+/// A prefetched answer is only for the user with whose cookies it was requested.
 @Suite(.serialized) struct PrefetchPrivacyTests {
   static let page = "https://m.test/index.html"
   static let url = "https://m.test/api/account"
 
-  /// A page whose call is sent ahead, with the cookies of user A, through a network that the test lets go on.
-  private struct World {
+  /// A page whose call is prefetched with the cookies of user A, over a network that the test controls.
+  private struct Fixture {
     let scratch: Scratch
     let runtime: Runtime
     let cookies: FakeCookies
@@ -45,7 +45,7 @@ import XCacheDevice
       return await runtime.prefetched(request) != nil
     }
 
-    /// Waits until the answer is there, or refused.
+    /// Waits until the answer has arrived, or was refused.
     func settle() async {
       while runtime.prefetches?.size == 0, runtime.prefetchCounts.failed == 0 {
         try? await Task.sleep(for: .milliseconds(1))
@@ -53,15 +53,15 @@ import XCacheDevice
     }
   }
 
-  /// One that answers when it is told to.
-  private final class Line: Sendable {
+  /// A network that answers when the test opens it.
+  private final class Gate: Sendable {
     private let isOpen = Monitor(false)
     private let hasBegun = Locked(false)
 
     func open() { isOpen.broadcasting { $0 = true } }
     func begun() async { while !hasBegun.withLock({ $0 }) { try? await Task.sleep(for: .milliseconds(1)) } }
 
-    /// The call is on its way until the line opens.
+    /// Blocks the call until the gate opens.
     func wait() {
       hasBegun.withLock { $0 = true }
       isOpen.waiting { $0 ? () : nil }
@@ -80,45 +80,45 @@ import XCacheDevice
   }
 
   @Test(arguments: [["session=B"], []])
-  func whoSignsInOrOutMeanwhileGetsNothing(others: [String]) async throws {
-    let line = Line()
-    let world = try await World(line.transport(Self.head()))
-    await line.begun()
-    world.cookies.replace(others)
-    line.open()
-    await world.settle()
-    #expect(await !world.takes())
-    // It is gone for good, for A as well.
-    world.cookies.replace(["session=A"])
-    #expect(await !world.takes())
-    #expect(world.runtime.prefetches?.size == 0)
+  func otherUsersGetNothing(others: [String]) async throws {
+    let gate = Gate()
+    let fixture = try await Fixture(gate.transport(Self.head()))
+    await gate.begun()
+    fixture.cookies.replace(others)
+    gate.open()
+    await fixture.settle()
+    #expect(await !fixture.takes())
+    // It was dropped, for A as well.
+    fixture.cookies.replace(["session=A"])
+    #expect(await !fixture.takes())
+    #expect(fixture.runtime.prefetches?.size == 0)
   }
 
   @Test(arguments: [["session=B"], [], ["session=A", "role=admin"]])
-  func norDoesWhoAsksWhileItIsUnderWay(others: [String]) async throws {
-    let line = Line()
-    let world = try await World(line.transport(Self.head()))
-    await line.begun()
-    world.cookies.replace(others)
-    #expect(await !world.takes())
-    line.open()
+  func otherUsersGetNothingDuringTheCall(others: [String]) async throws {
+    let gate = Gate()
+    let fixture = try await Fixture(gate.transport(Self.head()))
+    await gate.begun()
+    fixture.cookies.replace(others)
+    #expect(await !fixture.takes())
+    gate.open()
   }
 
-  @Test func norARequestWithoutCookies() async throws {
-    let world = try await World(CaseTransport { _ in (Self.head(), "account of A") })
-    await world.settle()
-    #expect(await !world.takes(cookies: false))
-    #expect(await !world.takes())
+  @Test func requestsWithoutCookiesGetNothing() async throws {
+    let fixture = try await Fixture(CaseTransport { _ in (Self.head(), "account of A") })
+    await fixture.settle()
+    #expect(await !fixture.takes(cookies: false))
+    #expect(await !fixture.takes())
   }
 
-  /// After A signed out, a request without cookies gets nothing of A's, whatever A's answer removed.
-  @Test func cookiesThatTheAnswerRemovedAreOnlyThose() async throws {
-    let world = try await World(
+  /// After A signed out, a request without cookies gets nothing, whatever cookies A's answer removed.
+  @Test func onlyCookiesRemovedByTheAnswerMayBeMissing() async throws {
+    let fixture = try await Fixture(
       CaseTransport { _ in (Self.head([("Set-Cookie", "flash=; Max-Age=0")]), "account of A") },
       cookies: ["session=A", "flash=1"])
-    await world.settle()
-    world.cookies.replace([])
-    #expect(await !world.takes())
+    await fixture.settle()
+    fixture.cookies.replace([])
+    #expect(await !fixture.takes())
   }
 
   @Test(arguments: [
@@ -127,44 +127,45 @@ import XCacheDevice
     ("flash=gone; expires=Thu, 01-Jan-1970 00:00:01 GMT; path=/", ["session=A"]),
     ("session=A2; HttpOnly; Path=/", ["flash=1", "session=A2"]),
     ("seen=1; Path=/api", ["session=A", "flash=1", "seen=1"]),
-    // One that isn't sent to this URL changes nothing.
+    // A cookie that isn't sent to this URL doesn't matter.
     ("seen=1; Path=/other", ["session=A", "flash=1"]),
     ("seen=1; Domain=evil.test; Path=/", ["session=A", "flash=1"]),
   ])
-  func whatTheAnswerSetIsTheUsersOwn(line: String, cookies: [String]) async throws {
-    let world = try await World(
-      CaseTransport { _ in (Self.head([("Set-Cookie", line)]), "account of A") },
+  func cookiesSetByTheAnswerAreExpected(setCookie: String, cookies: [String]) async throws {
+    let fixture = try await Fixture(
+      CaseTransport { _ in (Self.head([("Set-Cookie", setCookie)]), "account of A") },
       cookies: ["session=A", "flash=1"])
-    await world.settle()
-    world.cookies.replace(cookies)
-    #expect(await world.takes())
+    await fixture.settle()
+    fixture.cookies.replace(cookies)
+    #expect(await fixture.takes())
   }
 
-  /// A cookie that has lapsed meanwhile was part of the session.
-  @Test func aCookieThatLapsedIsMissed() async throws {
-    let world = try await World(
+  /// A cookie that has expired was part of the session.
+  @Test func expiredCookiesAreMissed() async throws {
+    let fixture = try await Fixture(
       CaseTransport { _ in (Self.head([("Set-Cookie", "session=A2; Max-Age=1; Path=/")]), "account of A") })
-    await world.settle()
-    world.cookies.replace([])
-    #expect(await !world.takes())
+    await fixture.settle()
+    fixture.cookies.replace([])
+    #expect(await !fixture.takes())
   }
 
-  /// A redirect that carried other cookies than the call, or cookies of another origin, may have brought another user's.
+  /// A redirect that was followed with other cookies than the call, or to another origin, may have returned another
+  /// user's answer.
   @Test(arguments: ["https://m.test/api/v2/account", "https://api.test/account"])
-  func aRedirectThatCarriedOthersCookies(target: String) async throws {
-    let line = Line()
-    let world = try await World(
+  func redirectsWithOtherCookiesDropTheAnswer(target: String) async throws {
+    let gate = Gate()
+    let fixture = try await Fixture(
       CaseTransport { request in
         if request.url == target { return (Self.head(), "account of B") }
-        line.wait()
+        gate.wait()
         return (NetworkHead(status: 302, headers: [("Location", target)], url: request.url), "")
       })
-    await line.begun()
-    world.cookies.replace(["session=B"])
-    line.open()
-    await world.settle()
-    world.cookies.replace(["session=A"])
-    #expect(await !world.takes())
+    await gate.begun()
+    fixture.cookies.replace(["session=B"])
+    gate.open()
+    await fixture.settle()
+    fixture.cookies.replace(["session=A"])
+    #expect(await !fixture.takes())
   }
 
   @Test(
@@ -178,48 +179,48 @@ import XCacheDevice
       ("", [("Accept", "application/json"), ("Accept-Language", "fr")], true),
       ("", [("Origin", "https://other.test")], false),
     ] as [(String, [(String, String)], Bool)])
-  func headersOfThePageCountIfTheAnswerVaries(
+  func varyingHeadersAreCompared(
     vary: String, headers: [(String, String)], isGiven: Bool
   ) async throws {
     for isUnderWay in [false, true] {
-      let line = Line()
-      let world = try await World(line.transport(Self.head(vary.isEmpty ? [] : [("Vary", vary)])))
-      await line.begun()
+      let gate = Gate()
+      let fixture = try await Fixture(gate.transport(Self.head(vary.isEmpty ? [] : [("Vary", vary)])))
+      await gate.begun()
       if isUnderWay {
-        async let taken = world.takes(headers.map { ($0.0, $0.1) })
+        async let taken = fixture.takes(headers.map { ($0.0, $0.1) })
         try await Task.sleep(for: .milliseconds(20))
-        line.open()
+        gate.open()
         #expect(await taken == isGiven)
       } else {
-        line.open()
-        await world.settle()
-        #expect(await world.takes(headers.map { ($0.0, $0.1) }) == isGiven)
+        gate.open()
+        await fixture.settle()
+        #expect(await fixture.takes(headers.map { ($0.0, $0.1) }) == isGiven)
       }
     }
   }
 
-  /// A header of the page's own may say who asks, if the answer varies by it; so do the cookies of such a request.
+  /// A request with a custom header, or with other cookies, may be of another user.
   @Test(arguments: [("X-User, Accept", "x-uSER", "session=A"), ("", "X-Other", "session=B")])
-  func aRequestWithAHeaderOfThePageDropsTheAnswer(vary: String, name: String, cookie: String) async throws {
-    let world = try await World(
+  func requestsWithCustomHeadersDropTheAnswer(vary: String, name: String, cookie: String) async throws {
+    let fixture = try await Fixture(
       CaseTransport { _ in (Self.head(vary.isEmpty ? [] : [("Vary", vary)]), "account of A") })
-    await world.settle()
-    world.cookies.replace([cookie])
-    #expect(await !world.takes([(name, "B")]))
-    world.cookies.replace(["session=A"])
-    #expect(await !world.takes())
+    await fixture.settle()
+    fixture.cookies.replace([cookie])
+    #expect(await !fixture.takes([(name, "B")]))
+    fixture.cookies.replace(["session=A"])
+    #expect(await !fixture.takes())
   }
 
-  /// Who asks with a token is another user, too.
-  @Test func anAuthorizationDropsTheAnswer() async throws {
-    let world = try await World(CaseTransport { _ in (Self.head(), "account of A") })
-    await world.settle()
-    #expect(await !world.takes([("aUTHORIZATION", "Bearer B")]))
-    #expect(await !world.takes())
+  /// A request with a token may be of another user, too.
+  @Test func requestsWithAuthorizationDropTheAnswer() async throws {
+    let fixture = try await Fixture(CaseTransport { _ in (Self.head(), "account of A") })
+    await fixture.settle()
+    #expect(await !fixture.takes([("aUTHORIZATION", "Bearer B")]))
+    #expect(await !fixture.takes())
   }
 }
 
-/// Answers each request as a test says.
+/// Answers each request with a test's closure.
 final class CaseTransport: PageTransport {
   private let answer: @Sendable (NetworkRequest) -> (NetworkHead, String)
 

@@ -29,22 +29,22 @@ import Testing
     .answered(NetworkHead(status: 200, headers: [("Set-Cookie", cookie)], url: key.url), from: key.url)
   }
 
-  /// The answer's own cookies are the page's before its body is there.
-  @Test func cookiesOfAnAnswerThatIsOnItsWay() {
+  /// The engine has an answer's cookies before its body has arrived.
+  @Test func cookiesOfAnAnswerInProgress() {
     var table = PrefetchTable()
     let id = table.begin(key, .init(cookies: "a=1"), at: 0)
     table.went(setting("a=2"), of: key, id)
     guard case .underWay(id) = table.take(key, .init(cookies: "a=2"), at: 5) else {
-      Issue.record("its own cookies")
+      Issue.record("its own cookies aren't accepted")
       return
     }
     #expect(table.end(key, id, answer(), at: 9) != nil)
     #expect(table.counts.used == 1)
   }
 
-  /// Cookies that changed while the call was about to be sent are those of the answer, and whoever took it by the former ones
-  /// gets none.
-  @Test func cookiesThatChangedJustBeforeTheCall() {
+  /// If cookies change just before the call is sent, the answer is for the new ones, and a request that matched the old
+  /// ones gets none.
+  @Test func cookiesThatChangeJustBeforeTheCall() {
     for isTaken in [false, true] {
       var table = PrefetchTable()
       let id = table.begin(key, .init(body: json, cookies: "a=1"), at: 0)
@@ -55,7 +55,7 @@ import Testing
     }
   }
 
-  @Test func eachIsGivenOnce() {
+  @Test func answersAreUsedOnce() {
     var table = PrefetchTable()
     let id = table.begin(key, .init(body: json, cookies: nil), at: 0)
     _ = table.end(key, id, answer(), at: 300)
@@ -64,7 +64,7 @@ import Testing
     #expect(table.counts.used == 1 && table.counts.savedMilliseconds == 300)
   }
 
-  @Test func aPageWaitsForWhatIsUnderWay() {
+  @Test func pagesWaitForCallsInProgress() {
     var table = PrefetchTable()
     let id = table.begin(key, .init(body: json, cookies: nil), at: 0)
     #expect(take(&table, key, at: 120) == .underWay(id))
@@ -78,7 +78,7 @@ import Testing
     arguments: [
       ("another method", PrefetchTable.Key(page: 1, method: "PUT", url: "https://api.test/a"), "{}", nil),
       ("another page", PrefetchTable.Key(page: 2, method: "POST", url: "https://api.test/a"), "{}", nil),
-      ("another address", PrefetchTable.Key(page: 1, method: "POST", url: "https://api.test/b"), "{}", nil),
+      ("another URL", PrefetchTable.Key(page: 1, method: "POST", url: "https://api.test/b"), "{}", nil),
       (
         "another body", PrefetchTable.Key(page: 1, method: "POST", url: "https://api.test/a"), #"{"a":1}"#,
         nil
@@ -86,18 +86,18 @@ import Testing
       ("no body", PrefetchTable.Key(page: 1, method: "POST", url: "https://api.test/a"), "", nil),
       ("other cookies", PrefetchTable.Key(page: 1, method: "POST", url: "https://api.test/a"), "{}", "a=2"),
     ] as [(String, PrefetchTable.Key, String, String?)])
-  func othersGetNone(name: String, key: PrefetchTable.Key, body: String, cookies: String?) {
+  func otherRequestsGetNone(name: String, key: PrefetchTable.Key, body: String, cookies: String?) {
     var table = PrefetchTable()
     let id = table.begin(self.key, .init(body: Array("{}".utf8), cookies: nil), at: 0)
     #expect(take(&table, key, body, cookies: cookies, at: 1) == .none)
     _ = table.end(self.key, id, answer(), at: 2)
     #expect(take(&table, key, body, cookies: cookies, at: 3) == .none)
-    // After another user's request nobody gets it.
+    // After another user's request, the answer was dropped.
     #expect(take(&table, self.key, "{}", at: 3) == (cookies == nil ? .answer : .none))
   }
 
-  /// The answer's own cookies make no other session of it.
-  @Test func cookiesOfTheAnswerAreKnown() {
+  /// Cookies that the answer sets aren't another session.
+  @Test func cookiesSetByTheAnswerMatch() {
     for (cookies, isTheirs) in [("a=1", true), ("a=2", true), ("a=3", false), (nil, false)] {
       var table = PrefetchTable()
       let id = table.begin(key, .init(body: json, cookies: "a=1"), at: 0)
@@ -122,8 +122,8 @@ import Testing
     #expect(table.counts.sent == 2 && table.counts.used == 0)
   }
 
-  /// A request that comes when the answer is gone is late, once; it is the page's own if its page is there.
-  @Test func whoComesTooLateIsCounted() {
+  /// A request after its answer was dropped counts as late, once, while its page is open.
+  @Test func lateRequestsAreCounted() {
     var table = PrefetchTable()
     func drop() {
       _ = table.end(key, table.begin(key, .init(body: json), at: 0), answer(), at: 500)
@@ -139,7 +139,7 @@ import Testing
     #expect(take(&table, key, at: 60_000) == .none && table.counts.late == 1 && table.counts.unused == 1)
   }
 
-  @Test func aPageThatIsGoneWantsNothing() {
+  @Test func closedPagesDropTheirAnswers() {
     var table = PrefetchTable()
     let first = table.begin(key, .init(body: json, cookies: nil), at: 0)
     _ = table.end(key, first, answer(), at: 5)
@@ -152,7 +152,7 @@ import Testing
     #expect(table.size == 0)
   }
 
-  @Test func failuresAndTooMuchAreNone() {
+  @Test func failuresAndLargeAnswersAreDropped() {
     var table = PrefetchTable()
     let first = table.begin(key, .init(body: json, cookies: nil), at: 0)
     _ = table.end(key, first, nil, at: 1)

@@ -20,14 +20,16 @@ import Testing
     ("https://n.test", "https://n.test/"),
     ("#part", "https://m.test/a/b?q=1"), ("", "https://m.test/a/b?q=1"),
   ])
-  func whereItLeads(location: String, url: String) { #expect(request(302, location)?.url == url) }
+  func targets(location: String, url: String) { #expect(request(302, location)?.url == url) }
 
   @Test(
     arguments: [
       (200, "/c"), (300, "/c"), (304, "/c"), (302, nil), (302, "ftp://m.test/c"), (302, "javascript:1"),
       (302, "http://m.test/c"), (302, "https://u:p@m.test/"), (302, "https://"),
     ] as [(Int, String?)])
-  func whereItLeadsNowhere(status: Int, location: String?) { #expect(request(status, location) == nil) }
+  func redirectsThatAreNotFollowed(status: Int, location: String?) {
+    #expect(request(status, location) == nil)
+  }
 
   /// Fetch §4.4.
   @Test(arguments: [
@@ -45,7 +47,7 @@ import Testing
       next.headers.contains { $0.name == "X-Own" } && next.headers.contains { $0.name == "Authorization" })
   }
 
-  /// Another origin learns of the page's own origin and no more, and no server may speak in another's name.
+  /// Other origins only get the page's origin, and a redirect across origins makes the Origin "null" (Fetch §4.4).
   @Test(
     arguments: [
       ("https://m.test/p?q", "https://m.test", "/c", "https://m.test/p?q", "https://m.test"),
@@ -56,7 +58,7 @@ import Testing
       ("https://o.test/p", "https://o.test", "https://o.test/", "https://o.test/p", "null"),
       ("nonsense", "null", "https://n.test/", nil, "null"),
     ] as [(String, String, String, String?, String)])
-  func whatOthersLearnOfThePage(
+  func referrerAndOrigin(
     referrer: String, origin: String, location: String, then: String?, thenOrigin: String
   ) throws {
     let url = "https://m.test/a"
@@ -67,14 +69,14 @@ import Testing
     #expect(headers.first { $0.name == "origin" }?.value == thenOrigin)
   }
 
-  /// What is secure isn't named to what isn't.
-  @Test func noReferrerGoesFromSecureToPlain() throws {
+  /// A secure page isn't named to an insecure server.
+  @Test func noReferrerFromSecureToInsecure() throws {
     let last = NetworkRequest("http://m.test/a", headers: [("Referer", "https://m.test/p")])
     let head = NetworkHead(status: 302, headers: [("location", "/b")], url: last.url)
     #expect(try #require(Redirect(after: head, to: last)?.request).headers.isEmpty)
   }
 
-  @Test func whatProvesWhoAsksStaysWithItsServer() throws {
+  @Test func authorizationStaysWithItsServer() throws {
     for location in ["https://n.test/", "https://m.test:8443/"] {
       let next = try #require(request(307, location))
       #expect(!next.headers.contains { $0.name == "Authorization" })

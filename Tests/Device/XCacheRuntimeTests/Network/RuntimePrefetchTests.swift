@@ -4,7 +4,7 @@ import XCacheDevice
 
 @testable import XCacheRuntime
 
-/// A page opens, its calls go out, and its own requests take the answers.
+/// A page opens, its calls are prefetched, and its own requests get the answers.
 @Suite struct RuntimePrefetchTests {
   static let page = "https://m.test/index.html?id=7"
   static let config = """
@@ -44,7 +44,7 @@ import XCacheDevice
       page: page)
   }
 
-  @Test func callsGoOutWithThePage() async throws {
+  @Test func callsArePrefetchedWhenThePageOpens() async throws {
     let transport = FakePageTransport()
     let (scratch, runtime) = try await runtime(transport, FakeCookies(["s=1"], isPerURL: true))
     defer { withExtendedLifetime(scratch) {} }
@@ -60,7 +60,7 @@ import XCacheDevice
         headers: [("Content-Type", "application/json;charset=utf-8")]),
       body: Array(#"{"id":"7","b":1}"#.utf8))
     #expect(one != nil)
-    // A failure is the page's own to see.
+    // The page repeats a failed call itself.
     #expect(await runtime.prefetched(ask("https://m.test/missing", page)) == nil)
     let sent = try #require(transport.sent.first { $0.method == "POST" })
     #expect(
@@ -102,8 +102,8 @@ import XCacheDevice
     #expect(await runtime.prefetched(ask(url, page)) == nil)
   }
 
-  /// Answers age while the system sleeps, in which the clock for durations stands still.
-  @Test func answersAgeWhileTheSystemSleeps() async {
+  /// The age of answers includes sleep, during which the monotonic clock stops.
+  @Test func ageOfAnswersIncludesSleep() async {
     let clock = Locked<Int64>(0)
     let transport = FakePageTransport()
     let center = PrefetchCenter(
@@ -120,8 +120,8 @@ import XCacheDevice
     }
   }
 
-  /// The page asks while the call is under way.
-  @Test func aPageWaits() async throws {
+  /// The page sends its request during the call.
+  @Test func pagesWaitForTheCall() async throws {
     let goes = Monitor(false)
     let transport = FakePageTransport { _ in goes.waiting { $0 ? () : nil } }
     let (scratch, runtime) = try await runtime(transport, FakeCookies([], isPerURL: true))
@@ -130,14 +130,14 @@ import XCacheDevice
     await runtime.prefetch(for: page, context)
     let url = "https://m.test/api/list?id=7"
     let taken = Task { await runtime.prefetched(self.ask(url, page)) }
-    // Once it is taken nobody else gets it, so this tells when that is so.
+    // Time for the request to join the call.
     try await Task.sleep(for: .milliseconds(20))
     goes.broadcasting { $0 = true }
     #expect(await taken.value?.body == Array("answer of \(url)".utf8))
   }
 
-  /// Cookies of answers are the engine's, whether anybody wanted the answers or not; a page that is gone wants none.
-  @Test func cookiesAreTakenAndClosedPagesDropped() async throws {
+  /// Cookies of answers are stored whether the answers are used or not; a closed page's answers are dropped.
+  @Test func cookiesAreStoredAndAnswersOfClosedPagesDropped() async throws {
     let cookies = FakeCookies([], isPerURL: true)
     let (scratch, runtime) = try await runtime(FakePageTransport(), cookies)
     defer { withExtendedLifetime(scratch) {} }
@@ -149,7 +149,7 @@ import XCacheDevice
     #expect(runtime.prefetchCounts.used == 0)
   }
 
-  @Test func withoutAFetcherNothingIsSent() async throws {
+  @Test func nothingIsSentWithoutAFetcher() async throws {
     let scratch = try Scratch()
     let runtime = try await Runtime(
       RuntimeSettings(

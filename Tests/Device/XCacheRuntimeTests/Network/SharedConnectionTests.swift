@@ -6,9 +6,9 @@ import XCacheDevice
 @testable import DeviceLinux
 @testable import XCacheRuntime
 
-/// Requests of pages that share one connection of HTTP/2 to nginx, and what they do to one another; and those that can't.
+/// Requests of pages over one shared HTTP/2 connection to nginx, and without HTTP/2.
 @Suite(.enabled(if: NginxServer.isPossible)) struct SharedConnectionTests {
-  /// What answers behind nginx, when the test lets it.
+  /// The upstream server of nginx, which answers when the test opens it.
   private final class Backend: Sendable {
     struct State {
       var asked: [SocketServer.Request] = []
@@ -21,10 +21,10 @@ import XCacheDevice
 
     func open() { state.broadcasting { $0.isOpen = true } }
 
-    // Nobody is left waiting.
+    // Ends all waiting requests.
     deinit { open() }
 
-    /// Below /api/hang answers wait until the test opens.
+    /// Answers below /api/hang wait until `open`.
     func server() -> SocketServer {
       let state = state
       return SocketServer { request in
@@ -47,7 +47,7 @@ import XCacheDevice
     Task { await Collected.fetch(NetworkRequest(url), by: fetcher) }
   }
 
-  @Test func ninetyRequestsTakeOneConnection() async throws {
+  @Test func ninetyRequestsShareOneConnection() async throws {
     let file = [UInt8](repeating: 42, count: 20_000)
     let server = try NginxServer(["file": file])
     let fetcher = fetcher(server)
@@ -61,7 +61,7 @@ import XCacheDevice
       log.count == 90 && Set(log).count == 1 && log.allSatisfy { $0.hasSuffix("HTTP/2.0") }, "\(Set(log))")
   }
 
-  /// Trailers are no headers of the answer, and the connection goes on behind them.
+  /// Trailers aren't added to the headers, and the connection is reused after them.
   @Test(.enabled(if: ClosingServer.isPossible)) func trailersAreReadAndDropped() async throws {
     let server = try ClosingServer(.goAway)
     let cookies = FakeCookies([])
@@ -73,8 +73,8 @@ import XCacheDevice
     }
   }
 
-  /// The body of a redirect is read where it is short, so that the next request has its connection.
-  @Test(arguments: [false, true]) func aRedirectKeepsItsConnection(overStreams: Bool) async {
+  /// The short body of a redirect is read, so that the next request can use its connection.
+  @Test(arguments: [false, true]) func redirectsKeepTheirConnection(overStreams: Bool) async {
     let server = SocketServer { request in
       request.path == "/start"
         ? .answer(302, [("Location", "/end")], body: Array("moved".utf8)) : .answer(body: [7])
@@ -86,8 +86,8 @@ import XCacheDevice
     #expect(got.body == [7] && server.connections == 1)
   }
 
-  /// More than six that hang from the first request on: it shows before any answer that they share a connection.
-  @Test func requestsThatHangHoldUpNoOther() async throws {
+  /// More than six hang from the first request on: that they share a connection is known before any answer.
+  @Test func hangingRequestsDoNotBlockOthers() async throws {
     let backend = Backend()
     let upstream = backend.server()
     let server = try NginxServer([:], upstream: upstream.port)
@@ -104,8 +104,8 @@ import XCacheDevice
     #expect(log.count == 32 && Set(log).count == 1)
   }
 
-  /// A page that takes its time with a large body holds up no other, and gets every byte in the end.
-  @Test func aReaderThatWaitsHoldsUpNoOther() async throws {
+  /// A slow reader of a large body doesn't block others, and gets every byte.
+  @Test func slowReadersDoNotBlockOthers() async throws {
     let block = (0..<1 << 20).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ $0 >> 12) }
     let large = (0..<48).flatMap { [UInt8($0)] + block }
     let server = try NginxServer(["large": large, "small": [7]])
@@ -136,7 +136,7 @@ import XCacheDevice
     #expect(Set(try server.log(of: 41)).count == 1)
   }
 
-  @Test func oneThatIsCancelledEndsAlone() async throws {
+  @Test func cancellationEndsOnlyItsRequest() async throws {
     let backend = Backend()
     let upstream = backend.server()
     let server = try NginxServer([:], upstream: upstream.port)
@@ -152,8 +152,8 @@ import XCacheDevice
     #expect(Set(try server.log(of: 3)).count == 1)
   }
 
-  /// A page that ends an answer in its middle.
-  @Test func anAnswerThatIsBrokenOffEndsAlone() async throws {
+  /// A page that stops reading in the middle of an answer.
+  @Test func stoppedAnswersEndOnlyThemselves() async throws {
     let server = try NginxServer(["large": [UInt8](repeating: 1, count: 8 << 20), "small": [7]])
     let fetcher = fetcher(server)
     for _ in 0..<3 {
@@ -173,7 +173,7 @@ import XCacheDevice
     #expect(Set(try server.log(of: 6)).count == 1)
   }
 
-  /// Bodies go up byte for byte, and one whose bytes aren't there yet holds up no other.
+  /// Request bodies are sent unchanged, and one that isn't available yet doesn't block others.
   @Test func uploadsShareTheConnection() async throws {
     let backend = Backend()
     let upstream = backend.server()
@@ -208,8 +208,8 @@ import XCacheDevice
     #expect(Set(try server.log(of: 12)).count == 1)
   }
 
-  /// A body that ends before its length, or can't be read, ends its own request.
-  @Test func aBodyThatBreaksOffEndsAlone() async throws {
+  /// A body that ends early or can't be read only ends its own request.
+  @Test func failingBodiesEndOnlyTheirRequest() async throws {
     struct Broken: Error {}
     let backend = Backend()
     let upstream = backend.server()
@@ -228,7 +228,7 @@ import XCacheDevice
     }
   }
 
-  /// Each event is there before the next one is sent.
+  /// Each event arrives before the next one is sent.
   @Test func eventsArriveAsTheyAreSent() async throws {
     let got = Monitor("")
     let upstream = SocketServer { request in
@@ -264,8 +264,8 @@ import XCacheDevice
     #expect(Set(try server.log(of: 2)).count == 1)
   }
 
-  /// A server that doesn't speak HTTP/2 gets six connections; who waits for one has it in the order of asking.
-  @Test(arguments: [false, true]) func withoutHTTP2ThereAreSixInOrder(isSecure: Bool) async throws {
+  /// A server without HTTP/2 gets six connections; waiting requests are sent in order.
+  @Test(arguments: [false, true]) func sixConnectionsInOrderWithoutHTTP2(isSecure: Bool) async throws {
     let backend = Backend()
     let upstream = backend.server()
     let server = try NginxServer([:], upstream: upstream.port, isHTTP2: false)
@@ -282,7 +282,7 @@ import XCacheDevice
       await until { fetcher.gate.waiting == number + 1 }
     }
     #expect(backend.asked.count == 6)
-    // One place is free, and they take it one after another.
+    // One connection is free, and they use it one after another.
     hanging[2].cancel()
     for task in waiting { #expect(await task.value.error == nil) }
     #expect(backend.asked.dropFirst(6).map(\.path) == (0..<8).map { "/api/\($0)" })

@@ -6,7 +6,7 @@ import XCacheDevice
 @testable import DeviceLinux
 @testable import XCacheRuntime
 
-/// Requests of pages by our own HTTP/1.1, over real sockets; `ExchangeTests` has what is sent and got.
+/// Requests of pages over our own HTTP/1.1 and real sockets; `ExchangeTests` tests their content.
 @Suite struct StreamPageTests {
   private func fetcher(_ transport: StreamPageTransport) -> PageFetcher {
     PageFetcher(transport, cookies: FakeCookies([]))
@@ -16,20 +16,20 @@ import XCacheDevice
     await Collected.fetch(NetworkRequest(url), by: fetcher(transport))
   }
 
-  @Test func connectionsAreKept() async {
+  @Test func connectionsAreReused() async {
     let server = SocketServer { .answer(body: $0.path.utf8) }
     let transport = StreamPageTransport(LinuxProxyNetwork())
     for number in 0..<5 {
       #expect(await get("\(server.url)/\(number)", transport).body == Array("/\(number)".utf8))
     }
     #expect(server.connections == 1)
-    // On another network they are of no use.
+    // Not after a change of the network.
     transport.networkChanged()
     #expect(await get(server.url, transport).error == nil && server.connections == 2)
   }
 
-  /// The server hangs up behind each second answer, at the moment in which the next request comes.
-  @Test func aKeptConnectionThatIsGoneIsReplaced() async {
+  /// The server closes each connection when its second request arrives.
+  @Test func closedPersistentConnectionsAreReplaced() async {
     let counts = Locked<[Int: Int]>([:])
     let server = SocketServer { request in
       let count = counts.withLock { counts in
@@ -47,8 +47,8 @@ import XCacheDevice
     #expect(server.connections == 5)
   }
 
-  /// A server that says something unasked: nobody takes it for the answer to what is asked next.
-  @Test func whatCameUnaskedAnswersNothing() async {
+  /// Unsolicited bytes from the server aren't read as the next answer.
+  @Test func unsolicitedAnswersAreIgnored() async {
     let mayBeSaid = Monitor(false)
     let isSaid = Monitor(false)
     let server = SocketServer { request in
@@ -62,15 +62,15 @@ import XCacheDevice
     let transport = StreamPageTransport(LinuxProxyNetwork())
     #expect(await get("\(server.url)/first", transport).body == [1])
     mayBeSaid.broadcasting { $0 = true }
-    await MemoryStream.apart { isSaid.waiting { $0 ? () : nil } }
-    // It is sent, and a busy system may take a moment to deliver it.
+    await MemoryStream.onOwnThread { isSaid.waiting { $0 ? () : nil } }
+    // A busy system may need a moment to deliver it.
     try? await Task.sleep(for: .milliseconds(200))
     #expect(await get("\(server.url)/second", transport).body == Array("/second".utf8))
     #expect(server.connections == 2)
   }
 
-  /// What may have been carried out is sent twice at most, however many kept connections turn out to be gone.
-  @Test func aRequestIsRepeatedOnce() async {
+  /// A request that may have been processed is sent at most twice, however many persistent connections were closed.
+  @Test func requestsAreRepeatedOnce() async {
     let seen = Monitor<(begun: Int, posts: [Int])>((0, []))
     let server = SocketServer { request in
       if request.method == "GET" {
@@ -96,14 +96,14 @@ import XCacheDevice
     #expect(posts.count == 2 && posts.last == 4)
   }
 
-  /// One that was made for the request isn't made twice.
-  @Test func aNewConnectionThatBreaksIsAFailure() async {
+  /// A connection that was made for the request isn't replaced.
+  @Test func failuresOfNewConnectionsAreErrors() async {
     let server = SocketServer { _ in [.close] }
     let transport = StreamPageTransport(LinuxProxyNetwork())
     #expect(await get(server.url, transport).error?.kind == .broken && server.connections == 1)
   }
 
-  @Test func answersThatBreakOffAreNone() async {
+  @Test func truncatedAnswersAreErrors() async {
     let server = SocketServer { request in
       let head = "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhalf"
       return request.path == "/first" ? .answer() : [.send(Array(head.utf8)), .close]
@@ -114,7 +114,7 @@ import XCacheDevice
     #expect(got.error?.kind == .broken && got.body == Array("half".utf8) && server.connections == 1)
   }
 
-  @Test func aSilentServerIsGivenUp() async {
+  @Test func silentServersTimeOut() async {
     let goes = Monitor(false)
     defer { goes.broadcasting { $0 = true } }
     let server = SocketServer { _ in [.run { goes.waiting { $0 ? () : nil } }, .close] }
@@ -122,8 +122,8 @@ import XCacheDevice
     #expect(got.error?.kind == .timedOut)
   }
 
-  /// What stalls on a connection that was kept may be carried out yet: it is sent once.
-  @Test func whatStallsIsSentOnce() async {
+  /// A request that stalls on a persistent connection may still be processed: it isn't repeated.
+  @Test func stalledRequestsAreSentOnce() async {
     let goes = Monitor(false)
     defer { goes.broadcasting { $0 = true } }
     let stream = StreamPageTransport(LinuxProxyNetwork(), stallSeconds: 1)
@@ -141,15 +141,15 @@ import XCacheDevice
     }
   }
 
-  /// A long poll is answered after minutes, as without the proxy: as long as the proxy keeps a connection of the engine's.
-  @Test func longPollsHaveTheirTime() {
+  /// Long polls may take minutes, as without the proxy: as long as the proxy keeps an idle connection of the engine.
+  @Test func timeoutsAllowLongPolls() {
     let seconds = ProxyConnection.idleMilliseconds / 1000
     #expect(CurlPageTransport().timeouts.stall == seconds)
     #expect(StreamPageTransport(LinuxProxyNetwork()).stallSeconds == seconds)
     #expect(MemoryStream.timeout == ProxyConnection.idleMilliseconds)
   }
 
-  @Test func aRequestEndsWithItsTask() async {
+  @Test func requestsEndWithTheirTask() async {
     let asked = Monitor(false)
     let goes = Monitor(false)
     defer { goes.broadcasting { $0 = true } }
@@ -165,8 +165,8 @@ import XCacheDevice
     #expect(await task.value == .stopped)
   }
 
-  /// A server that has enough of a body says so and hangs up; its answer counts.
-  @Test func anEarlyAnswerCounts() async {
+  /// A server may answer and close before the whole body was sent; its answer counts.
+  @Test func earlyAnswersCount() async {
     struct Early: StreamNetwork {
       func connect(
         to host: String, port: Int, isSecure: Bool, isCancelled: () -> Bool
@@ -183,8 +183,8 @@ import XCacheDevice
     #expect(got.head?.status == 413 && got.body == Array("big".utf8))
   }
 
-  /// The other side of a connection that takes a head and then nothing more, until it is told to or the connection is closed.
-  private final class Stuck: ProxyStream, StreamNetwork {
+  /// A connection whose other side reads a head and then nothing more, until `open` or `close`.
+  private final class StuckStream: ProxyStream, StreamNetwork {
     private struct State {
       var writes = 0
       var isOpen = false
@@ -201,7 +201,7 @@ import XCacheDevice
       inner = here
     }
 
-    /// Whether a write was given up because nothing was taken.
+    /// Whether a write timed out because nothing was read.
     var hasTimedOut: Bool { state.withLock { $0.hasTimedOut } }
     func open() { state.broadcasting { $0.isOpen = true } }
     func waitForUpload() { state.waiting { $0.writes > 1 ? () : nil } }
@@ -238,18 +238,18 @@ import XCacheDevice
   private static let upload = NetworkRequest(
     "http://m.test/", method: "POST", body: .bytes([UInt8](repeating: 1, count: 1 << 20)))
 
-  /// A server that has enough of a body says so, and takes no more.
-  @Test func anEarlyAnswerWaitsForNoUpload() async {
-    let stuck = Stuck(says: "HTTP/1.1 413 Too Much\r\nContent-Length: 3\r\n\r\nbig")
+  /// A server may answer, and stop reading the body.
+  @Test func earlyAnswersDoNotWaitForTheUpload() async {
+    let stuck = StuckStream(says: "HTTP/1.1 413 Too Much\r\nContent-Length: 3\r\n\r\nbig")
     let got = await Collected.fetch(
       Self.upload, by: fetcher(StreamPageTransport(stuck, stallSeconds: 20)))
     #expect(got.head?.status == 413 && got.body == Array("big".utf8) && !stuck.hasTimedOut)
   }
 
-  @Test func anUploadThatIsStuckEndsWithItsTask() async {
-    let stuck = Stuck()
+  @Test func stuckUploadsEndWithTheirTask() async {
+    let stuck = StuckStream()
     let isCancelled = Monitor(false)
-    let error = await MemoryStream.apart { () -> TransportError? in
+    let error = await MemoryStream.onOwnThread { () -> TransportError? in
       _ = try? OSThread(name: "cancels") {
         stuck.waitForUpload()
         isCancelled.broadcasting { $0 = true }
@@ -270,10 +270,10 @@ import XCacheDevice
     #expect(error?.kind == .stopped && !stuck.hasTimedOut)
   }
 
-  /// What comes during an upload goes to the page as it comes; here the server takes no more before the page has it.
-  @Test func anAnswerIsHandedOnDuringTheUpload() async {
-    let stuck = Stuck(says: "HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nyes")
-    let body = await MemoryStream.apart { () -> [UInt8] in
+  /// Answers during an upload reach the page at once; here the server reads no more before that.
+  @Test func answersArriveDuringTheUpload() async {
+    let stuck = StuckStream(says: "HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nyes")
+    let body = await MemoryStream.onOwnThread { () -> [UInt8] in
       var body: [UInt8] = []
       do throws(TransportError) {
         try StreamPageTransport(stuck, stallSeconds: 20).send(Self.upload) { _ in
@@ -291,7 +291,7 @@ import XCacheDevice
     #expect(body == Array("yes".utf8) && !stuck.hasTimedOut)
   }
 
-  /// A length that isn't the body's goes to nobody, whatever carries the request.
+  /// A Content-Length that isn't the body's isn't passed on, by either transport.
   @Test(
     arguments: [
       ("GET", "Transfer-Encoding: chunked\r\nContent-Length: 3", "5\r\nhello\r\n0\r\n\r\n", "hello", []),
@@ -299,8 +299,9 @@ import XCacheDevice
       ("HEAD", "Transfer-Encoding: chunked\r\nContent-Length: 3", "", "", []),
       ("HEAD", "Content-Length: 7", "", "", ["7"]),
     ] as [(String, String, String, String, [String])])
-  func lengthsAreTheBodys(method: String, fields: String, sent: String, body: String, lengths: [String]) async
-  {
+  func contentLengthsMatchTheBody(
+    method: String, fields: String, sent: String, body: String, lengths: [String]
+  ) async {
     for transport in [CurlPageTransport() as any PageTransport, StreamPageTransport(LinuxProxyNetwork())] {
       let server = SocketServer { _ in [.send(Array("HTTP/1.1 200 OK\r\n\(fields)\r\n\r\n\(sent)".utf8))] }
       let got = await Collected.fetch(
@@ -309,7 +310,7 @@ import XCacheDevice
     }
   }
 
-  @Test func unreadableLengthsAreNotHandedOn() {
+  @Test func invalidLengthsAreNotPassedOn() {
     for value in ["x", "-1", "", "5, 6", "99999999999999999999"] {
       #expect(NetworkHead.handedOn([("A", "b"), ("Content-Length", value)]).map(\.name) == ["A"])
     }
@@ -361,14 +362,14 @@ import XCacheDevice
       ("ftp://m.test/LONG", nil),
       ("https://m.test\\x/LONG", nil), ("/LONG", nil),
     ] as [(String, String?)])
-  func anAddressIsServerAndTarget(_ text: String, _ parts: String?) {
+  func urlsAreSplitIntoServerAndTarget(_ text: String, _ parts: String?) {
     let long = String(repeating: "x", count: 5_000)
     let address = RequestAddress(text.replacing("LONG", with: long))
     #expect(address.map { "\($0.server) \($0.target)" } == parts.map { $0.replacing("LONG", with: long) })
   }
 
-  /// A kept connection is used for a minute, six at most are kept, and none of another network.
-  @Test func whatIsKeptHasItsLimits() {
+  /// At most six connections are kept per server, for a minute, and none from another network.
+  @Test func persistentConnectionsAreLimited() {
     let second: Int64 = 1_000
     var kept = KeptStreams()
     let streams = (0..<8).map { _ in MemoryStream.pair().0 }
@@ -378,7 +379,7 @@ import XCacheDevice
     }
     let other = kept.take("https://n.test", at: 0)
     #expect(other == nil)
-    // The youngest first.
+    // The most recent one first.
     let youngest = kept.take("https://m.test", at: 64 * second)
     #expect(youngest?.0 === streams[5])
     let old = kept.take("https://m.test", at: 64 * second)
@@ -386,7 +387,7 @@ import XCacheDevice
     let again = kept.keep(streams[6], to: "https://m.test", of: 0, at: 0)
     let all = kept.takeAll().count
     #expect(again && all == 1)
-    // Those that wait for nobody don't keep others from being kept.
+    // With many servers, the oldest connections are closed.
     let others = (0..<70).map { _ in MemoryStream.pair().0 }
     for (place, stream) in others.enumerated() {
       let isKept = kept.keep(stream, to: "https://h\(place).test", of: 1, at: Int64(place))

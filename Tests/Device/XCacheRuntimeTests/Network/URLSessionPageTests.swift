@@ -6,9 +6,9 @@ import XCacheDevice
 @testable import DeviceApple
 @testable import XCacheRuntime
 
-/// The transport for pages of Apple's systems, on Linux's Foundation and over real sockets.
+/// The transport for pages on Apple's systems, with Foundation on Linux and over real sockets.
 @Suite struct URLSessionPageTests {
-  @Test(arguments: ExchangeTests.asks) func whatIsSentArrives(_ ask: ExchangeTests.Ask) async throws {
+  @Test(arguments: ExchangeTests.asks) func requestsAndAnswersArrive(_ ask: ExchangeTests.Ask) async throws {
     let seen = Locked<[SocketServer.Request]>([])
     let server = SocketServer { request in
       seen.withLock { $0.append(request) }
@@ -28,7 +28,8 @@ import XCacheDevice
     #expect(request.fields["cookie"] == "session=7")
   }
 
-  @Test(arguments: [301, 302, 303, 307, 308]) func redirectsAreOurOwn(status: Int) async throws {
+  @Test(arguments: [301, 302, 303, 307, 308]) func redirectsAreFollowedByTheFetcher(status: Int) async throws
+  {
     let seen = Locked<[SocketServer.Request]>([])
     let server = SocketServer { request in
       seen.withLock { $0.append(request) }
@@ -46,8 +47,8 @@ import XCacheDevice
     #expect(back.head?.status == status && back.head?.values("location") == ["/end"])
   }
 
-  /// On another network kept connections are of no use; what is under way goes on.
-  @Test func anotherNetworkGetsNewConnections() async throws {
+  /// Running requests continue.
+  @Test func networkChangesCloseConnections() async throws {
     let state = Monitor<(isAsked: Bool, isOpen: Bool)>((false, false))
     let server = SocketServer { request in
       guard request.path == "/slow" else { return .answer(body: request.path.utf8) }
@@ -71,7 +72,7 @@ import XCacheDevice
     #expect(await slow.value == Array("/slow".utf8))
   }
 
-  @Test func whatIsCutIsNoAnswer() async {
+  @Test func truncatedAnswersAreErrors() async {
     let server = SocketServer { _ in
       [.send(Array("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhalf".utf8)), .close]
     }
@@ -79,7 +80,7 @@ import XCacheDevice
     #expect(await Collected.fetch(NetworkRequest(server.url), by: fetcher).error != nil)
   }
 
-  @Test func aRequestEndsWithItsTask() async {
+  @Test func requestsEndWithTheirTask() async {
     let asked = Monitor(false)
     let server = SocketServer { _ in
       asked.broadcasting { $0 = true }
@@ -99,7 +100,7 @@ import XCacheDevice
       ["a=1; Expires=Wed, 21 Oct 2099 07:28:00 GMT", "b=x,y"]
     ),
     ("", [""]),
-  ]) func cookiesAreToldApart(text: String, values: [String]) {
+  ]) func joinedCookiesAreSplit(text: String, values: [String]) {
     #expect(SetCookie.split(text) == values)
   }
 }

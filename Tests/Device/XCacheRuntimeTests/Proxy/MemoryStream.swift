@@ -5,7 +5,7 @@ import XCacheDevice
 
 /// One end of a connection in memory.
 final class MemoryStream: ProxyStream {
-  /// What goes one way.
+  /// One direction of a connection.
   final class Pipe: Sendable {
     private let state = Monitor((bytes: [UInt8](), isOver: false, isBroken: false))
 
@@ -55,10 +55,10 @@ final class MemoryStream: ProxyStream {
   var isGone: Bool { input.isOver }
   func finishWriting() { output.end() }
 
-  /// Ends what comes as a reset does.
+  /// Ends the input like a reset.
   func breakInput() { input.breakOff() }
 
-  /// Has `read` give these bytes first.
+  /// Makes `read` return these bytes first.
   func putBack(_ bytes: [UInt8]) { input.putBack(bytes) }
 
   func close() {
@@ -76,15 +76,15 @@ extension MemoryStream {
   /// Sends text.
   func say(_ text: String) { _ = write(Array(text.utf8)) }
 
-  /// Reads until `end` came, or no more comes. It waits on a thread of its own: what is waited for needs those of Swift's
-  /// concurrency, of which a small machine has two.
-  func hear(until end: String) async -> String { await Self.apart { self.hearBlocking(until: end) } }
+  /// Reads until `end`, or the end of the input. It waits on its own thread: what it waits for needs the threads of
+  /// Swift's concurrency, of which a small machine has two.
+  func hear(until end: String) async -> String { await Self.onOwnThread { self.hearBlocking(until: end) } }
 
-  /// Reads an answer: its head, and as much as its length says.
-  func answer() async -> String { await Self.apart { self.answerBlocking() } }
+  /// Reads an answer: its head, and the body by its length.
+  func answer() async -> String { await Self.onOwnThread { self.answerBlocking() } }
 
-  /// Runs what blocks on a thread of its own.
-  static func apart<Value: Sendable>(_ body: @escaping @Sendable () -> Value) async -> Value {
+  /// Runs blocking work on its own thread.
+  static func onOwnThread<Value: Sendable>(_ body: @escaping @Sendable () -> Value) async -> Value {
     await withCheckedContinuation { continuation in
       do {
         _ = try OSThread(name: "engine") { continuation.resume(returning: body()) }
@@ -121,11 +121,11 @@ extension MemoryStream {
   }
 }
 
-/// A system in memory: TLS that changes nothing, and servers that say their name.
+/// A network in memory: TLS that changes nothing, and servers that send their name and echo.
 final class FakeProxyNetwork: ProxyNetwork {
   private let state = Locked<(secured: [String], connected: [String], isDown: Bool)>(([], [], false))
 
-  /// Hosts that TLS was ended for.
+  /// Hosts for which TLS was terminated.
   var secured: [String] { state.withLock { $0.secured } }
   /// Servers that were connected to.
   var connected: [String] { state.withLock { $0.connected } }

@@ -5,7 +5,7 @@ import Testing
 @testable import XCacheDevice
 @testable import XCacheRuntime
 
-/// The proxy inside an app, without sockets and without TLS: what is answered here, what goes on, and who gets nothing.
+/// The proxy inside an app, without sockets and TLS: what it answers, what it forwards, and what it refuses.
 @Suite struct PageProxyTests {
   let bench: RuntimeBench
   let network = FakeProxyNetwork()
@@ -47,8 +47,8 @@ import Testing
     "GET \(path) HTTP/1.1\r\nHost: \(host)\r\n\(more)\r\n"
   }
 
-  /// As without the proxy. Nothing that could end a line gets through.
-  @Test func controlCharactersGoOn() async throws {
+  /// Control characters are forwarded, except those that could end a line.
+  @Test func controlCharactersAreForwarded() async throws {
     let proxy = try await proxy()
     let engine = try await connect(proxy, "m.test")
     engine.say(get("/api", "X-Own: a\u{1}b\u{7F}\r\n"))
@@ -62,7 +62,7 @@ import Testing
     #expect(transport.sent.count == 1)
   }
 
-  @Test func aPageComesFromTheDevice() async throws {
+  @Test func pagesComeFromTheDevice() async throws {
     let proxy = try await proxy()
     let engine = try await connect(proxy, "m.test")
     engine.say(get("/index.html", "Sec-Fetch-Dest: document\r\nSec-Fetch-Mode: navigate\r\n"))
@@ -75,7 +75,7 @@ import Testing
     #expect(transport.sent.isEmpty && network.secured == ["m.test"] && network.connected.isEmpty)
   }
 
-  @Test func theRestComesFromTheNetwork() async throws {
+  @Test func otherRequestsComeFromTheNetwork() async throws {
     let proxy = try await proxy()
     let engine = try await connect(proxy, "m.test")
     engine.say(get("/api?a=1", "Cookie: a=b\r\nConnection: keep-alive\r\nTE: trailers\r\n"))
@@ -91,7 +91,7 @@ import Testing
   }
 
   @Test(arguments: ["", "Basic eGNhY2hlOg==", "Basic eGNhY2hlOnhjYWNoZQ==", "Bearer x"])
-  func whoLacksThePasswordGetsNothing(_ given: String) async throws {
+  func requestsWithoutThePasswordAreRefused(_ given: String) async throws {
     let proxy = try await proxy()
     let engine = try dial(proxy)
     let header = given.isEmpty ? "" : "Proxy-Authorization: \(given)\r\n"
@@ -100,14 +100,14 @@ import Testing
       #expect(await engine.answer().hasPrefix("HTTP/1.1 407 "))
     }
     #expect(transport.sent.isEmpty && network.secured.isEmpty && network.connected.isEmpty)
-    // libsoup would ask for the proxy's own address on the same connection; it takes a new one, with the password.
+    // libsoup would request the proxy's own URL on the same connection; with a new one it sends the password.
     #expect(await engine.answer() == "")
     _ = try await connect(proxy, "m.test")
   }
 
   @Test(arguments: ["bank.test", "notm.test", "m.test.evil.test", "cdn.test"])
-  func otherHostsArePassedOnUnread(_ host: String) async throws {
-    // An origin that lists a bank: it is none of the app's hosts.
+  func otherHostsAreForwardedUnread(_ host: String) async throws {
+    // The origin lists a bank, which isn't one of the app's hosts.
     try bench.origin.publish(["https://bank.test/index.html": bytes("<p>give me your money")])
     let proxy = try await proxy()
     let engine = try await connect(proxy, host)
@@ -116,7 +116,7 @@ import Testing
     #expect(network.secured.isEmpty && network.connected == ["\(host):443"] && transport.sent.isEmpty)
   }
 
-  @Test func aHostThatTheEngineDoesNotTrustYetIsPassedOn() async throws {
+  @Test func hostsThatTheEngineDoesNotTrustYetAreForwarded() async throws {
     let runtime = try await bench.runtime()
     let proxy = PageProxy(runtime, transport: transport, network: network)
     #expect(proxy.hosts.isEmpty)
@@ -126,8 +126,8 @@ import Testing
     #expect(network.secured.isEmpty && network.connected == ["m.test:443"])
   }
 
-  /// An answer would be taken for the page's own.
-  @Test func aServerThatCannotBeReachedEndsTheConnection() async throws {
+  /// An answer of the proxy would be taken for the server's.
+  @Test func unreachableServersEndTheConnection() async throws {
     let proxy = try await proxy()
     network.goDown()
     let engine = try dial(proxy)
@@ -136,7 +136,7 @@ import Testing
     #expect(network.connected == ["bank.test:443"])
   }
 
-  /// A proxy whose page has one call sent ahead, which is under way.
+  /// A proxy whose page has one prefetched call in progress.
   private func ahead(_ transport: FakePageTransport, cookies: [String]) async throws -> PageProxy {
     let proxy = try await configured(transport, cookies: cookies)
     let page = proxy.open(RuntimeBench.page)
@@ -144,7 +144,7 @@ import Testing
     return proxy
   }
 
-  /// A proxy whose page makes one call, as the prefetch config says.
+  /// A proxy with a prefetch config of one call for the page.
   private func configured(_ transport: FakePageTransport, cookies: [String] = []) async throws -> PageProxy {
     bench.origin.serve(
       bytes(
@@ -162,8 +162,8 @@ import Testing
 
   private static let navigation = "Sec-Fetch-Dest: document\r\nSec-Fetch-Mode: navigate\r\n"
 
-  /// What a link leads to is a page as others are.
-  @Test func aPageByALinkHasItsCallsSentAhead() async throws {
+  /// Also for a page that is opened by a link.
+  @Test func callsArePrefetchedForLinkedPages() async throws {
     let transport = FakePageTransport(setsCookies: false)
     let proxy = try await configured(transport)
     let engine = try await connect(proxy, "m.test")
@@ -178,8 +178,8 @@ import Testing
     #expect(headers["referer"] == RuntimeBench.page)
   }
 
-  /// Those of a page that the app opens are sent by whoever opened it; forms that are sent, and frames, are no pages of the config.
-  @Test func callsAreSentAheadOnce() async throws {
+  /// For a page that the app opens, the app prefetches; form submissions and frames aren't pages of the config.
+  @Test func callsArePrefetchedOnce() async throws {
     let transport = FakePageTransport(setsCookies: false)
     let proxy = try await configured(transport)
     let page = proxy.open(RuntimeBench.page)
@@ -191,15 +191,15 @@ import Testing
     proxy.left(page)
     engine.say("POST /index.html HTTP/1.1\r\nHost: m.test\r\nContent-Length: 0\r\n\(Self.navigation)\r\n")
     _ = await engine.answer()
-    // The next page's go out behind what those before would have sent.
+    // The next page's calls are sent after any that those before would have caused.
     engine.say(get("/index.html?next", Self.navigation))
     #expect(await engine.answer().hasSuffix("<p>one"))
     while proxy.runtime.prefetchCounts.sent == 0 { try await Task.sleep(for: .milliseconds(1)) }
     #expect(proxy.runtime.prefetchCounts.sent == 1)
   }
 
-  /// WebKit sends the proxy's password with requests inside the tunnel, too.
-  @Test func aCallThatWasSentAheadIsThePagesOwn() async throws {
+  /// WebKit also sends the proxy's password inside the tunnel.
+  @Test func prefetchedAnswersAreUsed() async throws {
     let transport = FakePageTransport(setsCookies: false)
     let proxy = try await ahead(transport, cookies: [])
     let engine = try await connect(proxy, "m.test")
@@ -208,10 +208,9 @@ import Testing
     #expect(transport.sent.map(\.url) == ["https://m.test/api"] && proxy.runtime.prefetchCounts.used == 1)
   }
 
-  /// An engine says by the absence of cookies that a request is one without credentials. After it, or another user's, nobody
-  /// gets the answer.
+  /// A request without cookies is one without credentials. After it, or one of another user, the answer is dropped.
   @Test(arguments: [nil, "session=other", "session=secret"])
-  func anAnswerMadeWithCookiesIsForRequestsWithThem(cookie: String?) async throws {
+  func prefetchedAnswersNeedTheSameCookies(cookie: String?) async throws {
     let transport = FakePageTransport(setsCookies: false)
     let proxy = try await ahead(transport, cookies: ["session=secret"])
     let engine = try await connect(proxy, "m.test")
@@ -225,19 +224,19 @@ import Testing
     #expect(proxy.runtime.prefetchCounts.used == (isOwn ? 1 : 0))
   }
 
-  @Test func aRequestForAnotherHostInATunnelIsRefused() async throws {
+  @Test func requestsForOtherHostsInATunnelAreRefused() async throws {
     let engine = try await connect(try await proxy(), "m.test")
     engine.say(get("/index.html", host: "bank.test"))
     #expect(await engine.answer().hasPrefix("HTTP/1.1 421 "))
     #expect(transport.sent.isEmpty)
   }
 
-  /// What is more than a host and a port, and a port at which no server is.
+  /// Targets that aren't a host and a valid port.
   @Test(arguments: [
     "m.test:443/index.html", "m.test?a:443", "a@m.test:443", "m.test:0", "m.test:65536", "m\u{FC}.test:443",
     "/m.test:443",
   ])
-  func whatIsNoSiteIsConnectedToNobody(_ target: String) async throws {
+  func invalidConnectTargetsAreRefused(_ target: String) async throws {
     let proxy = try await proxy()
     let engine = try dial(proxy)
     engine.say("CONNECT \(target) HTTP/1.1\r\nHost: m.test\r\n\(password(proxy))\r\n")
@@ -245,7 +244,7 @@ import Testing
     #expect(network.secured.isEmpty && network.connected.isEmpty)
   }
 
-  @Test func theKillSwitchPassesConnectionsOnUnread() async throws {
+  @Test func killSwitchForwardsConnectionsUnread() async throws {
     let runtime = try await bench.runtime()
     bench.serve(policy: 1, #""intercept":false,"bypass":[]"#)
     await runtime.handle(.launch)
@@ -256,8 +255,8 @@ import Testing
     #expect(network.secured.isEmpty && network.connected == ["m.test:443"])
   }
 
-  /// What an engine kept of the time before would go past the device, and bring the server's own blank page.
-  @Test func aPolicyThatResumesEndsTunnels() async throws {
+  /// Old tunnels would bypass the device, and give the server's answer for the blank page.
+  @Test func policiesThatResumeEndTunnels() async throws {
     let runtime = try await bench.runtime()
     bench.serve(policy: 1, #""intercept":false,"bypass":[]"#)
     await runtime.handle(.launch)
@@ -280,8 +279,8 @@ import Testing
     #expect(network.secured == ["m.test"] && network.connected == ["m.test:443", "bank.test:443"])
   }
 
-  /// At the first start a page is there before its release.
-  @Test func aHostThatTheEngineTrustsHasItsTunnelsEnd() async throws {
+  /// At the first start, pages open before the release arrives.
+  @Test func trustingAHostEndsItsTunnels() async throws {
     let runtime = try await bench.runtime()
     await runtime.handle(.launch)
     let proxy = PageProxy(runtime, transport: transport, network: network)
@@ -291,13 +290,13 @@ import Testing
     #expect(await ends(engine))
   }
 
-  /// Whether a tunnel ends before its server has enough of it, which is after 60 s.
+  /// Whether a tunnel ends before its server closes it, which is after 60 s.
   private func ends(_ engine: MemoryStream) async -> Bool {
     for _ in 0..<90 where !engine.isGone { try? await Task.sleep(for: .milliseconds(500)) }
     return engine.isGone
   }
 
-  @Test func whileABypassedPageIsOpenWhatCanNotBeAttributedGoesToTheNetwork() async throws {
+  @Test func unattributedRequestsGoToTheNetworkWhileABypassedPageIsOpen() async throws {
     let runtime = try await bench.runtime()
     bench.serve(policy: 1, #""intercept":true,"bypass":["https://m.test/pay/*"]"#)
     await runtime.handle(.launch)
@@ -320,19 +319,19 @@ import Testing
     #expect(await isLocal(""))
   }
 
-  @Test func aForeignPageGetsTheNetworksAnswers() async throws {
+  @Test func pagesOfOtherSitesGetTheNetworksAnswers() async throws {
     let engine = try await connect(try await proxy(), "m.test")
     for header in ["Referer: https://evil.test/", "Origin: https://evil.test", "Sec-Fetch-Site: cross-site"] {
       engine.say(get("/app.js", header + "\r\n"))
       #expect(await !engine.answer().contains("no-store"))
     }
     #expect(transport.sent.count == 3)
-    // A link there is a page like any other.
+    // A page opened by a link there comes from the device.
     engine.say(get("/index.html", "Referer: https://evil.test/\r\nSec-Fetch-Dest: document\r\n"))
     #expect(await engine.answer().hasSuffix("<p>one"))
   }
 
-  @Test func aDeadServerBlocksNobodyElse() async throws {
+  @Test func hangingServersDoNotBlockOtherRequests() async throws {
     let barrier = Barrier()
     let stuck = FakePageTransport { _ throws(TransportError) in
       barrier.wait()
@@ -346,17 +345,19 @@ import Testing
     engine.say(get("/index.html"))
     #expect(await engine.answer().hasSuffix("<p>one"))
     barrier.open()
-    // No answer is made up: the connection ends, as where there is no server.
+    // No answer is made up: the connection ends, as without a server.
     #expect(await waiting.hear(until: "never") == "")
     #expect(proxy.runtime.version == "1")
   }
 
-  /// libsoup sends a request again where a connection that it kept ends without a byte. The transport did what was to be done.
+  /// libsoup repeats a request if a persistent connection ends without a byte; the transport has repeated it already.
   @Test(
     arguments: [
       (.timedOut, "HTTP/1.1 "), (.broken, "HTTP/1.1 "), (.other, "HTTP/1.1 "), (.unreachable, ""),
     ] as [(TransportError.Kind, String)])
-  func whatMayHaveReachedItsServerIsNotSentAgain(_ kind: TransportError.Kind, _ end: String) async throws {
+  func requestsThatMayHaveReachedTheServerAreNotRepeated(_ kind: TransportError.Kind, _ end: String)
+    async throws
+  {
     let failing = FakePageTransport { request throws(TransportError) in
       if request.url.hasSuffix("/stalls") { throw TransportError(kind, "no answer") }
     }
@@ -368,13 +369,13 @@ import Testing
     #expect(failing.sent.count == 2)
   }
 
-  /// Behind a whole chunk the end of a connection is the body's to WebKit, which then runs and keeps what there is.
+  /// After a complete chunk, WebKit takes the end of the connection for the end of the body, and uses it.
   @Test(arguments: [
     ([], ["half", "more"], "Transfer-Encoding: chunked\r\n\r\n4\r\nhalf\r\n4\r\nmore\r\n1\r\n"),
     ([], [], "Transfer-Encoding: chunked\r\n\r\n1\r\n"),
     (["Content-Length: 10"], ["half"], "Content-Length: 10\r\n\r\nhalf"),
   ])
-  func anAnswerThatBreaksOffEndsWithinItself(_ headers: [String], _ pieces: [String], _ end: String)
+  func truncatedAnswersEndWithinAChunk(_ headers: [String], _ pieces: [String], _ end: String)
     async throws
   {
     let engine = try await connect(try await proxy(BreakingTransport(headers, pieces)), "m.test")
@@ -382,9 +383,9 @@ import Testing
     #expect(await engine.hear(until: "never") == "HTTP/1.1 200 OK\r\n" + end)
   }
 
-  /// What lasts as long as the server's connection isn't whole where that is reset, whatever its coding.
+  /// An answer that ends with the connection is incomplete if it is reset, whatever its coding.
   @Test(arguments: [false, true], ["", "Content-Encoding: gzip\r\n"])
-  func anAnswerThatIsResetEndsWithinItself(_ isReset: Bool, _ coding: String) async throws {
+  func resetAnswersEndWithinAChunk(_ isReset: Bool, _ coding: String) async throws {
     let text = Array("let answer = 42".utf8)
     let servers = EndingServers(
       Array("HTTP/1.1 200 OK\r\n\(coding)\r\n".utf8) + (coding.isEmpty ? text : Gzip.encode([text])),
@@ -396,8 +397,8 @@ import Testing
     #expect(answer.contains("42") && answer.hasSuffix(isReset ? "\r\n1\r\n" : "\r\n0\r\n\r\n"))
   }
 
-  /// An engine that doesn't wait for the answer to its CONNECT.
-  @Test(arguments: ["m.test", "bank.test"]) func whatComesBehindAConnectIsTheTunnels(_ host: String)
+  /// An engine may send on without waiting for the answer to CONNECT.
+  @Test(arguments: ["m.test", "bank.test"]) func bytesAfterConnectBelongToTheTunnel(_ host: String)
     async throws
   {
     let proxy = try await proxy()
@@ -413,16 +414,16 @@ import Testing
     }
   }
 
-  /// WebKit sends all of a body before it reads an answer.
+  /// WebKit only reads an answer after it has sent the whole body.
   @Test(arguments: [0, 100_000])
-  func anAnswerBeforeTheEndOfABodyIsRead(_ behind: Int) async throws {
+  func earlyAnswersAreDelivered(_ behind: Int) async throws {
     let engine = try await connect(try await proxy(EarlyTransport(behind)), "m.test")
     let size = 300_000
     engine.say("POST /api HTTP/1.1\r\nHost: m.test\r\nContent-Length: \(size)\r\n\r\n")
     _ = engine.write([UInt8](repeating: 1, count: size / 3))
     let answer = await engine.hear(until: "early")
     #expect(answer.hasPrefix("HTTP/1.1 413 ") && answer.contains("\r\nConnection: close\r\n"))
-    // Time for an end of the connection that mustn't come.
+    // The connection mustn't end in this time.
     try await Task.sleep(for: .milliseconds(300))
     #expect(!engine.isGone && engine.write([UInt8](repeating: 2, count: size - size / 3)))
     if behind > 0 { #expect(await engine.hear(until: "late") == "late") }
@@ -434,14 +435,14 @@ import Testing
     arguments: [
       ("Own reason", "299 Own reason"), ("", "299 "), (nil, "299 OK"), ("a\r\nX: y", "299 OK"),
     ] as [(String?, String)])
-  func aServersReasonIsPassedOn(_ reason: String?, _ line: String) async throws {
+  func reasonPhrasesArePassedOn(_ reason: String?, _ line: String) async throws {
     let told = AnsweringTransport(299, reason: reason, [])
     let engine = try await connect(try await proxy(told), "m.test")
     engine.say(get("/api"))
     #expect(await engine.answer().hasPrefix("HTTP/1.1 \(line)\r\n"))
   }
 
-  @Test func whatIsOfTheServersConnectionEndsWithIt() async throws {
+  @Test func hopByHopHeadersAreRemoved() async throws {
     let told = AnsweringTransport(
       407,
       [
@@ -457,8 +458,8 @@ import Testing
     )
   }
 
-  /// Old servers write cookies in codings of their own.
-  @Test func everyByteOfAHeaderGoesOn() async throws {
+  /// Old servers send cookies in other encodings.
+  @Test func headerBytesAreUnchanged() async throws {
     let engine = try await connect(try await proxy(), "m.test")
     _ = engine.write(
       Array("GET /api HTTP/1.1\r\nHost: m.test\r\nCookie:\u{301}a=".utf8) + [0xCB, 0xD1]
@@ -472,15 +473,15 @@ import Testing
         == Array("HTTP/1.1 200 OK\r\nSet-Cookie: a=".utf8) + [0xCB] + Array("\r\n\r\n".utf8))
   }
 
-  /// A line that begins with a blank would go on with the one before.
-  @Test func whatIsNoHeaderIsLeftOut() {
+  /// A line that begins with a blank would continue the one before.
+  @Test func invalidHeadersAreDropped() {
     let headers = [
       (" script-src https", "//x"), ("", "1"), ("A b", "2"), ("C:", "3"), ("D\u{E9}", "4"), ("E", "5"),
     ]
     #expect(ProxyHead.answer(200, headers) == Array("HTTP/1.1 200 OK\r\nE: 5\r\n\r\n".utf8))
   }
 
-  @Test func theBlankPageIsOneToReadAlone() async throws {
+  @Test func blankPageOnlyAnswersGETAndHEAD() async throws {
     let engine = try await connect(try await proxy(), "m.test")
     let blank = PageProxy.blankPath
     engine.say("HEAD \(blank) HTTP/1.1\r\nHost: m.test\r\n\r\n" + get("/index.html"))
@@ -493,11 +494,11 @@ import Testing
     #expect(await engine.answer().contains("answer of https://m.test\(blank)"))
   }
 
-  /// What browsers ask for, and servers of the web answer.
+  /// Browsers send such paths, and servers answer them.
   @Test(arguments: [
     "/api/100%", "/api/%zz", "/api/%00", "/api/%", "/api/" + String(repeating: "a", count: 40_000),
   ])
-  func anOddPathGoesOn(_ path: String) async throws {
+  func unusualPathsAreForwarded(_ path: String) async throws {
     let proxy = try await proxy()
     let engine = try await connect(proxy, "m.test")
     engine.say(get(path))
@@ -507,7 +508,7 @@ import Testing
     #expect(await plain.answer().contains("answer of http://m.test\(path)"))
   }
 
-  @Test func webSocketsArePassedOn() async throws {
+  @Test func webSocketsAreForwarded() async throws {
     let engine = try await connect(try await proxy(), "m.test")
     let ask = get("/socket", "Upgrade: websocket\r\nConnection: Upgrade\r\n")
     engine.say(ask)
@@ -518,8 +519,8 @@ import Testing
     engine.close()
   }
 
-  /// For tools that show who answered what.
-  @Test func eachRequestIsReportedWithWhoAnswered() async throws {
+  /// For tools that show how each request was answered.
+  @Test func requestsAreReportedWithTheirSource() async throws {
     let runtime = try await bench.runtime()
     await runtime.handle(.launch)
     let reports = Locked<[ProxyReport]>([])
@@ -547,7 +548,7 @@ import Testing
     #expect(over.first?.bytes == Int64("let one".utf8.count) && (over.dropFirst().first?.bytes ?? 0) > 0)
   }
 
-  /// A tool answers for hosts of the app that nothing is held of; never for others.
+  /// A tool can add hosts of the app without held files, but no others.
   @Test func moreHostsGoThroughTheTransport() async throws {
     let runtime = try await bench.runtime { $0.device.hosts.append("cdn.m.test") }
     await runtime.handle(.launch)
@@ -562,7 +563,7 @@ import Testing
     #expect(network.secured == ["cdn.m.test"] && network.connected == ["bank.test:443"])
   }
 
-  @Test func bodiesGoOnAsTheyArrive() async throws {
+  @Test func requestBodiesAreForwardedAsTheyArrive() async throws {
     let arrived = Monitor(0)
     let reading = FakePageTransport { request throws(TransportError) in
       guard case .stream(let length, let read) = request.body else {
@@ -576,7 +577,7 @@ import Testing
         offset += Int64(count)
         arrived.broadcasting { $0 = Int(offset) }
       }
-      // What went by is gone.
+      // Bytes that were read can't be read again.
       var buffer = [UInt8](repeating: 0, count: 1)
       if (try? buffer.withUnsafeMutableBytes { try read(0, $0) }) != nil {
         throw TransportError(.other, "read twice")
@@ -588,8 +589,8 @@ import Testing
       "POST /api HTTP/1.1\r\nHost: m.test\r\nContent-Length: \(size)\r\nExpect: 100-continue\r\n\r\n")
     #expect(await engine.hear(until: "\r\n\r\n") == "HTTP/1.1 100 Continue\r\n\r\n")
     _ = engine.write([UInt8](repeating: 1, count: size / 2))
-    // The first half is sent on before the second one is there.
-    await MemoryStream.apart { arrived.waiting { $0 > 0 ? () : nil } }
+    // The first half is forwarded before the second one has arrived.
+    await MemoryStream.onOwnThread { arrived.waiting { $0 > 0 ? () : nil } }
     _ = engine.write([UInt8](repeating: 2, count: size - size / 2))
     #expect(await engine.answer().hasPrefix("HTTP/1.1 200"))
     #expect(arrived.withLock { $0 } == size)
@@ -597,7 +598,7 @@ import Testing
     #expect(await engine.answer().hasSuffix("<p>one"))
   }
 
-  @Test func aChunkedBodyIsCollected() async throws {
+  @Test func chunkedBodiesAreCollected() async throws {
     let engine = try await connect(try await proxy(), "m.test")
     engine.say(
       "POST /api HTTP/1.1\r\nHost: m.test\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nbody\r\n2\r\n..\r\n0\r\n\r\n"
@@ -608,14 +609,14 @@ import Testing
   }
 
   @Test(arguments: ["nonsense\r\n\r\n", "GET / HTTP/3.0\r\n\r\n", "CONNECT m.test:443 HTTP/1.1\r\n\r\n"])
-  func whatIsNoRequestEndsTheConnection(_ text: String) async throws {
+  func invalidRequestsEndTheConnection(_ text: String) async throws {
     let engine = try dial(try await proxy())
     engine.say(text)
     #expect(await engine.hear(until: "never").contains("\r\nConnection: close\r\n"))
   }
 }
 
-/// Servers whose answers break off.
+/// Servers whose answers are truncated.
 private struct BreakingTransport: PageTransport {
   private let headers: [String]
   private let pieces: [String]
@@ -642,7 +643,7 @@ private struct BreakingTransport: PageTransport {
   }
 }
 
-/// Servers that say the same to everybody, and then end the connection.
+/// Servers that send the same bytes on each connection, and close or reset it.
 private struct EndingServers: StreamNetwork {
   private let bytes: [UInt8]
   private let isReset: Bool
@@ -662,7 +663,7 @@ private struct EndingServers: StreamNetwork {
   }
 }
 
-/// Servers that answer what they are told to, with "hi" behind it.
+/// Servers that answer with the given head and the body "hi".
 private struct AnsweringTransport: PageTransport {
   private let head: NetworkHead
 
@@ -682,7 +683,7 @@ private struct AnsweringTransport: PageTransport {
   }
 }
 
-/// Servers that answer before they have read the body, of which they take so many bytes behind the head of their answer.
+/// Servers that answer before they have read the body, of which they read `behind` bytes after that.
 private struct EarlyTransport: PageTransport {
   private let behind: Int64
 

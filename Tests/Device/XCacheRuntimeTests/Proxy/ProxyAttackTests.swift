@@ -5,8 +5,8 @@ import XCacheDevice
 
 @testable import XCacheRuntime
 
-/// The proxy inside an app against who means harm: requests that two readers would end at different places, requests and answers
-/// that were damaged at random, engines that go away, and the password of another app.
+/// Attacks on the proxy inside an app: request smuggling, randomly damaged requests and hostile answers, engines that
+/// disconnect, and another app's password.
 @Suite struct ProxyAttackTests {
   let bench: RuntimeBench
   let transport = FakePageTransport()
@@ -31,7 +31,7 @@ import XCacheDevice
     return engine
   }
 
-  /// All that comes back for these bytes, until the connection ends, or is quiet for `milliseconds`.
+  /// Everything that is answered to these bytes, until the connection ends or nothing arrives for `milliseconds`.
   private static func answers(
     to bytes: [UInt8], _ proxy: PageProxy, within milliseconds: Int = 30_000
   ) throws -> [UInt8] {
@@ -51,7 +51,7 @@ import XCacheDevice
     return Array(all.dropFirst(connected.count))
   }
 
-  /// A request behind which the connection ends.
+  /// A request after which the connection is closed.
   private static func last(_ path: String) -> [UInt8] {
     Array("GET \(path) HTTP/1.1\r\nHost: m.test\r\nConnection: close\r\n\r\n".utf8)
   }
@@ -60,7 +60,7 @@ import XCacheDevice
 
   private static let smuggled = "GET /smuggled HTTP/1.1\r\nHost: m.test\r\n\r\n"
 
-  /// What one reader takes for the body of the first request is a second one to another.
+  /// Bodies that another parser would read as a second request.
   @Test(arguments: [
     "Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
     "Transfer-Encoding: chunked\r\nContent-Length: 5\r\n\r\n0\r\n\r\n",
@@ -79,16 +79,16 @@ import XCacheDevice
     "Transfer-Encoding: chunked\r\n\r\n1\na\n0\n\n", "Transfer-Encoding: chunked\r\n\r\n\r\n0\r\n\r\n",
     "Host: m.test\r\n\r\n", "Host: bank.test\r\n\r\n",
   ])
-  func noRequestHidesInAnother(_ rest: String) async throws {
+  func requestsCannotBeSmuggled(_ rest: String) async throws {
     let proxy = try await proxy()
     let bytes = Array("POST /api HTTP/1.1\r\nHost: m.test\r\n\(rest)\(Self.smuggled)".utf8)
-    let answers = try await Self.apart { try Self.answers(to: bytes, proxy) }
+    let answers = try await Self.onOwnThread { try Self.answers(to: bytes, proxy) }
     #expect(!transport.sent.contains { $0.url.hasSuffix("/smuggled") })
-    // The connection is over: what came behind is nobody's.
+    // The connection is closed: the bytes after it aren't read.
     #expect(transport.sent.isEmpty && Heads(answers).statuses.allSatisfy { 400 <= $0 && $0 < 600 })
   }
 
-  /// Requests whose bytes were cut out, doubled, swapped or overwritten.
+  /// Requests with bytes removed, repeated, swapped or overwritten.
   @Test func damagedRequests() async throws {
     let proxy = try await proxy()
     var random = SplitMix(seed: 7)
@@ -99,9 +99,9 @@ import XCacheDevice
       "GET /api HTTP/1.1\r\nHost: m.test\r\nConnection: keep-alive, x-own\r\nX-Own: 1\r\nProxy-Authorization: x\r\n\r\n",
     ].map { Array($0.utf8) }
     let damaged = (0..<400).map { _ in Self.damage(good[Int(random.next() % 4)], &random) }
-    // Enough for a body whose length has become another one.
+    // Enough for a body whose length was changed.
     let end = (0..<10).flatMap { _ in Self.last("/api") }
-    try await Self.apart {
+    try await Self.onOwnThread {
       for bytes in damaged {
         let heads = Heads(try Self.answers(to: bytes + end, proxy, within: 300))
         #expect(heads.areWellFormed, "\(String(decoding: bytes, as: UTF8.self))")
@@ -133,7 +133,7 @@ import XCacheDevice
 
   // MARK: Answers
 
-  /// What servers say reaches the engine as one answer, whatever is in it.
+  /// Whatever a server sends reaches the engine as one answer.
   @Test(
     arguments: [
       (200, [("X", "a\r\nInjected: 1")]), (200, [("X\r\nInjected", "1")]), (200, [("X", "a\n\nInjected: 1")]),
@@ -153,7 +153,7 @@ import XCacheDevice
     }
     let proxy = try await proxy(hostile)
     let get = Array("GET /api HTTP/1.1\r\nHost: m.test\r\n\r\n".utf8)
-    let answers = try await Self.apart { try Self.answers(to: get + Self.last("/api"), proxy) }
+    let answers = try await Self.onOwnThread { try Self.answers(to: get + Self.last("/api"), proxy) }
     let heads = Heads(answers)
     #expect(!heads.statuses.isEmpty)
     #expect(heads.areWellFormed && heads.names.allSatisfy { $0 != "injected" })
@@ -161,8 +161,8 @@ import XCacheDevice
 
   // MARK: Connections
 
-  /// Engines that hang up while their request is on its way keep nothing busy.
-  @Test func enginesThatGoAway() async throws {
+  /// Requests of engines that disconnect are cancelled.
+  @Test func disconnectedEnginesCancelTheirRequests() async throws {
     let hanging = Locked(0)
     let patient = FakePageTransport { request throws(TransportError) in
       guard request.url.hasSuffix("/hangs") else { return }
@@ -180,12 +180,12 @@ import XCacheDevice
     while hanging.withLock({ $0 }) < 100 { try await Task.sleep(for: .milliseconds(5)) }
     for engine in engines { engine.close() }
     while hanging.withLock({ $0 }) > 0 { try await Task.sleep(for: .milliseconds(5)) }
-    let answer = try await Self.apart { try Self.answers(to: Self.last("/index.html"), proxy) }
+    let answer = try await Self.onOwnThread { try Self.answers(to: Self.last("/index.html"), proxy) }
     #expect(String(decoding: answer, as: UTF8.self).hasSuffix("<p>one"))
   }
 
-  /// Two apps, or two devices of one: each has a password of its own.
-  @Test func anotherProxysPasswordIsNone() async throws {
+  /// Each proxy has its own password.
+  @Test func passwordsOfOtherProxiesAreRefused() async throws {
     let proxy = try await proxy()
     let other = PageProxy(proxy.runtime, transport: transport, network: FakeProxyNetwork())
     let engine = try Self.connected(proxy, as: other.password)
@@ -193,24 +193,25 @@ import XCacheDevice
     #expect(transport.sent.isEmpty)
   }
 
-  /// Runs what blocks on a thread of its own.
-  private static func apart<Value: Sendable>(_ body: @escaping @Sendable () throws -> Value) async throws
+  /// Runs blocking work on its own thread.
+  private static func onOwnThread<Value: Sendable>(_ body: @escaping @Sendable () throws -> Value)
+    async throws
     -> Value
   {
-    try await MemoryStream.apart { Result(catching: body) }.get()
+    try await MemoryStream.onOwnThread { Result(catching: body) }.get()
   }
 }
 
 /// The heads of answers that follow each other on one connection, as an engine reads them.
 private struct Heads {
   private(set) var statuses: [Int] = []
-  /// The names of their headers, in small letters.
+  /// The names of their headers, in lower case.
   private(set) var names: [String] = []
   private(set) var areWellFormed = true
 
   init(_ bytes: [UInt8]) {
     var rest = String(decoding: bytes, as: Unicode.ASCII.self)[...]
-    // "HTTP/1.1 " and an end: the proxy breaks off so.
+    // The proxy truncates an answer after "HTTP/1.1 ".
     while !rest.isEmpty, rest != "HTTP/1.1 ", areWellFormed { read(&rest) }
   }
 
@@ -250,7 +251,7 @@ private struct Heads {
     rest = body
     while areWellFormed {
       let (line, more) = rest.components("\r\n")
-      // The proxy breaks an answer off within a chunk.
+      // The proxy truncates an answer within a chunk.
       guard let more else { return rest = "" }
       guard let size = Int(line, radix: 16), size >= 0 else { return areWellFormed = false }
       rest = Self.behind(size, of: more)
@@ -269,7 +270,7 @@ private struct Heads {
 }
 
 extension Substring {
-  /// What stands before and behind the first `separator`; nothing behind it if there is none.
+  /// The parts before and after the first `separator`; the second is nil if there is none.
   fileprivate func components(_ separator: String) -> (head: Substring, body: Substring?) {
     var place = startIndex
     while place < endIndex {

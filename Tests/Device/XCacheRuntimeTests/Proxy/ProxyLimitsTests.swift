@@ -4,13 +4,13 @@ import XCacheDevice
 
 @testable import XCacheRuntime
 
-/// What neither a process without the password nor a server can keep hold of.
+/// Limits for processes without the password, and for servers.
 @Suite struct ProxyLimitsTests {
   let bench: RuntimeBench
 
   init() throws { bench = try RuntimeBench() }
 
-  /// Runs `body` on a thread of its own.
+  /// Runs `body` on its own thread.
   /// - Returns: whether it came back within `duration`.
   private func ends(within duration: Duration, _ body: @escaping @Sendable () -> Void) async throws -> Bool {
     let isOver = Monitor(false)
@@ -18,22 +18,22 @@ import XCacheDevice
       body()
       isOver.broadcasting { $0 = true }
     }
-    return await MemoryStream.apart { isOver.waiting(for: duration) { $0 ? true : nil } ?? false }
+    return await MemoryStream.onOwnThread { isOver.waiting(for: duration) { $0 ? true : nil } ?? false }
   }
 
-  /// Silence, a greeting and no more, and a word now and then that is no password.
+  /// Nothing, only a greeting, and requests without a password.
   @Test(arguments: ["", "\u{5}\u{1}", "GET http://m.test/ HTTP/1.1\r\nHost: m.test\r\n\r\n"])
-  func thePasswordIsThereWithinSeconds(_ said: String) async throws {
+  func connectionsWithoutThePasswordEndWithinSeconds(_ said: String) async throws {
     let proxy = PageProxy(
       try await bench.runtime(), transport: FakePageTransport(), network: FakeProxyNetwork())
-    let (stranger, own) = MemoryStream.pair()
-    stranger.say(said)
+    let (client, own) = MemoryStream.pair()
+    client.say(said)
     #expect(try await ends(within: .seconds(40)) { proxy.serve(own) })
-    #expect(stranger.isGone)
+    #expect(client.isGone)
   }
 
-  /// One more has the oldest go, and none of those that showed the password.
-  @Test func strangersAreFew() {
+  /// One more than the limit closes the oldest one, but none that sent the password.
+  @Test func unauthenticatedConnectionsAreLimited() {
     let strangers = ProxyStrangers()
     let engine = MemoryStream.pair()
     let known = strangers.enters(engine.0)
@@ -46,20 +46,20 @@ import XCacheDevice
     #expect(!engine.1.isGone && second.allSatisfy { !$0.1.isGone })
   }
 
-  /// The one side has closed, and the other one doesn't: a tunnel ends all the same.
+  /// One side has closed, and the other one doesn't: the tunnel ends anyway.
   @Test(arguments: [true, false])
-  func aTunnelEndsSecondsAfterOneSide(_ isEngine: Bool) async throws {
+  func tunnelsEndSecondsAfterOneSide(_ isEngine: Bool) async throws {
     let ((engine, own), (server, far)) = (MemoryStream.pair(), MemoryStream.pair())
     (isEngine ? engine : far).finishWriting()
     #expect(try await ends(within: .seconds(40)) { ProxyTunnel.join(own, server) })
     #expect(engine.isGone && far.isGone)
   }
 
-  /// What was on its way arrives.
-  @Test func aTunnelPassesOnWhatComesBehindTheOtherSidesEnd() async throws {
+  /// Bytes under way arrive.
+  @Test func tunnelsForwardBytesAfterTheOtherSideEnded() async throws {
     let ((engine, own), (server, far)) = (MemoryStream.pair(), MemoryStream.pair())
     _ = try OSThread(name: "tunnel") { ProxyTunnel.join(own, server) }
-    // On a thread of its own, since a tunnel gives it seconds alone.
+    // On its own thread, since the tunnel only waits for seconds.
     _ = try OSThread(name: "server") {
       var asked: [UInt8] = []
       var byte: UInt8 = 0
@@ -74,8 +74,8 @@ import XCacheDevice
     #expect(await engine.hear(until: "nothing, but its end") == "answer to ask")
   }
 
-  /// An engine may take an end for that of what it loads, and a reset never.
-  @Test(arguments: [true, false]) func aTunnelBreaksOffWithEitherSide(_ isEngine: Bool) async throws {
+  /// An engine may take a normal end for the end of the body, but not a reset.
+  @Test(arguments: [true, false]) func tunnelsForwardResetsOfEitherSide(_ isEngine: Bool) async throws {
     let ((engine, own), (server, far)) = (MemoryStream.pair(), MemoryStream.pair())
     let (source, target) = isEngine ? (own, far) : (server, engine)
     (isEngine ? engine : far).say("half")
@@ -84,12 +84,12 @@ import XCacheDevice
     #expect(await target.hear(until: "never") == "half" && target.isBroken)
   }
 
-  /// Whether something is under way shows by who spoke last, and when.
-  @Test func anIdleTunnelCanBeEnded() async throws {
+  /// A tunnel is idle if the server sent last, some time ago.
+  @Test func idleTunnelsCanBeEnded() async throws {
     let ((engine, own), (server, far)) = (MemoryStream.pair(), MemoryStream.pair())
     let tunnel = ProxyTunnel(own, server)
     _ = try OSThread(name: "tunnel") { tunnel.join() }
-    // Somebody who waits for an answer isn't disturbed, however long that takes.
+    // A tunnel that waits for an answer isn't ended, however long that takes.
     for question in ["", "ask"] {
       engine.say(question)
       #expect(await far.hear(until: question) == question)
@@ -106,8 +106,8 @@ import XCacheDevice
     #expect(engine.isGone && far.isGone)
   }
 
-  /// A server that takes nothing and says nothing, of which an engine has had enough.
-  @Test func aTunnelEndsWithItsEngine() async throws {
+  /// The server reads and sends nothing, and the engine closes.
+  @Test func tunnelsEndWithTheirEngine() async throws {
     let (engine, own) = MemoryStream.pair()
     let server = DeafStream()
     engine.say("ask")
@@ -116,8 +116,8 @@ import XCacheDevice
     server.close()
   }
 
-  /// Nobody waits any more for the file that it is fetching.
-  @Test func anEngineThatHungUpEndsTheDownload() async throws {
+  /// The file that is being fetched isn't needed any more.
+  @Test func disconnectedEnginesCancelDownloads() async throws {
     let runtime = try await bench.runtime()
     await runtime.handle(.launch)
     for name in try Folder.textNames("\(bench.folder)/files") where name.contains("app.js") {
@@ -141,7 +141,7 @@ import XCacheDevice
     engine.say("GET /app.js HTTP/1.1\r\nHost: m.test\r\n\r\n")
     await barrier.reached()
     engine.close()
-    #expect(await MemoryStream.apart { served.waiting(for: .seconds(30)) { $0 ? true : nil } ?? false })
+    #expect(await MemoryStream.onOwnThread { served.waiting(for: .seconds(30)) { $0 ? true : nil } ?? false })
     barrier.open()
     await runtime.smallFetchThreads.idle(within: .seconds(60))
     // The download was stopped at its first chunk, and the network wasn't asked in its place.
@@ -150,7 +150,7 @@ import XCacheDevice
   }
 }
 
-/// A server that keeps its connection, and that's all.
+/// A server that keeps its connection open, and neither reads nor sends.
 private final class DeafStream: ProxyStream {
   private let isClosed = Monitor(false)
 

@@ -4,7 +4,7 @@ import XCacheDevice
 
 @testable import XCacheRuntime
 
-/// Whose request it is, where its headers leave that open.
+/// Attributing requests to pages if their headers don't tell the page.
 @Suite struct ProxyPagesTests {
   let bench: RuntimeBench
 
@@ -39,14 +39,14 @@ import XCacheDevice
 
   private static let document = "GET /pay/page HTTP/1.1\r\nHost: m.test\r\nSec-Fetch-Dest: document\r\n\r\n"
 
-  /// An engine alone sets this header: a page of another host can't ask for the app.
-  @Test func theEngineSaysWhichSiteAsks() async throws {
+  /// `Sec-Fetch-Site` is set by the engine: a page of another host can't forge it.
+  @Test func secFetchSiteIsFollowed() async throws {
     let proxy = try await proxy()
     let foreign = proxy.shown("https://evil.test/")
     #expect(try await !isLocal(proxy))
     #expect(try await !isLocal(proxy, "Sec-Fetch-Site: cross-site\r\n"))
     #expect(try await isLocal(proxy, "Sec-Fetch-Site: same-origin\r\n"))
-    // Which names are one site isn't known: the next two may be.
+    // Which names belong to one site isn't known: the next two may.
     #expect(try await isLocal(proxy, "Sec-Fetch-Site: same-site\r\n"))
     let related = proxy.shown("https://www.m.test:8443/")
     #expect(try await !isLocal(proxy, "Sec-Fetch-Site: same-site\r\n"))
@@ -58,9 +58,9 @@ import XCacheDevice
     #expect(try await !isLocal(proxy, "Sec-Fetch-Site: same-origin\r\n"))
   }
 
-  /// Of two windows with one page each has its own build, whose lazy parts come when releases have gone on.
+  /// Windows with the same page each keep their version, whose lazy files are served after later releases.
   @Test(arguments: ["Referer: \(RuntimeBench.page)\r\n", ""])
-  func pagesOfOneAddressKeepTheirParts(_ header: String) async throws {
+  func pagesOfOneURLKeepTheirVersions(_ header: String) async throws {
     let proxy = try await proxy()
     func publish(_ number: Int) async throws {
       try bench.origin.publish([
@@ -80,15 +80,15 @@ import XCacheDevice
       engine.say("GET /part\(number).js HTTP/1.1\r\nHost: m.test\r\n\(header)\r\n")
       #expect(await engine.answer().hasSuffix("\r\n\r\npart \(number)"))
     }
-    // With its window goes what was its own.
+    // When its window closes, its files aren't served any more.
     proxy.left(pages[1])
     engine.say("GET /part2.js HTTP/1.1\r\nHost: m.test\r\n\(header)\r\n")
     #expect(await engine.answer().contains("answer of https://m.test/part2.js"))
   }
 
-  /// Links lead to bypassed pages without anybody saying so: one that shows nothing is no page.
+  /// Links can lead to bypassed pages unannounced: an answer that isn't shown is no page.
   @Test(arguments: [0, 204, 205, 200])
-  func aLinkThatShowsNoDocumentLeavesNoPage(_ status: Int) async throws {
+  func linksWithoutADocumentAreNotPages(_ status: Int) async throws {
     let proxy = try await proxy(OneAnswer(status, ["Content-Disposition": "Attachment; filename=x"]))
     let engine = try await connect(proxy)
     engine.say(Self.document)
@@ -97,7 +97,7 @@ import XCacheDevice
     #expect(try await isLocal(proxy))
   }
 
-  @Test func aDownloadIsNoPageWhileItComes() async throws {
+  @Test func downloadsAreNotPages() async throws {
     let barrier = Barrier()
     let proxy = try await proxy(OneAnswer(200, ["Content-Disposition": "attachment"]) { barrier.wait() })
     let engine = try await connect(proxy)
@@ -108,8 +108,8 @@ import XCacheDevice
     #expect(await engine.answer().hasSuffix("answer"))
   }
 
-  /// A document is on its way to its view, and one that never gets there has been a download.
-  @Test func aDocumentThatIsNotShownCountsForSeconds() async throws {
+  /// A document counts as a page for seconds, until it is shown; if it never is, it was a download.
+  @Test func documentsThatAreNotShownCountForSeconds() async throws {
     let proxy = try await proxy(OneAnswer(200, [:]))
     let engine = try await connect(proxy)
     let began = Clock.continuousNanoseconds()
@@ -123,15 +123,15 @@ import XCacheDevice
       isOver = try await isLocal(proxy)
     }
     #expect(isOver)
-    // One that is shown stays, whenever that is.
+    // A page that is shown counts until it is left.
     let shown = proxy.shown("https://m.test/pay/page")
     #expect(try await !isLocal(proxy))
     proxy.left(shown)
     #expect(try await isLocal(proxy))
   }
 
-  /// The engine's adapter knows what became of a document.
-  @Test func aDocumentThatTheEngineDoesNotShowIsNoPage() async throws {
+  /// The engine's adapter knows whether a document was shown.
+  @Test func documentsThatTheEngineDoesNotShowAreNotPages() async throws {
     let proxy = try await proxy(OneAnswer(200, [:]))
     let engine = try await connect(proxy)
     engine.say(Self.document)
@@ -142,15 +142,15 @@ import XCacheDevice
     #expect(isPage || Clock.continuousNanoseconds() - began > 9_000_000_000)
     proxy.notShown("https://m.test/pay/page#part")
     #expect(try await isLocal(proxy) && Clock.continuousNanoseconds() - began < 9_000_000_000)
-    // Who told of a page tells its end.
+    // A page that was announced with `open` ends with `left`.
     let told = proxy.open("https://m.test/pay/page")
     proxy.notShown("https://m.test/pay/page")
     #expect(try await !isLocal(proxy))
     proxy.left(told)
   }
 
-  /// What was told of is ended by who told of it.
-  @Test func aPageThatWasToldOfStays() async throws {
+  /// A page that was announced with `open` ends with `left`.
+  @Test func announcedPagesCountUntilTheyAreLeft() async throws {
     let proxy = try await proxy(OneAnswer(204, [:]))
     let page = proxy.open("https://m.test/pay/page")
     let engine = try await connect(proxy)
@@ -162,7 +162,7 @@ import XCacheDevice
   }
 }
 
-/// A network with one answer; 0: none comes.
+/// A network with one answer; status 0: no answer.
 private final class OneAnswer: PageTransport {
   private let head: NetworkHead
   private let wait: @Sendable () -> Void

@@ -4,8 +4,8 @@ import XCacheDevice
 
 @testable import XCacheRuntime
 
-/// Targets and hosts that one reader takes for this server's and another for someone else's, and requests that cost much: none of
-/// them leads elsewhere, and each connection gets answers or its end.
+/// Ambiguous targets and hosts, and expensive requests: none leads to another server, and each connection gets an
+/// answer or is closed.
 @Suite struct ProxyTargetTests {
   let bench: RuntimeBench
   let network = FakeProxyNetwork()
@@ -21,7 +21,7 @@ import XCacheDevice
     return proxy
   }
 
-  /// What comes back on a connection to `site`, until it ends, or is quiet for so many milliseconds.
+  /// Everything that is received on a connection to `site`, until it ends or nothing arrives for `milliseconds`.
   private func answers(
     to text: String, _ site: String = "m.test:443", quiet milliseconds: Int = 30_000
   ) async throws -> String {
@@ -32,7 +32,7 @@ import XCacheDevice
     engine.say(
       "CONNECT \(site) HTTP/1.1\r\nHost: \(site)\r\nProxy-Authorization: Basic \(password)\r\n\r\n\(text)")
     defer { engine.close() }
-    return await MemoryStream.apart {
+    return await MemoryStream.onOwnThread {
       var heard: [UInt8] = []
       var buffer = [UInt8](repeating: 0, count: 4096)
       while let count = buffer.withUnsafeMutableBytes({
@@ -46,7 +46,7 @@ import XCacheDevice
 
   private static let established = "HTTP/1.1 200 OK\r\n\r\n"
 
-  /// Inside a connection whose certificate was for m.test.
+  /// Inside a connection with the certificate of m.test.
   @Test(arguments: [
     "GET https://bank.test/index.html HTTP/1.1", "GET http://bank.test/index.html HTTP/1.1",
     "GET @bank.test/ HTTP/1.1",
@@ -59,12 +59,12 @@ import XCacheDevice
     "GET  /index.html HTTP/1.1", "GET\t/index.html\tHTTP/1.1", "GET /index.html HTTP/1.1 HTTP/1.1",
     "TRACE /index.html HTTP/1.1",
   ])
-  func noTargetLeadsElsewhere(line: String) async throws {
+  func targetsStayOnTheirHost(line: String) async throws {
     let heard = try await answers(to: "\(line)\r\nHost: m.test\r\nConnection: close\r\n\r\n")
     #expect(heard.hasPrefix(Self.established))
     #expect(transport.sent.allSatisfy { $0.url.hasPrefix("https://m.test/") }, "\(transport.sent.map(\.url))")
     #expect(network.secured == ["m.test"] && network.connected.isEmpty)
-    // A page of another host's name isn't the device's.
+    // A page with another host's name isn't served from the device.
     let local = line.contains("/index.html") && !line.contains("bank.test")
     #expect(local || !heard.contains("<p>one"), "\(heard)")
   }
@@ -75,7 +75,7 @@ import XCacheDevice
     "m.test bank.test", "m.test:443:443", "[m.test]", "", "*", "m.test\\@bank.test", "xm.test",
     "m.test.bank.test",
   ])
-  func noHostButTheCertificatesIsServed(host: String) async throws {
+  func otherHostsThanTheCertificatesAreRefused(host: String) async throws {
     let heard = try await answers(
       to: "GET /index.html HTTP/1.1\r\nHost: \(host)\r\nConnection: close\r\n\r\n")
     let answer = heard.dropFirst(Self.established.count)
@@ -83,7 +83,7 @@ import XCacheDevice
     #expect(transport.sent.isEmpty && network.connected.isEmpty)
   }
 
-  /// What a connection is asked for.
+  /// Targets of CONNECT.
   @Test(arguments: [
     "bank.test@m.test:443", "m.test:443@bank.test:443", "m.test:0", "m.test:65536", "m.test:-1",
     "m.test:443:80", ":443", "[::1:443",
@@ -91,13 +91,13 @@ import XCacheDevice
     "m.test:443\\bank.test",
     "m.test:4 43", "[m.test]:443",
   ])
-  func whatIsNoSiteIsRefused(site: String) async throws {
+  func invalidConnectTargetsAreRefused(site: String) async throws {
     let heard = try await answers(to: "", site)
     #expect(heard.isEmpty || heard.hasPrefix("HTTP/1.1 4"), "\(heard)")
     #expect(network.secured.isEmpty && network.connected.isEmpty && transport.sent.isEmpty)
   }
 
-  /// Parts of a request that have no end of their own. The long texts are made in the test: arguments are written to the log.
+  /// Parts of a request without a natural limit. The long texts are made in the test, since arguments are logged.
   enum Endless: CaseIterable {
     case target, value, fields, emptyLines, method, chunkExtension, trailers, chunkSize
 
@@ -118,14 +118,14 @@ import XCacheDevice
     }
   }
 
-  @Test(arguments: Endless.allCases) func nothingGrowsWithoutEnd(_ endless: Endless) async throws {
+  @Test(arguments: Endless.allCases) func everyPartOfARequestIsLimited(_ endless: Endless) async throws {
     let heard = try await answers(to: endless.text, quiet: 2_000)
     #expect(heard.hasPrefix(Self.established) && transport.sent.isEmpty)
     let answer = heard.dropFirst(Self.established.count)
     #expect(answer.isEmpty || answer.hasPrefix("HTTP/1.1 4"), "\(answer.prefix(200))")
   }
 
-  /// Ranges of the page, which has six bytes, and conditions.
+  /// Ranges of the page, which has six bytes, and conditional requests.
   @Test(arguments: [
     ("Range: bytes=0-0,2-2,4-4", 200), ("Range: bytes=\(String(repeating: "0-,", count: 20))0-", 200),
     ("Range: bytes=9999999999999999999-", 416), ("Range: bytes=7-", 416), ("Range: bytes=-0", 416),

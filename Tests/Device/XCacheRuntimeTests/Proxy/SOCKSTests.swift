@@ -4,7 +4,7 @@ import Testing
 @testable import XCacheDevice
 @testable import XCacheRuntime
 
-/// The proxy's other door, SOCKS 5.
+/// The proxy as a SOCKS 5 server.
 @Suite struct SOCKSTests {
   let bench: RuntimeBench
   let network = FakeProxyNetwork()
@@ -27,9 +27,9 @@ import Testing
 
   private func counted(_ text: String) -> [UInt8] { [UInt8(text.utf8.count)] + Array(text.utf8) }
 
-  /// So many bytes, or those until the end.
+  /// Reads `count` bytes, or until the end.
   private func hear(_ count: Int, _ engine: MemoryStream) async -> [UInt8] {
-    await MemoryStream.apart {
+    await MemoryStream.onOwnThread {
       var heard: [UInt8] = []
       var buffer = [UInt8](repeating: 0, count: 1)
       while heard.count < count,
@@ -39,7 +39,7 @@ import Testing
     }
   }
 
-  /// A connection of which the password was taken.
+  /// A connection whose password was accepted.
   private func greet(_ proxy: PageProxy) async throws -> MemoryStream {
     let engine = try dial(proxy)
     _ = engine.write([5, 2, 0, 2])
@@ -51,7 +51,7 @@ import Testing
 
   private static let succeeded: [UInt8] = [5, 0, 0, 1, 0, 0, 0, 0, 0, 0]
 
-  @Test func aPageComesFromTheDevice() async throws {
+  @Test func pagesComeFromTheDevice() async throws {
     let engine = try await greet(try await proxy())
     _ = engine.write([5, 1, 0, 3] + counted("M.test") + [1, 187])
     #expect(await hear(10, engine) == Self.succeeded)
@@ -63,14 +63,14 @@ import Testing
   @Test(
     arguments: [
       ([3, 9] + Array("bank.test".utf8), "bank.test"), ([1, 192, 0, 2, 1], "192.0.2.1"),
-      // Addresses as names, and names of which the system, which knows none of them, has the say.
+      // Addresses as names, and names that only the system can resolve.
       ([3, 11] + Array("2001:db8::1".utf8), "[2001:db8::1]"),
       ([3, 9] + Array("192.0.2.1".utf8), "192.0.2.1"),
       ([3, 255] + [UInt8](repeating: 0x61, count: 255), String(repeating: "a", count: 255)),
       ([3, 9] + Array("xn--a.tst".utf8), "xn--a.tst"), ([3, 7] + Array("m.test.".utf8), "m.test."),
       ([4, 0x20, 1, 0xD, 0xB8] + [UInt8](repeating: 0, count: 11) + [1], "[2001:db8::1]"),
     ] as [([UInt8], String)])
-  func otherHostsArePassedOnUnread(_ address: [UInt8], _ host: String) async throws {
+  func otherHostsAreForwardedUnread(_ address: [UInt8], _ host: String) async throws {
     let engine = try await greet(try await proxy())
     _ = engine.write([5, 1, 0] + address + [0x20, 0xFB])
     #expect(await hear(10, engine) == Self.succeeded)
@@ -81,15 +81,15 @@ import Testing
 
   @Test(
     arguments: [
-      // No password, and what isn't a greeting.
+      // No password, and an invalid greeting.
       ([5, 1, 0], [5, 0xFF]), ([5, 0], [5, 0xFF]),
-      // Wrong ones.
+      // Wrong passwords.
       ([5, 1, 2, 1, 6] + Array("xcache".utf8) + [0], [5, 2, 1, 1]),
       ([5, 1, 2, 1, 0, 48] + [UInt8](repeating: 0x30, count: 48), [5, 2, 1, 1]),
       // Of another version.
       ([5, 1, 2, 2], [5, 2]),
     ] as [([UInt8], [UInt8])])
-  func whoLacksThePasswordGetsNothing(_ asks: [UInt8], _ answer: [UInt8]) async throws {
+  func clientsWithoutThePasswordAreRefused(_ asks: [UInt8], _ answer: [UInt8]) async throws {
     let engine = try dial(try await proxy())
     _ = engine.write(asks)
     #expect(await hear(100, engine) == answer)
@@ -99,7 +99,7 @@ import Testing
   @Test(
     arguments: [
       ([5, 2, 0, 1, 0, 0, 0, 0, 0, 80], 7), ([5, 1, 0, 9], 8), ([5, 1, 0, 3, 1, 0x20, 0, 80], 1),
-      // No name at all, one of another script, one that is more than a name, and no port.
+      // An empty name, one that isn't ASCII, names with more than a host, and no port.
       ([5, 1, 0, 3, 0, 0, 80], 1), ([5, 1, 0, 3, 4, 0x6D, 0xC3, 0xBC, 0x6E, 1, 187], 1),
       ([5, 1, 0, 3, 8] + Array("m.test/a".utf8) + [1, 187], 1),
       ([5, 1, 0, 3, 8] + Array("a@m.test".utf8) + [1, 187], 1),
@@ -107,14 +107,14 @@ import Testing
       ([5, 1, 0, 3, 6] + Array("m.test".utf8) + [0, 0], 1),
       ([4, 1, 0, 1], nil),
     ] as [([UInt8], UInt8?)])
-  func whatIsNoConnectionIsRefused(_ request: [UInt8], _ reply: UInt8?) async throws {
+  func invalidRequestsAreRefused(_ request: [UInt8], _ reply: UInt8?) async throws {
     let engine = try await greet(try await proxy())
     _ = engine.write(request)
     #expect(await hear(100, engine) == (reply.map { [5, $0, 0, 1, 0, 0, 0, 0, 0, 0] } ?? []))
     #expect(network.secured.isEmpty && network.connected.isEmpty)
   }
 
-  @Test func aServerThatCannotBeReachedIsTold() async throws {
+  @Test func unreachableServersAreReported() async throws {
     let engine = try await greet(try await proxy())
     network.goDown()
     _ = engine.write([5, 1, 0, 3] + counted("bank.test") + [1, 187])

@@ -3,7 +3,7 @@ import Testing
 
 @testable import XCacheRuntime
 
-/// A `BodyTable` that expectations can call.
+/// A `BodyTable` in a class, so that `#expect` can call its mutating methods.
 private final class Table {
   var value: BodyTable
   init(_ limits: BodyTable.Limits = .init()) { value = BodyTable(limits) }
@@ -33,7 +33,7 @@ private final class Table {
     .body(PageBody(bytes: bytes, type: "text/plain", origin: "https://m.test"))
   }
 
-  @Test func aBodyIsTakenOnce() {
+  @Test func bodiesAreTakenOnce() {
     let table = Table()
     #expect(table.add(part("a", [1, 2, 3])))
     #expect(table.used == 3)
@@ -41,51 +41,51 @@ private final class Table {
     #expect(table.take("a") == .missing && table.used == 0 && table.count == 0)
   }
 
-  @Test func itComesInParts() {
+  @Test func bodiesArriveInParts() {
     let table = Table()
     #expect(table.add(part("a", [1, 2], of: 5)))
-    // Its room is kept from the first part on.
+    // Its size is reserved from the first part on.
     #expect(table.used == 5 && table.take("a") == .missing)
     #expect(table.add(part("a", [3, 4, 5], of: 5, number: 1)))
     #expect(table.take("a") == body([1, 2, 3, 4, 5]))
     #expect(table.add(part("empty", [])) && table.take("empty") == body([]))
   }
 
-  @Test func partsMayOvertakeOneAnother() {
+  @Test func partsMayArriveOutOfOrder() {
     let table = Table()
     #expect(table.add(part("a", [4, 5], of: 5, number: 2)) && table.used == 5)
     #expect(table.add(part("a", [1, 2], of: 5)) && table.take("a") == .missing)
     #expect(table.add(part("a", [3], of: 5, number: 1)))
     #expect(table.take("a") == body([1, 2, 3, 4, 5]))
-    // As many bytes as announced, and one part of them not there.
+    // As many bytes as announced, but one part is missing.
     #expect(table.add(part("b", [1], of: 2)) && table.add(part("b", [2], of: 2, number: 2)))
     #expect(table.take("b") == .missing)
   }
 
-  /// A part that comes twice, that has more bytes than were announced, or that is of another size.
+  /// A repeated part, one with more bytes than announced, and one with another size.
   @Test(arguments: [(0, [1], 5), (1, [3, 4, 5, 6], 5), (1, [3], 6)] as [(Int, [UInt8], Int)])
-  func aPartThatDoesNotFitEndsTheBody(_ number: Int, _ bytes: [UInt8], _ size: Int) {
+  func invalidPartsDropTheBody(_ number: Int, _ bytes: [UInt8], _ size: Int) {
     let table = Table()
     #expect(table.add(part("a", [1, 2], of: 5)))
     #expect(!table.add(part("a", bytes, of: size, number: number)))
     #expect(table.count == 0 && table.used == 0)
   }
 
-  @Test func itIsForOneRequestAlone() {
+  @Test func bodiesAreForOneRequest() {
     let table = Table()
     #expect(table.add(part("a", [1])))
     #expect(table.take("a", method: "PUT") == .refused)
     #expect(table.take("a", url: "https://m.test/other") == .refused)
     #expect(table.take("a", origin: "https://evil.test") == .refused)
     #expect(table.take("b") == .missing)
-    // A request to its own origin may name none.
+    // A request to its own origin may omit the origin.
     #expect(table.take("a", method: "post", origin: nil) == body([1]))
     #expect(table.add(part("c", [1], url: "https://api.m.test/x")))
     #expect(table.take("c", url: "https://api.m.test/x", origin: nil) == .refused)
     #expect(table.take("c", url: "https://api.m.test/x") == body([1]))
   }
 
-  @Test func anotherOriginNeitherGoesOnWithItNorEndsIt() {
+  @Test func otherOriginsCanNeitherContinueNorDropABody() {
     let table = Table()
     #expect(table.add(part("a", [1], of: 2)))
     #expect(!table.add(part("a", [2], of: 2, number: 1), from: "https://evil.test"))
@@ -93,7 +93,7 @@ private final class Table {
     #expect(table.take("a") == body([1, 2]))
   }
 
-  @Test func theRoomIsBounded() {
+  @Test func sizeAndNumberAreLimited() {
     var limits = BodyTable.Limits()
     (limits.bytes, limits.count) = (10, 3)
     let table = Table(limits)
@@ -105,13 +105,13 @@ private final class Table {
     #expect(!table.add(part("g", [], of: .max)))
   }
 
-  @Test func nobodyComesForIt() {
+  @Test func unusedBodiesExpire() {
     let table = Table()
     let second: UInt64 = 1_000_000_000
     #expect(table.add(part("a", [1]), at: 10 * second) && table.add(part("b", [1], of: 2), at: 11 * second))
     #expect(table.add(part("b", [2], of: 2, number: 1), at: 69 * second))
     #expect(table.take("c", at: 71 * second) == .missing && table.count == 1 && table.used == 2)
-    // The minute begins with the last part.
+    // A minute after the last part.
     #expect(table.take("b", at: 129 * second) == body([1, 2]))
   }
 
@@ -131,7 +131,7 @@ private final class Table {
     {"kind":"body","id":"\(id)","method":"PUT","url":"xcache-https://m.test/a?b=c","type":"","size":3,"part":0}
     """
 
-  @Test func messagesAreRead() {
+  @Test func messagesAreParsed() {
     #expect(
       SchemeMessage(Self.head + "\nAQID")
         == .body(
@@ -148,5 +148,5 @@ private final class Table {
     head.replacing("xcache-https", with: "https") + "\nAQID", head.replacing("0f0f", with: "0f") + "\nAQID",
     head.replacing(#""body""#, with: #""bodies""#) + "\nAQID",
   ])
-  func whatIsNoMessage(_ text: String) { #expect(SchemeMessage(text) == nil) }
+  func invalidMessagesAreRefused(_ text: String) { #expect(SchemeMessage(text) == nil) }
 }

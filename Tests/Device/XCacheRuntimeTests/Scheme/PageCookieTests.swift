@@ -3,7 +3,7 @@ import Testing
 
 @testable import XCacheRuntime
 
-/// A store as an engine has it, without the engine.
+/// An engine's cookie store, without the engine.
 final class FakeScriptCookies: ScriptCookieStore {
   private let all: Locked<[PageCookie]>
   private let lines = Locked<[String]>([])
@@ -36,11 +36,11 @@ final class FakeScriptCookies: ScriptCookieStore {
       ("m.test", "/a", "https://m.test/ab", false), ("m.test", "/a/", "https://m.test/a/b", true),
       ("m.test", "/a", "https://m.test/", false),
     ])
-  func whereItIsSent(_ domain: String, _ path: String, _ url: String, _ isSent: Bool) {
+  func cookiesAreSentByDomainAndPath(_ domain: String, _ path: String, _ url: String, _ isSent: Bool) {
     #expect(Self.cookie("a", domain, path).isSent(to: url) == isSent)
   }
 
-  @Test func theHeader() {
+  @Test func header() {
     let all = [
       Self.cookie("a", "m.test"), Self.cookie("b", "m.test", "/deep"), Self.cookie("c", "m.test"),
       Self.cookie("d", "m.test", isSecure: true), Self.cookie("e", "other.test"),
@@ -50,7 +50,7 @@ final class FakeScriptCookies: ScriptCookieStore {
     #expect(PageCookie.header(all, for: "https://third.test/") == nil)
   }
 
-  @Test func scriptsSeeNoHTTPOnlyCookies() async {
+  @Test func scriptsDoNotSeeHTTPOnlyCookies() async {
     let store = FakeScriptCookies([Self.cookie("a", "m.test"), Self.cookie("s", "m.test", isHTTPOnly: true)])
     #expect(await store.visible(at: "https://m.test/") == "a=v")
     #expect(await store.visible(at: "https://a.m.test/") == "")
@@ -64,7 +64,7 @@ final class FakeScriptCookies: ScriptCookieStore {
       ("b=1; domain=bank.test", false), ("b=1; domain=evilm.test", false), ("", false),
       ("b=1\r\nSet-Cookie: s=2", false),
     ])
-  func whatScriptsMayWrite(_ line: String, _ isTaken: Bool) async {
+  func cookiesThatScriptsMayWrite(_ line: String, _ isTaken: Bool) async {
     let store = FakeScriptCookies([Self.cookie("s", ".m.test", isHTTPOnly: true)])
     await store.write(line, at: "https://a.m.test/")
     #expect(store.taken == (isTaken ? [line] : []))

@@ -4,7 +4,7 @@ import XCacheDevice
 
 @testable import XCacheRuntime
 
-/// Pages on the custom scheme: what the device answers, what goes on with which headers, and who gets nothing.
+/// Pages on the custom scheme: what the device answers, what is forwarded with which headers, and what is refused.
 @Suite struct PageSchemeTests {
   private static let id = String(repeating: "ab", count: 16)
   private static let page = "xcache-https://m.test/index.html"
@@ -40,7 +40,7 @@ import XCacheDevice
       + "\nAQID"
   }
 
-  @Test func theDeviceAnswers() async throws {
+  @Test func deviceAnswers() async throws {
     let transport = FakePageTransport()
     let scheme = try await scheme(transport)
     let page = await ask(scheme, Self.page, destination: .document, mode: .navigate)
@@ -53,7 +53,7 @@ import XCacheDevice
     #expect(transport.sent.isEmpty)
   }
 
-  @Test func theBlankPageIsOurOwn() async throws {
+  @Test func blankPageIsAnsweredLocally() async throws {
     let transport = FakePageTransport()
     let scheme = try await scheme(transport)
     let page = await ask(
@@ -64,7 +64,7 @@ import XCacheDevice
     #expect(foreign.head == nil && transport.sent.isEmpty)
   }
 
-  @Test func theRestComesFromTheNetwork() async throws {
+  @Test func otherRequestsComeFromTheNetwork() async throws {
     let transport = FakePageTransport()
     let scheme = try await scheme(transport)
     let answer = await ask(
@@ -78,8 +78,8 @@ import XCacheDevice
     #expect(cookies.taken == ["of=https://m.test/api"])
   }
 
-  /// By a header, or in the address, as a form has it.
-  @Test(arguments: [true, false]) func aBodyComesBesideItsRequest(_ isHeader: Bool) async throws {
+  /// The body's id is in a header, or in the URL, as with forms.
+  @Test(arguments: [true, false]) func bodiesArriveBesideTheirRequest(_ isHeader: Bool) async throws {
     let transport = FakePageTransport()
     let scheme = try await scheme(transport)
     let url = "xcache-https://m.test/api?q=1"
@@ -97,10 +97,10 @@ import XCacheDevice
         == ["origin": "https://m.test", "content-type": "text/plain", "cookie": "a=1; s=2"])
   }
 
-  @Test func aBodyThatIsLostIsNotSentAsAnEmptyOne() async throws {
+  @Test func lostBodiesAreNotSentAsEmptyOnes() async throws {
     let transport = FakePageTransport()
     let scheme = try await scheme(transport)
-    // Handed over by another origin's page, and never handed over.
+    // One was passed by a page of another origin, the other one never.
     await scheme.receive(part("xcache-https://m.test/api"), from: "xcache-https://evil.test")
     let stolen = await ask(scheme, "xcache-https://m.test/api", method: "POST", [("X-XCache-Body", Self.id)])
     let ofWorker = await ask(
@@ -121,20 +121,20 @@ import XCacheDevice
       ("xcache-https://m.test/api", "Referer", "https://evil.test/page"),
       ("xcache-https://m.test/api", "Origin", "xcache-https://evil.test"),
     ])
-  func foreignPagesAndHostsGetNothing(_ url: String, _ name: String, _ value: String) async throws {
+  func otherPagesAndHostsGetNothing(_ url: String, _ name: String, _ value: String) async throws {
     let transport = FakePageTransport()
     let scheme = try await scheme(transport)
     let answer = await ask(scheme, url, name.isEmpty ? [] : [(name, value)])
     #expect(answer.error?.kind == .other && answer.head == nil && transport.sent.isEmpty)
   }
 
-  /// Images and scripts don't say where they are from.
+  /// Requests of images and scripts don't name their page.
   @Test(
     arguments: [
       ("https://evil.test/", false), ("xcache-https://evil.test/", false), ("xcache-https://m.test/", true),
       ("https://m.test/pay", true), ("about:blank", true), ("", true),
     ])
-  func nothingIsForAPageOfAnotherHost(_ main: String, _ isGiven: Bool) async throws {
+  func pagesOfOtherHostsGetNothing(_ main: String, _ isGiven: Bool) async throws {
     let scheme = try await scheme(FakePageTransport())
     let request = PageRequest("xcache-https://m.test/app.js", destination: .script)
     let got = await Collected.of { begin, receive throws(TransportError) in
@@ -144,7 +144,7 @@ import XCacheDevice
     #expect((got.error == nil) == isGiven && got.body.isEmpty != isGiven)
   }
 
-  /// A frame without an address of its own, and one that hides where it is from.
+  /// A frame without a URL of its own, and one with an opaque origin.
   @Test func framesWithoutAnOrigin() async throws {
     let transport = FakePageTransport()
     let scheme = try await scheme(transport)
@@ -157,7 +157,7 @@ import XCacheDevice
     #expect(await ask(scheme, url, [("Origin", "null")]).error == nil && transport.sent.count == 2)
   }
 
-  /// Such a page may have asked without credentials, which the engine doesn't tell, and they were sent.
+  /// The request may have been one without credentials, which the engine doesn't tell, but they were sent.
   @Test(
     arguments: [
       (["Access-Control-Allow-Origin": "*"], [], ["*"]),
@@ -167,7 +167,7 @@ import XCacheDevice
         ["null"]
       ),
     ] as [([String: String], [String], [String])])
-  func pagesThatHideTheirOriginReadWhatIsForThemAlone(
+  func opaqueOriginsOnlyReadWhatIsAllowedForThem(
     _ headers: [String: String], _ hidden: [String], _ own: [String]
   ) async throws {
     let scheme = try await scheme(Redirecting(to: "/", headers))
@@ -179,7 +179,7 @@ import XCacheDevice
     #expect(await allowed("xcache-https://m.test") == own)
   }
 
-  @Test func redirectsOfDocumentsChangeTheAddress() async throws {
+  @Test func redirectsOfDocumentsChangeTheURL() async throws {
     let transport = Redirecting(to: "/next?a=1", ["Access-Control-Allow-Origin": "https://m.test"])
     let scheme = try await scheme(transport)
     let document = await ask(scheme, "xcache-https://m.test/old", destination: .document, mode: .navigate)
@@ -197,7 +197,7 @@ import XCacheDevice
     #expect(page == "<!doctype html><script>location.replace(\"https://o.test/%22%3C/script%3E\")</script>")
   }
 
-  /// A backslash in a query is part of it; within a script's text it would escape the quote behind it, or make another character.
+  /// A backslash in a query must be escaped in the script's string.
   @Test func redirectsMayHaveBackslashes() async throws {
     let scheme = try await scheme(Redirecting(to: #"https://o.test/?p=C:\new\"#, [:]))
     let page = await ask(scheme, "xcache-https://m.test/old", destination: .document, mode: .navigate)
@@ -205,7 +205,7 @@ import XCacheDevice
     #expect(String(decoding: page.body, as: UTF8.self) == "<!doctype html><script>\(script)</script>")
   }
 
-  /// The engine takes an answer for one of the origin that was asked: where redirects led elsewhere, that origin has a say.
+  /// The engine takes an answer for the requested origin's: after a redirect, the other origin must allow it by CORS.
   @Test(
     arguments: [
       ([:], PageRequest.Mode.cors, false), (["Access-Control-Allow-Origin": "https://m.test"], .cors, true),
@@ -230,7 +230,7 @@ import XCacheDevice
       #expect(await ask(scheme, url, method: "POST", [("X-XCache-Cookie", line)]).head?.status == 200)
     }
     #expect(cookies.taken == ["b=é"])
-    // Without the header, which no other origin's page can send, or for a host that isn't asked.
+    // Without the header, which pages of other origins can't send, or for another host.
     #expect(await ask(scheme, url).head?.status == 403)
     let other = url.replacing("m.test/", with: "bank.test/")
     #expect(await ask(scheme, other, [("X-XCache-Cookie", "read")]).error != nil)
@@ -238,12 +238,12 @@ import XCacheDevice
     #expect(await ask(scheme, bent, [("X-XCache-Cookie", "read")]).head?.status == 403)
   }
 
-  @Test func thePolicysScriptsTakeThePlaceOfOurs() {
+  @Test func policysScriptsReplaceTheDefaults() {
     let own = SchemeScripts.all(hosts: "m.test *.cdn.test")
     #expect(
       own.count == 2 && own[0].contains("\"m.test *.cdn.test\".split")
         && !own[0].contains("\"XCACHE_HOSTS\".split"))
-    // What would end the string is no host.
+    // A host that would end the string is refused.
     #expect(SchemeScripts.all(hosts: "a\"+evil()+\"")[0].contains("= \"\".split"))
     let scripts = ["other.js", "interceptor.js"].map {
       PageScript(name: $0, source: "\($0) \"XCACHE_HOSTS\".split")
@@ -253,7 +253,7 @@ import XCacheDevice
     #expect(scripts.map(SchemeScripts.replaces) == [false, true])
   }
 
-  @Test func beaconsGoOutWithoutTheirPage() async throws {
+  @Test func beaconsAreSentWithoutTheirPage() async throws {
     let transport = FakePageTransport()
     let scheme = try await scheme(transport)
     let url = "xcache-https://m.test/log"
@@ -274,14 +274,14 @@ import XCacheDevice
       ("https://m.test/a?b&xcache-body=1#c", "https://m.test/a?b#c", "1"),
       ("https://m.test/a?xcache-body=2&xcache-body=1", "https://m.test/a?xcache-body=2", "1"),
     ] as [(String, String, String?)])
-  func theIdIsTakenOutOfAddresses(_ url: String, _ rest: String, _ id: String?) {
+  func idsAreRemovedFromURLs(_ url: String, _ rest: String, _ id: String?) {
     #expect(CustomScheme.split(url) == (rest, id))
     #expect(CustomScheme.real("xcache-" + url) == rest && CustomScheme.real(url) == nil)
     #expect(CustomScheme.inPage(rest) == "xcache-" + rest && CustomScheme.inPage("xcache-" + rest) == nil)
   }
 }
 
-/// Leads on from the first address, and answers at the second one.
+/// Redirects from the first URL, and answers at the second one.
 private struct Redirecting: PageTransport {
   let location: String
   let headers: [String: String]

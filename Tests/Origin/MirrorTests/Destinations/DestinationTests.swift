@@ -5,8 +5,8 @@ import Testing
 
 @testable import Mirror
 
-/// What every destination does, whichever it is: a folder, a store in memory that speaks S3, and, in `make test-s3`, the
-/// cluster that AWS_ENDPOINT_URL and XCACHE_TEST_BUCKET name.
+/// The behaviour of all destinations: a folder, a stand-in for S3 in memory, and, in `make test-s3`, the cluster of AWS_ENDPOINT_URL and
+/// XCACHE_TEST_BUCKET.
 @Suite struct DestinationTests {
   enum Kind: String, CaseIterable, Sendable {
     case folder, s3, cluster
@@ -16,7 +16,7 @@ import Testing
     }
   }
 
-  /// A place of a test's own, and destinations at it.
+  /// A location for one test, and destinations for it.
   final class Place: Sendable {
     let kind: Kind
     let scratch: String
@@ -58,7 +58,7 @@ import Testing
       }
     }
 
-    /// Puts a file's bytes there past the destination.
+    /// Changes a file's bytes without the destination.
     func damage(_ path: String, _ bytes: [UInt8]) throws {
       switch kind {
       case .folder: try DurableFile.write(bytes, to: "\(scratch)/copy/\(path)")
@@ -71,7 +71,7 @@ import Testing
       }
     }
 
-    /// The fields that a stored object is answered with; nil where a web server makes them up.
+    /// The headers stored with an object; nil for a folder, whose web server sets them.
     func fields(_ path: String) -> [String: String]? { store?.object("\(prefix)/\(path)")?.fields }
 
     func fail(_ requests: Int) { store?.fail(requests) }
@@ -79,7 +79,7 @@ import Testing
 
   static let page = FileHead(type: "text/html", coding: nil, isImmutable: false)
   private static let script = FileHead(type: "text/javascript", coding: nil, isImmutable: true)
-  /// Names as mirrors have them: escapes, spaces, and what XML and signatures escape.
+  /// Names as in mirrors: with escapes, spaces, and characters that XML and signatures escape.
   private static let paths = [
     "xcache/1/3/1/u/https%3A%2F%2Fm.example.com%2Fa.js", "xcache/1/3/1/u/a b&c<d>+é.js",
     "xcache/shop/configure.json",
@@ -97,7 +97,7 @@ import Testing
     }
   }
 
-  /// Begins a run, carries it out and ends it.
+  /// Begins a run, executes `body` and ends the run.
   private static func run<Result>(
     _ destination: any Destination, _ body: (any Destination) throws -> Result
   ) throws -> Result {
@@ -115,7 +115,7 @@ import Testing
     return placed.withLock { $0 }
   }
 
-  @Test(arguments: Kind.all) func filesComeBackAsTheyWere(_ kind: Kind) throws {
+  @Test(arguments: Kind.all) func filesRoundTrip(_ kind: Kind) throws {
     let place = try Place(kind)
     let contents = Dictionary(
       uniqueKeysWithValues: Self.paths.enumerated().map { ($1, Array("\($1) \($0)".utf8)) })
@@ -126,7 +126,7 @@ import Testing
       try destination.sync()
       #expect(try destination.sizes(of: Self.paths) == Self.paths.map { Int64(contents[$0]?.count ?? -1) })
     }
-    // Another run, which knows nothing of the first.
+    // Another run, without the state of the first.
     let later = try place.open()
     #expect(try later.list().sorted() == Self.paths.sorted())
     #expect(
@@ -137,9 +137,9 @@ import Testing
     #expect(try later.sizes(of: ["xcache/shop/none.json", Self.paths[0]]).first == .some(nil))
   }
 
-  @Test(arguments: Kind.all) func anEmptyFileAndALargeOne(_ kind: Kind) throws {
+  @Test(arguments: Kind.all) func emptyAndLargeFiles(_ kind: Kind) throws {
     let place = try Place(kind)
-    // Longer than a buffer of any of those it passes.
+    // Longer than any buffer on its way.
     let large = (0..<3_000_000).map { UInt8(truncatingIfNeeded: $0 &* 7 &+ $0 >> 11) }
     try Self.run(place.open()) { destination in
       let files = [Self.placement("xcache/1/empty", []), Self.placement("xcache/1/large", large)]
@@ -152,7 +152,7 @@ import Testing
     #expect(try later.sizes(of: ["xcache/1/empty", "xcache/1/large"]) == [0, 3_000_000])
   }
 
-  /// Bytes that aren't those that were promised never get their name.
+  /// Bytes with another digest than promised are never stored under their name.
   @Test(arguments: Kind.all) func wrongBytesAreRefused(_ kind: Kind) throws {
     let place = try Place(kind)
     try Self.run(place.open()) { destination in
@@ -162,8 +162,8 @@ import Testing
     #expect(try place.open().read("xcache/1/wrong") == nil)
   }
 
-  /// A file that the origin lost is told and left out; the others come.
-  @Test(arguments: Kind.all) func lostFilesAreLeftOut(_ kind: Kind) throws {
+  /// A file that the origin lost is reported and skipped; the others are stored.
+  @Test(arguments: Kind.all) func lostFilesAreSkipped(_ kind: Kind) throws {
     let place = try Place(kind)
     let lost = Atomic<Int>(0)
     try Self.run(place.open()) { destination in
@@ -179,7 +179,7 @@ import Testing
     #expect(try place.open().list() == ["xcache/1/there"])
   }
 
-  /// A document is seen at the latest after `show`, always whole, and a later one takes its place.
+  /// A document is visible after `show` at the latest, always complete, and a later one replaces it.
   @Test(arguments: Kind.all) func documentsAreReplaced(_ kind: Kind) throws {
     let place = try Place(kind)
     try Self.run(place.open()) { destination in
@@ -196,19 +196,19 @@ import Testing
     }
   }
 
-  @Test(arguments: Kind.all) func whatIsRemovedIsGone(_ kind: Kind) throws {
+  @Test(arguments: Kind.all) func removedFilesAreGone(_ kind: Kind) throws {
     let place = try Place(kind)
     try Self.run(place.open()) { destination in
       _ = try Self.place(Self.paths.map { Self.placement($0, Array($0.utf8)) }, in: destination)
       try destination.sync()
-      // One of them isn't there, which is what was wanted.
+      // Removing a missing file isn't an error.
       try destination.remove([Self.paths[0], Self.paths[1], "xcache/1/none"])
     }
     #expect(try place.open().list().sorted() == Self.paths.dropFirst(2).sorted())
   }
 
-  /// Only what lies in spaces of channels is a mirror's own.
-  @Test(arguments: Kind.all) func whatElseIsThereIsNotListed(_ kind: Kind) throws {
+  /// Only files in the folders of channels are listed.
+  @Test(arguments: Kind.all) func otherFilesAreNotListed(_ kind: Kind) throws {
     let place = try Place(kind)
     try Self.run(place.open()) { destination in
       _ = try Self.place([Self.placement("xcache/1/own", [1])], in: destination)
@@ -219,7 +219,7 @@ import Testing
     #expect(try place.open().list() == ["xcache/1/own"])
   }
 
-  @Test(arguments: Kind.all) func damageIsSeenWhereBytesAreReadBack(_ kind: Kind) throws {
+  @Test(arguments: Kind.all) func damageIsDetectedIfFilesAreReadBack(_ kind: Kind) throws {
     let place = try Place(kind)
     let path = "xcache/1/file"
     try Self.run(place.open()) { destination in
@@ -230,13 +230,13 @@ import Testing
     let later = try place.open()
     #expect(try later.sizes(of: [path]) == [5])
     #expect(try later.files(at: [path]).first??.sha256 == .of(Array("wrong".utf8)))
-    // A run that is told to writes it anew.
+    // A run that repairs writes it again.
     try Self.run(place.open()) { _ = try Self.place([Self.placement(path, Array("right".utf8))], in: $0) }
     #expect(try place.open().read(path) == Array("right".utf8))
   }
 
-  /// Two runs at once would remove and name each other's files.
-  @Test(arguments: Kind.all) func oneRunAtATime(_ kind: Kind) throws {
+  /// Concurrent runs would remove each other's files.
+  @Test(arguments: Kind.all) func concurrentRunIsRefused(_ kind: Kind) throws {
     let place = try Place(kind)
     let first = try place.open()
     try first.begin()
@@ -251,7 +251,7 @@ import Testing
     second.end()
   }
 
-  @Test func objectsSayWhatTheyAre() throws {
+  @Test func objectsHaveTheirHeaders() throws {
     let place = try Place(.s3)
     try Self.run(place.open()) { destination in
       _ = try Self.place([Self.placement("xcache/1/a.js", [1])], in: destination)
@@ -267,8 +267,8 @@ import Testing
       ])
   }
 
-  /// A store that is busy for a moment is asked again.
-  @Test func aBusyStoreIsAskedAgain() throws {
+  /// A request that a store answers with 503 is retried.
+  @Test func busyStoreIsRetried() throws {
     let place = try Place(.s3)
     try Self.run(place.open()) { destination in
       place.fail(2)

@@ -4,9 +4,9 @@ import Testing
 @testable import Mirror
 
 @Suite struct SignerTests {
-  /// "GET Object" and "GET Bucket (List Objects)" of Amazon's examples, "Authenticating Requests: Using the
-  /// Authorization Header (AWS Signature Version 4)".
-  @Test func amazonsExamples() {
+  /// "GET Object" and "GET Bucket (List Objects)" of Amazon's examples in "Authenticating Requests: Using the Authorization Header (AWS
+  /// Signature Version 4)".
+  @Test func signsAmazonsExamples() {
     let signer = S3Signer(
       accessKey: "AKIAIOSFODNN7EXAMPLE", secretKey: "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY",
       sessionToken: nil,
@@ -29,7 +29,7 @@ import Testing
         "Signature=34b48302e7b5fa45bde8084f4b7868a86f0a534bc59db6670ed5711ef69dc6f7") == true)
   }
 
-  @Test func hmacIsThatOfTheStandard() {
+  @Test func hmacMatchesRFC4231() {
     // RFC 4231, test cases 2 and 6.
     #expect(
       Hex.encode(HMAC.sha256(Array("Jefe".utf8), Array("what do ya want for nothing?".utf8)).span.bytes)
@@ -41,7 +41,7 @@ import Testing
         == "60e431591ee0b67f0d8a26aacbf5b77f8e0bc6213728c5140546040f0ee37f54")
   }
 
-  @Test func listingsAreRead() {
+  @Test func parsesListings() {
     let text = "<R><Contents><Key>a&amp;b</Key><Size>3</Size></Contents><Contents><Key>c</Key></Contents></R>"
     #expect(XMLText.all("Contents", in: text).map { XMLText.first("Key", in: $0) } == ["a&b", "c"])
     #expect(XMLText.first("Size", in: text) == "3" && XMLText.first("None", in: text) == nil)

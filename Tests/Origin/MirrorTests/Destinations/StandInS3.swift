@@ -4,8 +4,8 @@ import System
 
 @testable import Mirror
 
-/// A store that answers the calls of S3's API that a mirror makes, with a bucket in memory. It believes every signature, but
-/// wants one, and checks the sha256 that is signed along against the body, as stores do.
+/// A server for the part of S3's API that mirrors use, with a bucket in memory. It requires a signature, but doesn't verify it, and checks
+/// the signed sha256 against the body, as S3 does.
 final class StandInS3: Sendable {
   struct Object: Sendable {
     var bytes: [UInt8]
@@ -15,13 +15,13 @@ final class StandInS3: Sendable {
   private struct State {
     var objects: [String: Object] = [:]
     var uploads: [String: (key: String, fields: [String: String], parts: [Int: [UInt8]])] = [:]
-    /// Requests that are answered 503 before any other is served.
+    /// The number of requests still to be answered with 503.
     var failures = 0
   }
 
   private let state: Locked<State>
   private let server: SocketServer
-  /// Objects of one page of a listing.
+  /// The page size of a listing.
   private static let page = 3
 
   init() {
@@ -30,7 +30,7 @@ final class StandInS3: Sendable {
     server = SocketServer { Self.answer($0, state) }
   }
 
-  /// The settings of a destination with a prefix of its own in the bucket.
+  /// Settings of a destination with its own prefix in the bucket.
   func settings(_ prefix: String) throws -> S3Settings {
     try S3Settings(
       "s3://cdn/\(prefix)", endpoint: server.url, region: nil,
@@ -41,7 +41,7 @@ final class StandInS3: Sendable {
 
   var keys: [String] { state.withLock { $0.objects.keys.sorted() } }
 
-  /// Puts an object there from outside.
+  /// Stores an object directly.
   func put(_ key: String, _ bytes: [UInt8]) {
     state.withLock { $0.objects[key] = Object(bytes: bytes, fields: [:]) }
   }

@@ -96,7 +96,7 @@ final class Bench: Sendable {
     get throws { try MirrorIndex(parsing: DurableFile.read(www + "/mirror.json") ?? []) }
   }
 
-  /// The files of a copy by path, without mirror.json, which tells the time, and what runs keep for themselves.
+  /// The files of a copy by path, without mirror.json, which contains the time, and without working files of runs.
   static func files(_ folder: String) throws -> [String: [UInt8]] {
     var files: [String: [UInt8]] = [:]
     var open = try Folder.textNames(folder).filter { !$0.hasPrefix(".") && $0 != "mirror.json" }
@@ -111,8 +111,8 @@ final class Bench: Sendable {
     return files
   }
 
-  /// Serves the mirror over HTTP with the types that manifests give, those in `types` excepted.
-  /// - Parameter refusing: how the paths end of what it answers 403.
+  /// Serves the mirror over HTTP with the content types of the manifests, except those in `types`.
+  /// - Parameter refusing: suffixes of paths that are answered with 403.
   func serve(_ types: [String: String] = [:], refusing: [String] = []) -> SocketServer {
     SocketServer { [www] request in
       let path = String(request.path.dropFirst().replacing("%25", with: "%"))
@@ -125,7 +125,7 @@ final class Bench: Sendable {
     }
   }
 
-  /// The path of a file of the mirror that ends so.
+  /// The path of the mirrored file with this suffix.
   func path(_ ending: String) throws -> String {
     let index = try MirrorIndex(parsing: DurableFile.read(www + "/mirror.json") ?? [])
     let path = index.channels.flatMap(\.files).first { $0.path.hasSuffix(ending) }?.path

@@ -5,15 +5,15 @@ import System
 
 @testable import Mirror
 
-/// A data folder that can't be read any more from some call on, as if the run were killed there.
+/// A data folder whose reads fail after a number of calls, as if the run had been killed.
 final class FailingSource: MirrorSource {
   private let source: DataSource
   private let left: Locked<Int>
   private let beforeFailing: @Sendable () -> Void
 
   /// - Parameters:
-  ///   - calls: how many succeed.
-  ///   - beforeFailing: called with each that doesn't.
+  /// - calls: the number of calls that succeed.
+  /// - beforeFailing: called before each failure.
   init(_ store: Store, after calls: Int, beforeFailing: @escaping @Sendable () -> Void = {}) {
     source = DataSource(store: store)
     left = Locked(calls)
@@ -79,7 +79,7 @@ final class FailingSource: MirrorSource {
   }
 }
 
-/// What a token that is limited to one app reads.
+/// The source as a token limited to one app sees it.
 struct LimitedSource: MirrorSource {
   let source: DataSource
   let app: AppName

@@ -24,14 +24,14 @@ import Values
     #"{"app":null,"at":"2026-11-20T15:17:27.000Z","changed":true,"entry":{"a":[1.50,null]},"kind":"rollback","#
     + #""list":[{"name":"ä","size":9007199254740991}],"version":"12"}"#
 
-  @Test func readsAndWritesTheSameBytes() throws {
+  @Test func roundTripsBytes() throws {
     let json = try JSONValue.parse(Array(Self.text.utf8))
     let sample: Sample = try json.decode()
     #expect(sample.app == nil && sample.list == [.init(name: "ä", size: (1 << 53) - 1)])
     #expect(String(decoding: JSONValue(encoding: sample).canonical, as: UTF8.self) == Self.text)
   }
 
-  @Test func leavesOutWhatIsNilUnlessItIsOrNull() throws {
+  @Test func omitsNilUnlessOrNull() throws {
     var sample: Sample = try JSONValue.parse(Array(Self.text.utf8)).decode()
     sample.at = nil
     let json = JSONValue(encoding: sample)
@@ -48,14 +48,14 @@ import Values
     ("app", "no app", "app"), ("changed", "true", "changed"), ("at", "yesterday", "at"),
   ]
 
-  @Test(arguments: wrong.indices) func namesTheMemberThatIsWrong(index: Int) throws {
+  @Test(arguments: wrong.indices) func errorNamesTheMember(index: Int) throws {
     let (member, value, path) = Self.wrong[index]
     var object = try #require(try JSONValue.parse(Array(Self.text.utf8)).object)
     object[member] = value
     #expect(throws: JSONError.member(path)) { try JSONValue.object(object).decode(Sample.self) }
   }
 
-  @Test func passesOverMembersThatItDoesNotKnow() throws {
+  @Test func ignoresUnknownMembers() throws {
     var object = try #require(try JSONValue.parse(Array(Self.text.utf8)).object)
     object["new"] = ["x": 1]
     #expect(throws: Never.self) { try JSONValue.object(object).decode(Sample.self) }

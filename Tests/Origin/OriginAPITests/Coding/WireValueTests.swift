@@ -4,7 +4,7 @@ import System
 import Testing
 import Values
 
-/// Values that stand in the API's JSON as texts, and numbers at the end of what can be told.
+/// Values that are strings in the API's JSON, and numbers at the limits of their range.
 @Suite struct WireValueTests {
   private struct Numbers: Codable, Equatable {
     var int: Int?
@@ -16,8 +16,8 @@ import Values
     try JSONValue.parse(Array(text.utf8)).decode(Numbers.self)
   }
 
-  /// RFC 8259 §6: beyond 2^53 readers don't agree on what a number is.
-  @Test func numbersOfTheirRange() throws {
+  /// RFC 8259 §6: beyond 2^53, implementations don't agree on a number's value.
+  @Test func numbersInRange() throws {
     #expect(
       try Self.numbers(#"{"int":-9007199254740991,"byte":255,"large":9007199254740991}"#)
         == Numbers(int: -9_007_199_254_740_991, byte: 255, large: 9_007_199_254_740_991))
@@ -28,7 +28,7 @@ import Values
     (#"{"int":1e3}"#, "int"), (#"{"int":-0}"#, "int"), (#"{"int":"1"}"#, "int"), (#"{"byte":256}"#, "byte"),
     (#"{"byte":-1}"#, "byte"), (#"{"large":-1}"#, "large"),
   ])
-  func numbersOutOfTheirRange(text: String, member: String) {
+  func numbersOutOfRange(text: String, member: String) {
     #expect(throws: JSONError.member(member)) { try Self.numbers(text) }
   }
 
@@ -38,35 +38,35 @@ import Values
       ("1969-12-31T23:59:59.999Z", -1), ("9999-12-31T23:59:59.999Z", 253_402_300_799_999),
       ("0000-01-01T00:00:00.000Z", -62_167_219_200_000),
     ] as [(String, Int64)])
-  func momentsComeBack(text: String, milliseconds: Int64) throws {
+  func timestampsRoundTrip(text: String, milliseconds: Int64) throws {
     let moment = try #require(Moment(wire: text))
     #expect(moment.milliseconds == milliseconds && moment.wireText == text)
     #expect(try JSONValue.string(text).decode(Moment.self) == moment)
   }
 
-  /// Origins write one form; what others write in another is the same moment.
+  /// Origins write one form; other forms of the same time are accepted.
   @Test(arguments: ["2026-11-20T15:17:27Z", "2026-11-20t23:17:27.0004+08:00", "2026-11-20 14:47:27-00:30"])
-  func momentsInOtherForms(text: String) {
+  func timestampsInOtherForms(text: String) {
     #expect(Moment(wire: text)?.wireText == "2026-11-20T15:17:27.000Z")
   }
 
   @Test(arguments: [
     "", "yesterday", "1795187847000", "2026-11-20", "2026-11-20T15:17:27", "2026-11-31T00:00Z",
   ])
-  func noMoments(text: String) {
+  func invalidTimestamps(text: String) {
     #expect(Moment(wire: text) == nil)
     #expect(throws: JSONError.member("")) { try JSONValue.string(text).decode(Moment.self) }
   }
 
-  /// A clock that is set wrongly gives a moment that can be told, if not rightly.
+  /// A time of a wrong clock can be written, though not exactly.
   @Test(arguments: [Int64.max, Int64.min, Int64.min + 1, -62_167_219_200_001, 253_402_300_800_000])
-  func momentsBeyondTheCalendarAreTold(milliseconds: Int64) throws {
+  func timestampsOutOfRangeAreClamped(milliseconds: Int64) throws {
     let text = Moment(milliseconds: milliseconds).wireText
     #expect(text.hasPrefix(milliseconds < 0 ? "0000-01-01T00:00:00." : "9999-12-31T23:59:59."))
     #expect(Moment(wire: text) != nil && text.utf8.count == 24)
   }
 
-  @Test func momentsAreOrdered() {
+  @Test func timestampsAreOrdered() {
     let moments = [5, -3, 0, .max, .min].map(Moment.init(milliseconds:))
     #expect(moments.sorted().map(\.milliseconds) == [.min, -3, 0, 5, .max])
   }
@@ -82,7 +82,7 @@ import Values
     var type: ContentType?
   }
 
-  /// After a document is read nobody looks again whether its names are names.
+  /// Names are validated when a document is read, and never again.
   @Test(arguments: [
     ("app", "../etc"), ("app", ""), ("app", "1shop"), ("app", "delta"), ("app", "shop\n"),
     ("channel", "Online"), ("channel", "a/b"), ("bundle", ".hidden"), ("bundle", "a b"),
@@ -91,13 +91,13 @@ import Values
     ("sha256", String(repeating: "A", count: 64)), ("sha256", ""), ("md5", String(repeating: "0", count: 31)),
     ("type", "text"), ("type", "text/html\r\nX: y"),
   ])
-  func whatIsNoNameIsRefused(member: String, text: String) throws {
+  func invalidNamesAreRefused(member: String, text: String) throws {
     let json = JSONValue.object(JSONObject([.init(key: member, value: .string(text))]))
     #expect(throws: JSONError.member(member)) { try json.decode(Tokens.self) }
   }
 
-  /// A setting may be taken away by null, which isn't the same as not to be named.
-  @Test func nullIsAValueOfASetting() throws {
+  /// A setting can be removed by null, which differs from omitting it.
+  @Test func nullSettingDiffersFromAMissingOne() throws {
     let json = try JSONValue.parse(Array(#"{"hosts":null,"reports":7}"#.utf8))
     let request = try json.decode(ChannelSettingsRequest.self)
     #expect(request.interval == nil && request.hosts?.isNull == true && request.reports == 7)
@@ -108,7 +108,7 @@ import Values
     #expect(JSONValue(encoding: ChannelSettingsRequest()) == .object(JSONObject()))
   }
 
-  @Test func pathsLeadThroughListsAndObjects() throws {
+  @Test func errorPathsIncludeListsAndObjects() throws {
     struct Outer: Codable {
       struct Inner: Codable { var names: [[AppName]] }
       var list: [Inner]

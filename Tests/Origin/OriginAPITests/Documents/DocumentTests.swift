@@ -2,16 +2,16 @@ import OriginAPI
 import Testing
 import Values
 
-/// Each document of the API as it is sent, and what of it an older origin may leave out.
+/// Each document of the API, and the members that an older origin may omit.
 @Suite struct DocumentTests {
-  /// A document, and the members without which it can't be read.
+  /// A document, and its required members.
   struct Case: Sendable, CustomTestStringConvertible {
     let testDescription: String
     let text: String
     let required: Set<String>
-    /// Members that are JSON of any kind.
+    /// Members with any kind of JSON.
     let free: Set<String>
-    /// Reads a document and writes it again.
+    /// Reads a document, and writes it again.
     let copy: @Sendable (JSONValue) throws(JSONError) -> JSONValue
 
     init<Document: Codable & SendableMetatype>(
@@ -28,7 +28,7 @@ import Values
       get throws { try #require(try JSONValue.parse(Array(text.utf8)).object) }
     }
 
-    /// The text, its members in their order.
+    /// The text with sorted members.
     var canonical: String {
       get throws { String(decoding: JSONValue.object(try json).canonical, as: UTF8.self) }
     }
@@ -200,13 +200,13 @@ import Values
       required: "at name versions"),
   ]
 
-  @Test(arguments: cases) func isWrittenAsItWasRead(document: Case) throws {
+  @Test(arguments: cases) func roundTrips(document: Case) throws {
     let copy = try document.copy(.object(document.json))
     #expect(try String(decoding: copy.canonical, as: UTF8.self) == document.canonical)
   }
 
-  /// What is missing is named; what only newer origins tell isn't missed.
-  @Test(arguments: cases) func whatIsMissingIsNamed(document: Case) throws {
+  /// A missing required member is named; members that only newer origins write are optional.
+  @Test(arguments: cases) func missingMemberIsNamed(document: Case) throws {
     for member in try document.json.members {
       var older = try document.json
       older[member.key] = nil
@@ -219,25 +219,25 @@ import Values
     #expect(try document.required.isSubset(of: document.json.members.map(\.key)))
   }
 
-  /// No member is taken for another kind of value than it is.
-  @Test(arguments: cases) func whatIsOfAnotherKindIsNamed(document: Case) throws {
+  /// A member with a value of another kind is an error.
+  @Test(arguments: cases) func memberOfAnotherKindIsNamed(document: Case) throws {
     for member in try document.json.members where !document.free.contains(member.key) {
       var wrong = try document.json
-      // A Boolean stands in the place of no text, number, list or object, and a text in that of no Boolean.
+      // A Boolean isn't a string, number, list or object, and a string isn't a Boolean.
       wrong[member.key] = member.value.bool == nil ? true : "true"
       let error = #expect(throws: JSONError.self, "\(member.key)") { try document.copy(.object(wrong)) }
       #expect(error == .member(member.key))
     }
   }
 
-  @Test(arguments: cases) func whatANewerOriginAddsIsPassedOver(document: Case) throws {
+  @Test(arguments: cases) func unknownMemberIsIgnored(document: Case) throws {
     var newer = try document.json
     newer["zzz"] = ["more": [1, "two"]]
     let copy = try document.copy(.object(newer))
     #expect(try String(decoding: copy.canonical, as: UTF8.self) == document.canonical)
   }
 
-  @Test(arguments: cases) func nothingButAnObjectIsADocument(document: Case) {
+  @Test(arguments: cases) func onlyObjectsAreDocuments(document: Case) {
     for json: JSONValue in [.null, [], "x", 1, true] {
       #expect(throws: JSONError.self, "\(json)") { try document.copy(json) }
     }

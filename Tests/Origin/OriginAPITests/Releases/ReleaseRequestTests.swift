@@ -4,7 +4,7 @@ import System
 import Testing
 import Values
 
-/// The request of a release, which is written piece by piece.
+/// The body of a release request, which is written in pieces.
 @Suite struct ReleaseRequestTests {
   private static func content(_ text: String, headers: EntryHeaders = EntryHeaders()) throws
     -> ResourceContent
@@ -19,13 +19,13 @@ import Values
     String(decoding: request.json, as: UTF8.self)
   }
 
-  @Test func theLeast() {
+  @Test func minimalRequest() {
     let request = ReleaseRequest(changes: [], options: ReleaseOptions())
     #expect(
       Self.text(request) == #"{"bundles":[],"dryRun":false,"ifVersion":null,"message":"","now":false}"#)
   }
 
-  /// Written by pieces, it is what the canonical form of its value is: members sorted, texts escaped one way.
+  /// The pieces give the canonical form of the JSON value: sorted members, one form of escapes.
   @Test func isCanonical() throws {
     let headers = try EntryHeaders(known: ["X-Frame-Options": "DENY"])
     let urls = try ["https://m.example.com/", "https://m.example.com/a%22b.js", "https://m.example.com/é.js"]
@@ -59,8 +59,8 @@ import Values
     }
   }
 
-  /// Contents with headers and without are written by two ways that must agree.
-  @Test func contentsAreWrittenAsTheirJSON() throws {
+  /// Contents with headers and without are written in two ways, which must agree.
+  @Test func contentsEqualTheirJSON() throws {
     for headers in [EntryHeaders(), try EntryHeaders(known: ["Referrer-Policy": "no-referrer"])] {
       let content = try Self.content("x", headers: headers)
       var out: [UInt8] = []
@@ -69,21 +69,21 @@ import Values
     }
   }
 
-  @Test func costsAreOfWhatIsSent() {
+  @Test func updateCosts() {
     #expect(TransferCost(files: 3, deltas: 0, bytes: 100, plainBytes: 100).total == 100)
     #expect(TransferCost(files: 3, deltas: 0, bytes: 100, plainBytes: 100, answer: 7, pack: 60).total == 67)
     let most = TransferCost(files: 1, deltas: 0, bytes: .max, plainBytes: .max, answer: .max)
     #expect(most.total == .max && most.wireBytes == .max)
   }
 
-  /// An older origin doesn't say the sum.
+  /// An older origin doesn't give the sum.
   @Test func costsOfAnOlderOrigin() throws {
     let text = #"{"answer":7,"bytes":100,"deltas":0,"files":3,"pack":60,"plainBytes":100}"#
     let cost = try JSONValue.parse(Array(text.utf8)).decode(TransferCost.self)
     #expect(cost.total == nil && cost.wireBytes == 67)
   }
 
-  @Test func whatOfThePreparationIsKnown() {
+  @Test func knownCostsOfAPreparation() {
     let cost = TransferCost(files: 1, deltas: 0, bytes: 1, plainBytes: 1)
     var costs = PreparationAnswer.Costs()
     #expect(!costs.isKnown && !costs.isFirst)
@@ -93,7 +93,7 @@ import Values
     #expect(costs.isKnown && !costs.isFirst)
   }
 
-  @Test func aBundleIsChangedByAnyCount() {
+  @Test func anyCountChangesABundle() {
     func isChanged(_ added: Int, _ changed: Int, _ removed: Int) -> Bool {
       ReleaseAnswer.Bundle(
         bundle: "b", counts: ReleaseCounts(added: added, changed: changed, removed: removed), replaced: nil

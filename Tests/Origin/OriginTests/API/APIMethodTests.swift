@@ -6,11 +6,11 @@ import Testing
 
 @testable import Origin
 
-/// Which methods the API answers under which paths, and how it says so (RFC 9110 §9.3, §15.5.6).
+/// The methods of each path, and the answers to others (RFC 9110 §9.3, §15.5.6).
 @Suite struct APIMethodTests {
   private static let online = "apps/shop/channels/online"
 
-  /// Every shape of path, and the methods that are answered there.
+  /// Each form of path, with its methods.
   static let paths: [(String, String)] = [
     ("apps", "GET, HEAD, OPTIONS"), ("audit", "GET, HEAD, OPTIONS"), ("audit/export", "GET, HEAD, OPTIONS"),
     ("blobs", "OPTIONS, POST"), ("blobs/missing", "OPTIONS, POST"), ("blobs/abc", "OPTIONS, PUT"),
@@ -34,7 +34,7 @@ import Testing
     ("\(online)/thaw", "OPTIONS, POST"),
   ]
 
-  @Test func eachPathAnswersItsMethodsAndNamesThem() throws {
+  @Test func eachPathAllowsItsMethods() throws {
     let origin = try TestOrigin()
     try origin.publish(["a.js": "a"])
     for (path, allow) in Self.paths {
@@ -52,7 +52,7 @@ import Testing
       #expect(get.status == 200, "\(path): \(get.text)")
       #expect(head.status == get.status && head.field("Content-Length") == get.field("Content-Length"))
     }
-    // Whatever takes a document reaches its own code: it is not told that nothing is there.
+    // Requests with a document reach their handlers: the answer isn't 404.
     for (path, allow) in Self.paths where allow.contains("POST") && !path.hasSuffix("/remove") {
       #expect(try origin.api("POST", path, [:]).json["code"]?.string != "not-found", "\(path)")
     }
@@ -61,7 +61,7 @@ import Testing
   @Test(arguments: [
     "nothing", "apps/", "apps/shop", "apps/shop/channels", "apps/shop/other/online", "blobs/a/b", "tokens/",
     "\(online)/nothing", "\(online)/log/1", "\(online)/prefetch/nothing", "audit/nothing", "gc/1",
-  ]) func elsewhereNothingIs(_ path: String) throws {
+  ]) func unknownPathsAreNotFound(_ path: String) throws {
     let origin = try TestOrigin()
     var lengths: Set<String?> = []
     for method in ["GET", "HEAD", "OPTIONS", "PUT", "POST", "DELETE"] {
@@ -78,7 +78,7 @@ import Testing
     #expect(reply.status == 204 && reply.field("Allow") == "GET, HEAD, OPTIONS, PUT, POST, DELETE")
   }
 
-  @Test func aBodyThatIsWantedHasALength() throws {
+  @Test func bodyNeedsALength() throws {
     let origin = try TestOrigin()
     try origin.publish(["a.js": "a"])
     let lines = ["Authorization: Bearer \(origin.token)", "Content-MD5: 1B2M2Y8AsgTpgAmY7PhCfg=="]
@@ -88,17 +88,17 @@ import Testing
       #expect(reply.status == 411 && reply.json["code"]?.string == "length", "\(target): \(reply.text)")
     }
     #expect(try origin.ask("POST", "/report?app=shop", []).status == 411)
-    // No bytes, said so, are a body.
+    // A length of 0 is a body.
     #expect(try origin.ask("PUT", empty, lines, body: []).status == 201)
     #expect(try origin.ask("PUT", empty, lines + ["Transfer-Encoding: chunked"]).status == 200)
     #expect(try origin.ask("POST", "/report?app=shop", [], body: []).status == 400)
-    // What takes no body needs no length.
+    // Without a body, no length is needed.
     #expect(try origin.ask("DELETE", "/api/v1/tokens/nobody", lines).status == 404)
   }
 
-  /// RFC 9110 §13.1.1: the method is not performed under a condition that isn't known to hold.
+  /// RFC 9110 §13.1.1: the method is not performed if the condition isn't known to be true.
   @Test(arguments: ["If-Match: \"nope\"", "If-Match: *", "If-None-Match: *"])
-  func aConditionChangesNothing(_ condition: String) throws {
+  func preconditionsAreRefused(_ condition: String) throws {
     let origin = try TestOrigin()
     try origin.publish(["a.js": "a"])
     _ = try origin.api("POST", "tokens", ["name": "ci", "scope": "read"])
@@ -120,13 +120,13 @@ import Testing
     // §13.1.4: ignored where nothing has a date.
     let date = "If-Unmodified-Since: Sun, 06 Nov 1994 08:49:37 GMT"
     #expect(try origin.ask("DELETE", "/api/v1/tokens/nobody", [lines[0], date]).status == 404)
-    // Refused for another reason, it is that reason that is told (§13.2.1).
+    // A refusal for another reason has precedence (§13.2.1).
     #expect(try origin.ask("DELETE", "/api/v1/tokens/ci", [condition]).status == 401)
   }
 
-  /// Nothing of a body is asked for, nor a worker taken, for one who shows no token.
+  /// Without a token, no body is requested and no worker is used.
   @Test(arguments: [[], ["Authorization: Basic YTpi"], ["Authorization: Bearer"]])
-  func withoutATokenNothingIsReceived(_ lines: [String]) throws {
+  func noBodyIsReceivedWithoutAToken(_ lines: [String]) throws {
     let origin = try TestOrigin()
     for (method, path) in [("PUT", "blobs/\(SHA256.of([]).hex)"), ("POST", "blobs"), ("POST", "gc")] {
       guard case .now(let response) = try origin.answer(method, "/api/v1/\(path)", lines, length: 5) else {

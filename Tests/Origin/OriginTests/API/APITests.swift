@@ -10,7 +10,7 @@ import Values
 @Suite struct APITests {
   private static let releases = "apps/shop/channels/online/releases"
 
-  /// Who asks what with which token, and the refusal.
+  /// Requests with their tokens, and the refusals.
   static let refusals: [(String, String, String?, Int, String)] = [
     ("GET", "apps/shop/channels/online", nil, 401, "token"),
     ("GET", "apps/shop/channels/online", "wrong", 401, "token"),
@@ -36,7 +36,7 @@ import Values
     ("DELETE", "tokens/admin", "admin", 409, "own-token"),
   ]
 
-  @Test func refusalsByTheTable() throws {
+  @Test func refusalsOfRequests() throws {
     let origin = try TestOrigin()
     try origin.publish(["a.js": "a"])
     var tokens = ["wrong": "nonsense", "admin": origin.token]
@@ -63,7 +63,7 @@ import Values
     }
   }
 
-  /// Bodies of a release that can't be one.
+  /// Bodies of invalid releases.
   static let badReleases: [(String, Int, String)] = [
     ("", 400, "bad-request"), ("[]", 400, "bad-request"), ("{}", 400, "bad-request"),
     (#"{"bundles":[]}"#, 400, "bad-request"),
@@ -79,7 +79,8 @@ import Values
     (#"{"ifVersion":7,"bundles":[{"bundle":"a","unpublish":true}]}"#, 400, "bad-request"),
   ]
 
-  @Test(arguments: badReleases) func badReleaseChangesNothing(body: String, status: Int, code: String) throws
+  @Test(arguments: badReleases) func invalidReleaseChangesNothing(body: String, status: Int, code: String)
+    throws
   {
     let origin = try TestOrigin()
     try origin.publish(["a.js": "a"])
@@ -89,7 +90,7 @@ import Values
     #expect(try origin.ask("GET", "/configure.json").json["data"]?["version"]?.string == "1")
   }
 
-  @Test func conflictsAreAllNamed() throws {
+  @Test func allConflictsAreNamed() throws {
     let origin = try TestOrigin()
     try origin.publish(["a.js": "a", "b.js": "b", "c.js": "c"], bundle: "one")
     #expect(try origin.publish(["c.js": "c"], bundle: "two").status == 201)
@@ -99,7 +100,7 @@ import Values
     #expect(urls == ["https://m.example.com/a.js", "https://m.example.com/b.js"])
   }
 
-  @Test func missingBytesAreNamed() throws {
+  @Test func missingBlobsAreNamed() throws {
     let origin = try TestOrigin()
     let digest = FileDigest(md5: MD5.of([1]), sha256: SHA256.of([1]), size: 1)
     let content = ResourceContent(digest, ctype: ContentType.of(fileName: "a.js")).json
@@ -110,7 +111,7 @@ import Values
     #expect(try origin.ask("GET", "/configure.json").status == 404)
   }
 
-  @Test func aFileWithOtherBytesIsRefusedAndDropped() throws {
+  @Test func fileWithAnotherDigestIsRefusedAndDeleted() throws {
     let origin = try TestOrigin()
     let good = Array("good".utf8)
     let md5 = "dV+FwnI7s5OBxzeaYEFg2A=="
@@ -129,7 +130,7 @@ import Values
     #expect(try put(good, ["Content-MD5: \(md5)"]).status == 200)
   }
 
-  /// A pack gives the same result wherever it was split on its way.
+  /// A pack gives the same result wherever it is split in transit.
   @Test func packsAtEverySplit() throws {
     let origin = try TestOrigin()
     var pack: [UInt8] = []
@@ -153,7 +154,7 @@ import Values
   }
 
   @Test(arguments: ["x\n", String(repeating: "0", count: 120), "\n", " \n", "0 0 0\n"])
-  func packsThatAreNone(text: String) throws {
+  func invalidPacks(text: String) throws {
     let origin = try TestOrigin()
     let sink = PackSink(origin.store)
     #expect(throws: Problem.self) { try sink.append(Array(text.utf8).span.bytes) }

@@ -6,11 +6,11 @@ import Values
 
 @testable import Origin
 
-/// What is taken of a request's body, and from whom.
+/// Which bodies are received, and from which tokens.
 @Suite struct BodyTests {
   private static let online = "apps/shop/channels/online"
 
-  /// Every path that takes a body, and a token that may not use it.
+  /// Every path with a body, and the scope of a token that may not use it.
   static let refused: [(method: String, path: String, scope: String)] = [
     ("POST", "blobs", "read"), ("PUT", "blobs/\(SHA256.of([]).hex)", "read"),
     ("POST", "blobs/missing", "read"),
@@ -25,7 +25,7 @@ import Values
   ]
 
   @Test(arguments: refused)
-  func nothingIsTakenFromWhoMayNot(_ request: (method: String, path: String, scope: String)) throws {
+  func noBodyIsReceivedWithoutTheRight(_ request: (method: String, path: String, scope: String)) throws {
     let origin = try TestOrigin()
     try origin.publish(["a.js": "a"])
     let weak = try origin.newToken(["name": "weak", "scope": .string(request.scope)])
@@ -44,15 +44,14 @@ import Values
     }
   }
 
-  /// The limits of routes in bytes.
+  /// The size limits of routes in bytes.
   static let limits: [(path: String, limit: Int)] = [
     ("gc", 65_536), ("leases", 65_536), ("\(online)/pins", 65_536), ("\(online)/rollback", 65_536),
     ("\(online)/prefetch/rollback", 65_536), ("\(online)/prefetch", 2 << 20), ("\(online)/policy", 2 << 20),
     ("mirrors", 2 << 20), ("blobs", 1000), ("\(online)/releases", 256 << 20),
   ]
 
-  @Test(arguments: limits) func aBodyThatIsTooLargeIsRefusedUnread(_ route: (path: String, limit: Int)) throws
-  {
+  @Test(arguments: limits) func tooLargeBodyIsRefusedUnread(_ route: (path: String, limit: Int)) throws {
     let origin = try TestOrigin { $0.largestUpload = 1000 }
     try origin.publish(["a.js": "a"])
     let lines = ["Authorization: Bearer \(origin.token)"]
@@ -68,7 +67,7 @@ import Values
       Issue.record("\(route.path) refuses \(route.limit) bytes")
       return
     }
-    // Who may not, isn't told what would be too large.
+    // Without the right, the limit isn't disclosed.
     let none = [
       "Authorization: Bearer \(try origin.newToken(["app": "other", "name": "none", "scope": "read"]))"
     ]
@@ -79,12 +78,12 @@ import Values
     #expect(refuse().status == .forbidden)
   }
 
-  /// A body that tells no length is refused as soon as it is too long.
-  @Test func aBodyWithoutALengthHasTheSameLimit() throws {
+  /// A body without a length is refused as soon as it exceeds the limit.
+  @Test func bodyWithoutALengthHasTheSameLimit() throws {
     let origin = try TestOrigin()
     let lines = ["Authorization: Bearer \(origin.token)", "Transfer-Encoding: chunked"]
     guard case .receive(_, let make) = try origin.answer("POST", "/api/v1/gc", lines) else {
-      Issue.record("gc takes no body")
+      Issue.record("gc accepts no body")
       return
     }
     let receiver = make()
@@ -94,9 +93,9 @@ import Values
     #expect(receiver.finish().status == .contentTooLarge)
   }
 
-  // MARK: - What is read as it arrives
+  // MARK: - Streaming parser
 
-  /// The receiver of a release by an admin, or by whom the token says.
+  /// The receiver of a release by an admin or by the given token.
   private static func receiver(
     _ origin: TestOrigin, length: Int? = nil, token: String? = nil, path: String = "releases"
   ) throws -> any BodyReceiver {
@@ -111,7 +110,7 @@ import Values
   }
 
   /// Members in any order, in pieces of any size.
-  @Test(arguments: [1, 7, 64, 1000]) func aReleaseInPieces(_ size: Int) throws {
+  @Test(arguments: [1, 7, 64, 1000]) func releaseInPieces(_ size: Int) throws {
     let origin = try TestOrigin()
     try origin.publish(["a.js": "a", "b.js": "b"])
     let content = try #require(
@@ -138,7 +137,7 @@ import Values
         == "pieces ]}")
   }
 
-  /// Bodies of `releases` and `preparations` that aren't what they should be.
+  /// Invalid bodies of `releases` and `preparations`.
   @Test(arguments: [
     "", "[]", "7", "{", "{}", "{\"bundles\":null}", "{\"bundles\":{}}", "{\"bundles\":[7]}",
     "{\"bundles\":[{}]}",
@@ -148,7 +147,7 @@ import Values
     "{\"bundles\":[{\"bundle\":\"main\",\"set\":{\"https://m.example.com/\":7}}]}",
     "{\"bundles\":[{\"bundle\":\"main\",\"set\":{},\"set\":{}}]}", "{\"bundles\":[],\"bundles\":[]}",
     "{\"bundles\":[{\"bundle\":\"main\",\"bundle\":\"main\"}]}", "{\"bundles\":[]}}",
-  ]) func whatIsNoRelease(_ text: String) throws {
+  ]) func invalidReleases(_ text: String) throws {
     let origin = try TestOrigin()
     try origin.publish(["a.js": "a"])
     for path in ["releases", "preparations"] {
@@ -159,7 +158,7 @@ import Values
     }
   }
 
-  @Test func nothingMoreIsTakenForABundleThatTheTokenMayNotChange() throws {
+  @Test func receivingStopsAtABundleThatTheTokenMayNotChange() throws {
     let origin = try TestOrigin()
     try origin.publish(["a.js": "a"])
     let token = try origin.newToken(["bundles": "activity-*", "name": "ci", "scope": "publish"])
@@ -172,8 +171,8 @@ import Values
     #expect(receiver.finish().status == .forbidden)
   }
 
-  /// Of two bundles together, however short their text is.
-  @Test func aReleaseOfMoreThan250000URLs() throws {
+  /// In two bundles together, however short the text is.
+  @Test func releaseOfMoreThan250000URLs() throws {
     let origin = try TestOrigin()
     try origin.publish(["a.js": "a"])
     let receiver = try Self.receiver(origin)
@@ -191,7 +190,7 @@ import Values
     #expect(try origin.api("GET", Self.online).json["version"]?.string == "1")
   }
 
-  @Test func digestsThatAreMissing() throws {
+  @Test func missingDigests() throws {
     let origin = try TestOrigin()
     try origin.publish(["a.js": "a"])
     let (held, other) = (SHA256.of(Array("a".utf8)).hex, SHA256.of(Array("z".utf8)).hex)
@@ -211,30 +210,30 @@ import Values
 
   private static let quarter = 250_000
 
-  @Test func aDocumentHoldsItsPartOfTheBudgetUntilItIsDone() throws {
+  @Test func documentHoldsItsShareUntilItIsDone() throws {
     let budget = BodyBudget(limit: 4 * Self.quarter)
-    // Five tokens: four quarters are all there is, and what is larger goes beside it.
+    // Five tokens: four quarters use up the budget, and one document more is granted beyond it.
     let shares = ["a", "b", "c", "d"].map { budget.share(of: $0) }
     for share in shares { #expect(share.hold(Self.quarter) == .granted) }
     let (large, late) = (budget.share(of: "e"), budget.share(of: "f"))
     #expect(large.hold(100_000) == .granted && late.hold(100_000) == .full)
-    // A small one is never in the way of large ones, nor they in its.
+    // Small documents never compete with large ones.
     #expect(late.hold(BodyBudget.free) == .granted && late.hold(BodyBudget.free + 1) == .full)
   }
 
-  @Test func whatIsGivenBackIsFree() throws {
+  @Test func releasedShareIsAvailable() throws {
     let budget = BodyBudget(limit: 4 * Self.quarter)
     let other = budget.share(of: "b")
     for _ in 0..<3 {
       let shares = (0..<3).map { _ in budget.share(of: "a") }
-      // Alone, one may be larger than all of it.
+      // Without others, a document may exceed the budget.
       #expect(shares[0].hold(200_000) == .granted && shares[0].hold(2_000_000) == .granted)
       #expect(shares[1].hold(Self.quarter) == .granted && shares[2].hold(BodyBudget.free + 1) == .full)
     }
     #expect(other.hold(4 * Self.quarter) == .granted)
   }
 
-  @Test func noTokenTakesAll() throws {
+  @Test func noTokenTakesTheWholeBudget() throws {
     let budget = BodyBudget(limit: 4 * Self.quarter)
     let greedy = (0..<10).map { _ in budget.share(of: "a") }
     // As they arrive, in turns.
@@ -248,17 +247,17 @@ import Values
     #expect(budget.share(of: "b").hold(BodyBudget.free + 1) == .full)
   }
 
-  /// One large document of a token isn't in the way of one more of it that is not as large; a third waits.
-  @Test func besideATokensLargeDocumentThereIsRoomForOneMoreOfIt() throws {
+  /// Besides a token's large document there is room for a smaller one of the same token; a third one waits.
+  @Test func tokenMayHaveASecondSmallerDocument() throws {
     let budget = BodyBudget(limit: 4 * Self.quarter)
     let shares = (0..<3).map { _ in budget.share(of: "a") }
     #expect(shares[0].hold(5 * Self.quarter) == .granted)
     #expect(shares[1].hold(2 * Self.quarter) == .granted && shares[1].hold(2 * Self.quarter + 1) == .full)
     #expect(shares[2].hold(BodyBudget.free + 1) == .full)
-    #expect(budget.share(of: "b").hold(2 * Self.quarter) == .granted, "the half that is left is others'")
+    #expect(budget.share(of: "b").hold(2 * Self.quarter) == .granted, "the other half is for other tokens")
   }
 
-  @Test func nobodyKeepsRoomBySendingSlowly() throws {
+  @Test func slowSenderLosesItsShare() throws {
     let time = Locked<UInt64>(7)
     let budget = BodyBudget(limit: 1_000_000) { time.withLock { $0 } }
     let shares = [100_000, 2_000_000].map { (size: $0, share: budget.share(of: "\($0)")) }
@@ -267,16 +266,17 @@ import Values
     for (size, share) in shares { #expect(share.hold(size + 1) == .granted) }
     time.withLock { $0 += 1 }
     for (size, share) in shares { #expect(share.hold(size + 2) == .late) }
-    // What holds nothing may take its time: the connection has a limit of its own.
+    // A document without a share has no deadline; the connection has one.
     #expect(budget.share(of: "c").hold(2) == .granted)
   }
 
-  /// A release document's beginning, and what makes it a megabyte longer: URLs with as much white space between them as may be.
+  /// The beginning of a release document, and text that makes it a megabyte longer: URLs with as much white space between them as is
+  /// allowed.
   private static let begin = #"{"bundles":[{"remove":["#
   private static let megabyte = String(
     repeating: #""https://m.example.com/a","# + String(repeating: " ", count: 61_650), count: 17)
 
-  @Test func whatIsAnnouncedTakesNothingFromOthers() throws {
+  @Test func announcedLengthReservesNothing() throws {
     let origin = try TestOrigin()
     try origin.publish(["a.js": "a"])
     let ci = try origin.newToken(["name": "ci", "scope": "publish"])
@@ -288,7 +288,7 @@ import Values
     withExtendedLifetime(idle) {}
   }
 
-  @Test func beyondTheBudgetThereIsA503() throws {
+  @Test func exhaustedBudgetIsA503() throws {
     let origin = try TestOrigin()
     try origin.publish(["a.js": "a"])
     func fill(_ count: Int) throws -> any BodyReceiver {
@@ -303,7 +303,7 @@ import Values
     #expect(!third.take(Self.begin + Self.megabyte))
     let reply = TestOrigin.Reply(third.finish())
     #expect(reply.status == 503 && reply.field("Retry-After") == "2" && reply.json["code"]?.string == "busy")
-    // A call that is small goes on, other tokens do, and large documents once the first has gone away.
+    // Small calls, other tokens, and large documents after the first one ended are accepted.
     #expect(try origin.api("POST", "\(Self.online)/releases", ["bundles": []]).status == 400)
     let ci = try origin.newToken(["name": "ci", "scope": "publish"])
     #expect(try Self.receiver(origin, length: 1 << 20, token: ci).take(Self.begin + Self.megabyte))
@@ -314,8 +314,8 @@ import Values
 }
 
 extension TestOrigin {
-  func newToken(_ wish: JSONValue) throws -> String {
-    try #require(try api("POST", "tokens", wish).json["token"]?.string)
+  func newToken(_ request: JSONValue) throws -> String {
+    try #require(try api("POST", "tokens", request).json["token"]?.string)
   }
 }
 

@@ -9,7 +9,7 @@ import Values
 @Suite struct ChannelActTests {
   private static let online = "apps/shop/channels/online"
 
-  @Test func aFrozenChannelRefusesEveryKindOfRelease() throws {
+  @Test func frozenChannelRefusesEveryKindOfRelease() throws {
     let origin = try TestOrigin()
     try origin.publish(["a.js": "a"])
     try origin.publish(["a.js": "b"])
@@ -25,7 +25,7 @@ import Values
       #expect(reply.status == 409 && reply.json["code"]?.string == "frozen", "\(path): \(reply.text)")
       #expect(reply.json["freeze"]?["author"]?.string == "admin" && reply.text.contains("the big sale"))
     }
-    // What it would do can still be asked, and the answer has the freeze.
+    // A dry run is still possible, and its answer has the freeze.
     let dry: JSONValue = ["allBundles": true, "dryRun": true, "steps": 1]
     let forecast = try origin.api("POST", "\(Self.online)/rollback", dry)
     #expect(
@@ -33,8 +33,8 @@ import Values
     #expect(try origin.api("GET", Self.online).json["freeze"]?["reason"]?.string == "the big sale")
     #expect(try origin.ask("GET", "/configure.json").json["data"]?["version"]?.string == "2")
 
-    let glass: JSONValue = ["allBundles": true, "breakGlass": "it burns", "steps": 1]
-    #expect(try origin.api("POST", "\(Self.online)/rollback", glass).status == 201)
+    let breakGlass: JSONValue = ["allBundles": true, "breakGlass": "it burns", "steps": 1]
+    #expect(try origin.api("POST", "\(Self.online)/rollback", breakGlass).status == 201)
     let release = try origin.api("GET", "\(Self.online)/releases/3").json
     #expect(release["breakGlass"]?["reason"]?.string == "it burns")
     #expect(release["breakGlass"]?["frozenBy"]?.string == "admin")
@@ -45,8 +45,8 @@ import Values
     #expect(try origin.api("GET", "\(Self.online)/releases/4").json["breakGlass"]?.isNull == true)
   }
 
-  /// The prefetch config is content like any other; the policy is what emergencies need.
-  @Test func aFrozenChannelRefusesPrefetchConfigsToo() throws {
+  /// The prefetch config is content like any other; the policy is for emergencies.
+  @Test func frozenChannelRefusesPrefetchConfigs() throws {
     let origin = try TestOrigin()
     try origin.publish(["a.js": "a"])
     func config(_ api: String) -> JSONValue {
@@ -63,14 +63,14 @@ import Values
       #expect(reply.status == 409 && reply.json["code"]?.string == "frozen", "\(path): \(reply.text)")
       #expect(reply.text.contains("the big sale"))
     }
-    // What changes nothing is no change.
+    // An unchanged config isn't a change.
     #expect(try origin.api("POST", "\(Self.online)/prefetch", ["document": first]).status == 200)
     #expect(
       try origin.ask("GET", "/prefetchConfig?app=shop").json["data"]?["version"]?.string == "1")
     let noReason: JSONValue = ["breakGlass": "", "document": second]
     #expect(try origin.api("POST", "\(Self.online)/prefetch", noReason).status == 400)
-    let glass: JSONValue = ["breakGlass": "the api moved", "document": second]
-    #expect(try origin.api("POST", "\(Self.online)/prefetch", glass).status == 201)
+    let breakGlass: JSONValue = ["breakGlass": "the api moved", "document": second]
+    #expect(try origin.api("POST", "\(Self.online)/prefetch", breakGlass).status == 201)
     let back: JSONValue = ["breakGlass": "back again", "to": "1"]
     #expect(try origin.api("POST", "\(Self.online)/prefetch/rollback", back).status == 201)
     let rows = try origin.api("GET", "audit?act=prefetch.push").json["rows"]?.array ?? []
@@ -79,8 +79,8 @@ import Values
     #expect(try origin.api("POST", "\(Self.online)/policy", kill).status == 201)
   }
 
-  /// What has ended already would be accepted and do nothing.
-  @Test func aPolicyThatHasEndedIsRefused() throws {
+  /// It would be accepted and have no effect.
+  @Test func expiredPolicyIsRefused() throws {
     let origin = try TestOrigin()
     try origin.publish(["a.js": "a"])
     let past: JSONValue = ["intercept": false, "until": "2020-01-01T00:00:00Z"]
@@ -91,8 +91,8 @@ import Values
     #expect(try origin.api("GET", "\(Self.online)/policy").json["version"]?.string == "0")
   }
 
-  /// A member that is ignored may be one that the sender relies on.
-  @Test func anEntryWithAnUnknownMemberIsRefused() throws {
+  /// The sender may rely on a member that would be ignored.
+  @Test func entryWithAnUnknownMemberIsRefused() throws {
     let origin = try TestOrigin()
     let body = try origin.release(["a.js": "a"])
     var change = try #require(body["bundles"]?.array?.first?.object)
@@ -116,7 +116,7 @@ import Values
     #expect(right.status == 201, "\(right.text)")
   }
 
-  /// Acts that have no dry run, and those that have one and are asked for another member.
+  /// Acts without a dry run, and acts with one that get another unknown member.
   private static let acts: [(path: String, body: JSONValue, member: String)] = [
     ("policy", ["act": "kill", "message": "no"], "dryRun"), ("settings", ["interval": 60], "dryRun"),
     ("freeze", ["reason": "no"], "dryRun"), ("thaw", [:], "dryRun"),
@@ -127,8 +127,8 @@ import Values
     ("preparations", ["bundles": [["bundle": "main", "unpublish": true]]], "dryrun"),
   ]
 
-  /// Somebody who asks for a dry run of what has none must not have it done.
-  @Test func aMemberThatAnActDoesNotKnowIsRefused() throws {
+  /// A dry run of an act that has none must not execute the act.
+  @Test func unknownMemberOfAnActIsRefused() throws {
     let origin = try TestOrigin()
     try origin.publish(["a.js": "a"])
     try origin.publish(["a.js": "b"])
@@ -152,8 +152,8 @@ import Values
     #expect(try origin.api("GET", "audit").text == rows)
   }
 
-  /// Nor is anything of a bundle passed over.
-  @Test func aMemberThatABundleDoesNotKnowIsRefused() throws {
+  /// The same holds for members of a bundle.
+  @Test func unknownMemberOfABundleIsRefused() throws {
     let origin = try TestOrigin()
     try origin.publish(["a.js": "a"])
     let misspelt: JSONValue = ["bundles": [["base": "1", "bundle": "main", "unpublished": true]]]
@@ -162,8 +162,8 @@ import Values
     #expect(try origin.api("GET", Self.online).json["version"]?.string == "1")
   }
 
-  /// What a mirror of a newer version tells beside is no act.
-  @Test func aNewerMirrorIsUnderstood() throws {
+  /// Additional members of a newer mirror are ignored.
+  @Test func unknownMembersOfAMirrorAreIgnored() throws {
     let origin = try TestOrigin()
     try origin.publish(["a.js": "a"])
     let named: JSONValue = [["app": "shop", "channel": "online", "version": "1"]]
@@ -173,7 +173,7 @@ import Values
     #expect(lease.status == 201, "\(lease.text)")
   }
 
-  @Test func aChannelThatWasRemovedGoesOnWithItsNumbers() throws {
+  @Test func recreatedChannelContinuesItsNumbers() throws {
     let origin = try TestOrigin()
     let test = "apps/shop/channels/test"
     #expect(try origin.api("POST", "\(test)/create", [:]).status == 201)
@@ -193,7 +193,7 @@ import Values
     #expect(try origin.ask("GET", "/xcache_test/shop/configure.json").json["data"]?["version"]?.string == "3")
   }
 
-  @Test func pollsThatNameNoAppFollowTheDefault() throws {
+  @Test func pollsWithoutAnAppUseTheDefault() throws {
     let origin = try TestOrigin()
     try origin.publish(["a.js": "a"])
     try origin.publish(["b.js": "b"], app: "other")
@@ -206,7 +206,7 @@ import Values
     let rows = try origin.store.auditHead().row
     let named = try origin.api("POST", "default-app", ["app": "other"])
     #expect(named.json.canonical == Array(#"{"changed":true,"defaultApp":"other","was":"shop"}"#.utf8))
-    // At once, on every path that takes no app.
+    // At once, on every path without an app.
     #expect(try version() == "2")
     #expect(try version("/configure.json?version=1&patch=1") == "2")
     #expect(try version("/xcache-provider/xhr/client/configure.json") == "2")
@@ -217,7 +217,7 @@ import Values
     #expect(try origin.api("POST", "default-app", ["app": "other"]).json["changed"]?.bool == false)
     #expect(try origin.api("GET", Self.online).json["isDefaultApp"]?.bool == false)
     #expect(try origin.api("GET", "apps/other/channels/online").json["isDefaultApp"]?.bool == true)
-    // The store remembers.
+    // It is stored.
     #expect(try origin.store.defaultApp()?.text == "other")
     for (app, status) in [("none", 404), ("Shop", 409), ("a b", 400), ("", 400)] {
       let reply = try origin.api("POST", "default-app", ["app": .string(app)])
@@ -227,31 +227,31 @@ import Values
     #expect(try version() == "2")
   }
 
-  @Test func onlyAnAdminOfEverythingNamesTheDefaultApp() throws {
+  @Test func onlyAnUnrestrictedAdminSetsTheDefaultApp() throws {
     let origin = try TestOrigin()
     try origin.publish(["a.js": "a"])
     try origin.publish(["b.js": "b"], app: "other")
-    for (limits, isTold) in [
+    for (limits, isVisible) in [
       (["name": "p", "scope": "publish"], true), (["app": "other", "name": "o", "scope": "admin"], false),
       (["app": "shop", "name": "s", "scope": "admin"], true),
     ] as [(JSONValue, Bool)] {
       let token = try origin.api("POST", "tokens", limits).json["token"]?.string
       #expect(try origin.api("POST", "default-app", ["app": "other"], token: token).status == 403)
-      let told = try origin.api("GET", "apps", token: token).json["defaultApp"]?.string
-      #expect(told == (isTold ? "shop" : nil))
+      let shown = try origin.api("GET", "apps", token: token).json["defaultApp"]?.string
+      #expect(shown == (isVisible ? "shop" : nil))
     }
     #expect(try origin.ask("GET", "/configure.json?version=1").json["data"]?["version"]?.string == "1")
   }
 
-  /// Devices that name no app are the default app's: no other one takes its place by itself.
-  @Test func theDefaultAppStaysWithoutAChannel() throws {
+  /// Devices without an app belong to the default app; no other one replaces it.
+  @Test func defaultAppStaysWithoutAChannel() throws {
     let origin = try TestOrigin()
     #expect(try origin.api("POST", "\(Self.online)/create", [:]).status == 201)
     try origin.publish(["b.js": "b"], app: "other")
     let removed = try origin.api("POST", "\(Self.online)/remove", [:])
     #expect(removed.status == 200 && removed.json["leavesNoDefault"]?.bool == true, "\(removed.text)")
     #expect(try origin.ask("GET", "/configure.json").status == 404)
-    // It would answer nobody.
+    // Polls would get no answer.
     #expect(try origin.api("POST", "default-app", ["app": "shop"]).status == 404)
     #expect(try origin.api("POST", "default-app", ["app": "other"]).status == 200)
     #expect(try origin.ask("GET", "/configure.json").status == 200)
@@ -260,7 +260,7 @@ import Values
       try origin.api("POST", "\(Self.online)/remove", [:]).json["leavesNoDefault"]?.bool == false)
   }
 
-  @Test func aPromotionRewritesURLsAndWarns() throws {
+  @Test func promotionRewritesURLsAndWarns() throws {
     let origin = try TestOrigin()
     try origin.publish(["old.js": "old", "keep.js": "k"])
     try origin.publish(["other.js": "o"], bundle: "other")
@@ -287,7 +287,7 @@ import Values
     #expect(try origin.api("POST", "\(Self.online)/promote", ["from": "none"]).status == 404)
   }
 
-  /// A URL, the rules `from to`, and what becomes of it.
+  /// A URL, the rules `from to`, and the result.
   @Test(arguments: [
     ("https://a.com/x", "https://a.com https://b.com", "https://b.com/x"),
     ("https://a.com.evil/x", "https://a.com https://b.com", "https://a.com.evil/x"),
@@ -305,7 +305,7 @@ import Values
     #expect(try rewriting.apply(to: ResourceURL(url)).text == result)
   }
 
-  @Test func aTextIsFoundAcrossPieces() throws {
+  @Test func searchFindsTextAcrossPieces() throws {
     let origin = try TestOrigin()
     let text = Array("m.example.com".utf8)
     for start in [0, 1, 262_140, 262_143, 262_144, 300_000, 524_280] {

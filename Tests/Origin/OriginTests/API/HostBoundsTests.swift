@@ -5,7 +5,7 @@ import Values
 
 @testable import Origin
 
-/// What channels and tokens that are limited to hosts let through.
+/// Channels and tokens with a list of allowed hosts.
 @Suite struct HostBoundsTests {
   private static let online = "apps/shop/channels/online"
   private let origin: TestOrigin
@@ -27,7 +27,7 @@ import Values
     try origin.ask("GET", "/configure.json").json["data"]?["version"]?.string
   }
 
-  /// The body of a release that names this host alone.
+  /// A release whose URLs have this host only.
   private func release(_ host: String, _ text: String) throws -> JSONValue {
     let body = try origin.release(["a.js": text, "b.js": text], bundle: "other")
     let words = String(decoding: body.canonical, as: UTF8.self)
@@ -39,7 +39,7 @@ import Values
       && words.allSatisfy(reply.text.contains)
   }
 
-  @Test func aReleaseOutsideOfTheChannelsHostsIsRefused() throws {
+  @Test func releaseOutsideTheChannelsHostsIsRefused() throws {
     #expect(try limit(["m.example.com", "*.example.org"]).json["hosts"]?.array?.count == 2)
     let bank = try release("bank.example.net", "1")
     let rows = try origin.store.auditHead().row
@@ -54,13 +54,13 @@ import Values
     dry["dryRun"] = true
     #expect(Self.isForeign(try origin.api("POST", "\(Self.online)/releases", .object(dry))))
     #expect(try version() == "1" && origin.store.auditHead().row == rows)
-    // Nothing of it is stored as released.
+    // Nothing was stored.
     #expect(throws: (any Error).self) { _ = try origin.store.open(SHA256.of(Array("1".utf8))) }
 
     #expect(try origin.api("POST", "\(Self.online)/releases", release("x.example.org", "1")).status == 201)
     #expect(try limit(.null).json["hosts"]?.isNull == true)
     #expect(try origin.api("POST", "\(Self.online)/releases", bank).status == 201)
-    // What is live stays, can be taken out, and doesn't come back.
+    // Live files of other hosts stay and can be removed, but not restored.
     #expect(try limit(["m.example.com"]).status == 200)
     #expect(try origin.publish(["a.js": "two"]).status == 201)
     let out: JSONValue = ["bundles": [["bundle": "other", "unpublish": true]]]
@@ -73,7 +73,7 @@ import Values
     #expect(try origin.api("POST", "\(Self.online)/rollback", ["allBundles": true, "to": "3"]).status == 201)
   }
 
-  @Test func aTokensListCountsBesideTheChannels() throws {
+  @Test func tokensAndChannelsHostsBothApply() throws {
     let secret = try #require(try token(["*.example.com", "x.example.org"]).json["token"]?.string)
     #expect(try origin.api("GET", "tokens").text.contains(#""hosts":["*.example.com","x.example.org"]"#))
     let outside = try origin.api(
@@ -84,14 +84,14 @@ import Values
     #expect(Self.isForeign(both, "channel \\\"online\\\""))
     let own = try origin.api("POST", "\(Self.online)/releases", release("m.example.com", "1"), token: secret)
     #expect(own.status == 409, "\(own.text)")
-    // The limited one doesn't lift the limit.
+    // A limited token can't remove the limit.
     #expect(try limit(.null, token: secret).status == 403)
     #expect(
       try origin.api("POST", "\(Self.online)/settings", ["interval": 60], token: secret).status == 200)
     #expect(try token(["a.example.com"], scope: "admin").status == 400)
   }
 
-  @Test func promotionsAndPrefetchConfigsAreReleases() throws {
+  @Test func promotionsAndPrefetchConfigsAreLimitedToo() throws {
     func config(_ page: String, _ api: String) -> JSONValue {
       let call: JSONValue = ["api": .string("https://\(api)/i"), "method": "GET"]
       return ["document": [["interfaces": [call], "url": .string("https://\(page)/p")]]]
@@ -126,7 +126,7 @@ import Values
     #"{"hosts":["a.example.com","https://b.example.com"]}"#, #"{"hosts":{}}"#, "{}", #"{"reports":10001}"#,
     #"{"reports":-1}"#, #"{"reports":"1"}"#, #"{"interval":60,"reports":0.5}"#,
   ])
-  func hostileSettings(_ body: String) throws {
+  func invalidSettings(_ body: String) throws {
     let reply = try origin.ask(
       "POST", "/api/v1/\(Self.online)/settings", ["Authorization: Bearer \(origin.token)"],
       body: Array(body.utf8))
@@ -136,12 +136,12 @@ import Values
         == #"{"hosts":null,"interval":null,"reports":null}"#)
   }
 
-  @Test func whatIsSetIsOnTheTrail() throws {
+  @Test func settingsAreAudited() throws {
     let rows = try origin.store.auditHead().row
     _ = try limit(["m.example.com", "*.Example.org"])
     _ = try origin.api("POST", "\(Self.online)/settings", ["hosts": .null, "reports": 100])
-    let said = try origin.store.auditRows(after: rows, limit: 9).map { "\($0.act) \($0.parameters)" }
-    #expect(said.count == 2 && said[0].contains("*.example.org") && said[1].contains("reports"))
+    let acts = try origin.store.auditRows(after: rows, limit: 9).map { "\($0.act) \($0.parameters)" }
+    #expect(acts.count == 2 && acts[0].contains("*.example.org") && acts[1].contains("reports"))
     #expect(try origin.ask("GET", "/configure.json?version=1").json["data"]?["reports"]?.integer == 100)
   }
 }

@@ -5,7 +5,7 @@ import Values
 
 @testable import Origin
 
-/// Numbers and texts that no honest client sends: a refusal with words, and the origin goes on.
+/// Extreme numbers and texts are refused with a message, and the origin keeps running.
 @Suite struct HostileValueTests {
   private static let numbers = [
     "9007199254740992", "9223372036854775806", "9223372036854775807", "9223372036854775808",
@@ -39,7 +39,7 @@ import Values
   }
 
   @Test(arguments: numbers)
-  func versionsAreBelowTwoToThe53(number: String) throws {
+  func versionsAreBelow2To53(number: String) throws {
     let channel = "apps/shop/channels/online"
     for path in [
       "releases/\(number)", "log?at=\(number)", "log?before=\(number)", "diff?from=\(number)&to=1",
@@ -61,7 +61,7 @@ import Values
     #expect(try origin.ask("GET", "/configure.json?app=shop&patch=1&version=\(number)").status == 200)
   }
 
-  @Test("The greatest version that there is, is unknown")
+  @Test("The greatest possible version is unknown")
   func greatest() throws {
     let channel = "apps/shop/channels/online"
     #expect(try origin.api("GET", "\(channel)/releases/9007199254740991").status == 404)
@@ -73,18 +73,18 @@ import Values
     for dryRun in [false, true] {
       #expect(try release(origin, call, sizes: [size, size], dryRun: dryRun).status == 400)
     }
-    // Beyond what an upload may have, though a number.
+    // A valid number, but larger than an upload may be.
     #expect(try release(origin, call, sizes: ["9007199254740991"], dryRun: true).status == 422)
   }
 
-  @Test("Sums of sizes don't overflow, however large an operator lets files be")
+  @Test("Sums of sizes don't overflow, whatever the limit on files is")
   func sums() throws {
     let origin = try TestOrigin { $0.largestUpload = .max }
     try origin.publish(["index.html": "<p>one"])
     let sizes = [String](repeating: "9007199254740991", count: 1100)
     let outcome = try release(origin, "releases", sizes: sizes, dryRun: true)
     #expect(outcome.status == 200, "\(outcome.text)")
-    // It stays at the end of the range.
+    // The sum is clamped.
     #expect(outcome.text.contains("\"newBytes\":9223372036854775807"))
     #expect(try release(origin, "releases", sizes: sizes, dryRun: false).status == 422)
     let prepared = try release(origin, "preparations", sizes: sizes, dryRun: false)
@@ -94,7 +94,7 @@ import Values
 
   // MARK: - Texts
 
-  /// Each call with a text for people: its path, the member, the rest of the body.
+  /// Each call with a text for people: path, member and the rest of the body.
   private static let texts: [(path: String, key: String, rest: [String: JSONValue])] = [
     ("apps/shop/channels/online/pins", "reason", ["version": "1"]),
     ("apps/shop/channels/online/freeze", "reason", [:]),
@@ -127,7 +127,7 @@ import Values
     #expect(try origin.api("GET", "apps/shop/channels/online").json["version"] == "1")
   }
 
-  @Test("A message may have lines; a name, or a reason in a table, is one line")
+  @Test("A message may have several lines; names, and reasons in tables, may not")
   func lines() throws {
     for (path, key, rest) in Self.texts
     where ["mirrors", "leases", "tokens"].contains(path) || path.hasSuffix("/pins") {
@@ -138,7 +138,7 @@ import Values
     #expect(try origin.api("POST", "apps/shop/channels/online/policy", body).status == 201)
   }
 
-  @Test("A text that is too long is refused with its limit")
+  @Test("A text that is too long is refused, and the message has the limit")
   func lengths() throws {
     for (path, key, rest) in Self.texts {
       let text = JSONValue.string(String(repeating: "x", count: 5000))
@@ -148,9 +148,9 @@ import Values
     }
   }
 
-  /// A version that doesn't exist yet guards nothing: whatever changes until then would be let through.
+  /// A version that doesn't exist yet would allow any change until then.
   @Test(arguments: ["releases", "rollback", "policy", "prefetch"])
-  func anIfVersionThatDoesNotExistYet(path: String) throws {
+  func futureIfVersionIsRefused(path: String) throws {
     let bodies: [String: JSONValue] = [
       "releases": ["bundles": [["bundle": "main", "unpublish": true]]],
       "rollback": ["allBundles": true, "now": true, "steps": 1], "policy": ["act": "kill"],

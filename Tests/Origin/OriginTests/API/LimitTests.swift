@@ -18,11 +18,11 @@ import Values
     ("promote", ["bundle": "activity-1", "from": "test"], 200),
     ("promote", ["from": "test"], 403), ("freeze", ["reason": "no"], 403),
     ("prefetch", ["document": []], 403), ("settings", ["interval": 60], 403),
-    // A version holds what every team published.
+    // A version contains all bundles.
     ("pins", ["reason": "mine", "version": "1"], 403),
   ]
 
-  @Test func aTokenForSomeBundles() throws {
+  @Test func tokenForSomeBundles() throws {
     let origin = try TestOrigin()
     for channel in ["online", "test"] {
       try origin.publish(["m.js": "m"], bundle: "main", channel: channel)
@@ -45,7 +45,7 @@ import Values
     for body in bad { #expect(try origin.api("POST", "tokens", body).status == 400) }
   }
 
-  @Test func theTrailIsForAdminsAndTellsNoToken() throws {
+  @Test func auditTrailIsForAdminsAndHasNoTokens() throws {
     let origin = try TestOrigin()
     try origin.publish(["a.js": "a"])
     let token =
@@ -59,33 +59,33 @@ import Values
     #expect(page?.compactMap { $0["id"]?.integer } == [2, 3])
   }
 
-  @Test func wrongTokensShutAnAddressOutForAWhile() throws {
+  @Test func wrongTokensBlockAnAddressTemporarily() throws {
     let time = Locked<Int64>(0)
     let attempts = LoginAttempts(now: { time.withLock { $0 } })
-    let (evil, good) = (IPAddress(v4: 1), IPAddress(v4: 2))
+    let (failing, good) = (IPAddress(v4: 1), IPAddress(v4: 2))
     for _ in 0..<LoginAttempts.freeFailures {
-      #expect(attempts.retryDelay(evil) == nil)
-      attempts.noteFailure(evil)
+      #expect(attempts.retryDelay(failing) == nil)
+      attempts.noteFailure(failing)
     }
     for seconds in [1, 2, 4, 8, 16, 30, 30] {
-      #expect(attempts.retryDelay(evil) == nil)
-      attempts.noteFailure(evil)
-      #expect(attempts.retryDelay(evil) == seconds)
+      #expect(attempts.retryDelay(failing) == nil)
+      attempts.noteFailure(failing)
+      #expect(attempts.retryDelay(failing) == seconds)
       #expect(attempts.retryDelay(good) == nil)
       time.withLock { $0 += Int64(seconds) * 1000 }
     }
     time.withLock { $0 += 600_001 }
-    attempts.noteFailure(evil)
-    #expect(attempts.retryDelay(evil) == nil)
+    attempts.noteFailure(failing)
+    #expect(attempts.retryDelay(failing) == nil)
     #expect(attempts.metrics.contains("xcache_token_failures_total 18\n"))
     #expect(attempts.metrics.contains("xcache_token_refusals_total 7\n"))
-    // Addresses of one IPv6 network are one; a flood of networks forgets the oldest, and takes no more room.
+    // Addresses of one IPv6 network count as one; many networks evict the oldest, and the memory is bounded.
     for low in 0..<11 { attempts.noteFailure(IPAddress(high: 7, low: UInt64(low))) }
     #expect(attempts.retryDelay(IPAddress(high: 7, low: 99)) == 1)
     for high in 0..<5000 { attempts.noteFailure(IPAddress(high: UInt64(high + 100), low: 1)) }
   }
 
-  @Test func anAddressThatFailsTooOftenIsToldToWait() throws {
+  @Test func failingAddressGetsRetryAfter() throws {
     let origin = try TestOrigin()
     var statuses: [Int] = []
     for _ in 0...LoginAttempts.freeFailures + 1 {
@@ -97,8 +97,8 @@ import Values
     #expect(try origin.ask("GET", "/metrics").text.contains("xcache_token_failures_total 11"))
   }
 
-  /// One who fails all the time doesn't lock out those behind the same address.
-  @Test func aRightTokenIsTakenFromAnAddressThatFails() throws {
+  /// Failing clients don't lock out others with the same address.
+  @Test func validTokenIsAcceptedFromAFailingAddress() throws {
     let origin = try TestOrigin()
     try origin.publish(["a.js": "a"])
     let wrong = "xcache_0123456789ab_" + String(repeating: "A", count: 43)

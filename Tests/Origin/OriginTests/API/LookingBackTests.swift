@@ -8,7 +8,7 @@ import Values
 @Suite struct LookingBackTests {
   private static let channel = "apps/shop/channels/online"
 
-  /// One act of a random history in the channel, after which devices may get something else.
+  /// A random act on the channel, after which devices may get something else.
   private func act(_ origin: TestOrigin, _ random: inout Dice, _ step: Int) throws {
     let names = (0..<6).map { "f\($0).js" }.shuffled(using: &random)
     let files = Dictionary(names.prefix(3).map { ($0, "content \(Int.random(in: 0..<3, using: &random))") }) {
@@ -37,10 +37,9 @@ import Values
     }
   }
 
-  /// What devices get is written down after each act of a random history; any moment of it can be had again, byte
-  /// for byte.
+  /// Records what devices get after each act of a random history; each recorded state can be read again, byte for byte.
   @Test(arguments: [1, 2, 3] as [UInt64])
-  func anyMomentByteForByte(seed: UInt64) throws {
+  func anyTimeByteForByte(seed: UInt64) throws {
     let time = Locked<Int64>(1_763_500_000_000)
     let origin = try TestOrigin(clock: { time.withLock { $0 } })
     var random = Dice(state: seed)
@@ -70,8 +69,8 @@ import Values
     }
   }
 
-  /// Each place that takes a version takes a moment of it, too.
-  @Test func aMomentStandsForItsVersion() throws {
+  /// Wherever a version is accepted, its time is, too.
+  @Test func timeStandsForItsVersion() throws {
     let time = Locked<Int64>(1_763_500_000_000)
     let origin = try TestOrigin(clock: { time.withLock { $0 } })
     let first = Timestamp.text(1_763_500_000_500)
@@ -96,7 +95,7 @@ import Values
       var body = body.object ?? JSONObject()
       body["ifVersion"] = .string(first)
       let refused = try origin.api("POST", "\(Self.channel)/\(path)", .object(body))
-      // There was no policy before, so nothing changed after that moment.
+      // There was no policy before, so nothing changed after that time.
       #expect(refused.status == (path == "policy" ? 201 : 409), "\(path): \(refused.text)")
       body["ifVersion"] = "yesterday"
       #expect(try origin.api("POST", "\(Self.channel)/\(path)", .object(body)).status == 400)
@@ -107,7 +106,7 @@ import Values
     #expect(before["version"]?.string == "0" && before["policy"]?["intercept"]?.bool == true)
   }
 
-  @Test func aDryRunTellsThePatchAndItsCost() throws {
+  @Test func dryRunHasThePatchAndItsCost() throws {
     let origin = try TestOrigin()
     try origin.publish(["a.js": "a", "b.js": "bb"])
     try origin.publish(["a.js": "aaa"], remove: ["b.js"])
@@ -131,7 +130,7 @@ import Values
     #expect(release["source"]?["bundle"]?.string == "main")
   }
 
-  /// Bodies that ask for no rollback, or for one that can't be.
+  /// Bodies of invalid rollbacks.
   @Test(arguments: [
     ("{}", 400, "bad-request"), (#"{"bundle":"main"}"#, 400, "bad-request"),
     (#"{"steps":1}"#, 400, "bad-request"),
@@ -146,7 +145,7 @@ import Values
     (#"{"bundle":"main","steps":9}"#, 409, "too-many-steps"),
     (#"{"bundle":"none","steps":1}"#, 404, "unknown-bundle"),
   ])
-  func badRollbacks(body: String, status: Int, code: String) throws {
+  func invalidRollbacks(body: String, status: Int, code: String) throws {
     let origin = try TestOrigin()
     try origin.publish(["a.js": "a"])
     try origin.publish(["a.js": "b"])
@@ -156,14 +155,14 @@ import Values
     #expect(reply.status == status && reply.json["code"]?.string == code, "\(reply.text)")
   }
 
-  /// Further back than there are states: how many are kept, and what to do where there is none.
+  /// Further back than states are kept: the message has their number, or a remedy if there are none.
   @Test(arguments: [
     (1, 1, "1 step back is too far: no earlier state of it is kept; `xcache log` lists"),
     (1, 9, "9 steps back is too far: no earlier state of it is kept; `xcache log` lists"),
     (2, 2, "2 steps back is too far: only 1 earlier state is kept; `xcache log` shows them;"),
     (3, 9, "9 steps back is too far: only 2 earlier states are kept; `xcache log` shows them;"),
   ])
-  func stepsThatAreTooMany(releases: Int, steps: Int, words: String) throws {
+  func tooManySteps(releases: Int, steps: Int, words: String) throws {
     let origin = try TestOrigin()
     for release in 1...releases { try origin.publish(["a.js": "\(release)"]) }
     for bundles in [#""bundle":"main""#, #""allBundles":true"#] {
@@ -177,7 +176,7 @@ import Values
   }
 }
 
-/// A query's value with what isn't a letter or digit escaped.
+/// A query's value; everything except letters and digits is escaped.
 enum VersionText {
   static func escaped(_ text: String) -> String {
     text.utf8.map { "%" + ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()

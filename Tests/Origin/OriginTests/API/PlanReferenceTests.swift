@@ -7,7 +7,7 @@ import Values
 
 @testable import Origin
 
-/// Releases that name what a preparation was given.
+/// Releases that refer to the plan of a preparation.
 @Suite struct PlanReferenceTests {
   private static let online = "apps/shop/channels/online"
 
@@ -26,19 +26,19 @@ import Values
       "POST", "\(online)/releases", ["message": "named", "now": true, "plan": .string(plan)], token: token)
   }
 
-  @Test func thePlanTravelsOnce() throws {
+  @Test func planIsSentOnce() throws {
     let origin = try TestOrigin()
     let plan = try Self.prepare(origin, origin.release(["a.js": "a", "b.js": "b"]))
     let reply = try Self.release(origin, plan)
     #expect(reply.status == 201 && reply.json["added"]?.integer == 2, "\(reply.text)")
     let log = try origin.api("GET", "\(Self.online)/log").json["releases"]?.array
     #expect(log?.first?["message"]?.string == "named")
-    // It is gone with its release.
+    // It is removed with its release.
     let again = try Self.release(origin, plan)
     #expect(again.status == 404 && again.json["code"]?.string == "unknown-plan", "\(again.text)")
   }
 
-  @Test func twoReleasesNameOnePlan() throws {
+  @Test func concurrentReleasesOfOnePlan() throws {
     let origin = try TestOrigin()
     let body = try origin.release(["a.js": "a"])
     let plan = try Self.prepare(origin, body)
@@ -50,12 +50,12 @@ import Values
         "POST", "/api/v1/\(Self.online)/releases", ["Authorization: Bearer \(origin.token)", key],
         body: named.canonical)
     }
-    // The retry is answered as the first attempt was, though what it names is gone.
+    // The retry gets the first attempt's answer, though the plan is gone.
     #expect(replies.map(\.status) == [201, 201] && replies[0].body == replies[1].body)
     #expect(try Self.release(origin, plan).status == 404)
   }
 
-  @Test func aDryRunLeavesItThere() throws {
+  @Test func dryRunKeepsThePlan() throws {
     let origin = try TestOrigin()
     let plan = try Self.prepare(origin, origin.release(["a.js": "a"]))
     let dry: JSONValue = ["dryRun": true, "plan": .string(plan)]
@@ -63,17 +63,17 @@ import Values
     #expect(try Self.release(origin, plan).status == 201)
   }
 
-  @Test func anOriginThatWasStartedAnewKnowsNone() throws {
+  @Test func plansDoNotSurviveARestart() throws {
     let origin = try TestOrigin()
     let body = try origin.release(["a.js": "a"])
     let plan = try Self.prepare(origin, body)
     let other = try origin.restarted()
     #expect(try Self.release(other, plan).json["code"]?.string == "unknown-plan")
-    // Whole it is taken.
+    // The whole request is accepted.
     #expect(try other.api("POST", "\(Self.online)/releases", body).status == 201)
   }
 
-  @Test func whoseItIs() throws {
+  @Test func planBelongsToItsTokenAndChannel() throws {
     let origin = try TestOrigin()
     try origin.publish(["z.js": "z"], bundle: "other")
     let plan = try Self.prepare(origin, origin.release(["a.js": "a"]))
@@ -84,7 +84,7 @@ import Values
     #expect(try Self.release(origin, plan).status == 201)
   }
 
-  @Test func whoMayAskHowFarItIs() throws {
+  @Test func progressIsForThePlansTokenAndChannel() throws {
     let origin = try TestOrigin()
     try origin.publish(["z.js": "z"], bundle: "other")
     #expect(try origin.api("POST", "apps/shop/channels/test/create", [:]).status == 201)
@@ -96,19 +96,19 @@ import Values
     }
     let id = try #require(try origin.api("POST", "\(Self.online)/preparations", body).json["id"])
     #expect(try ask(id).status == 200)
-    // Another's token, and another channel.
+    // Another token, and another channel.
     let stranger = try origin.newToken(["name": "stranger", "scope": "publish"])
     let others = [try ask(id, token: stranger), try ask(id, in: "apps/shop/channels/test")]
     for other in others {
       #expect(other.status == 404 && other.json["code"]?.string == "unknown-preparation", "\(other.text)")
     }
-    // Who plans the same is told of the same.
+    // Two clients with the same plan get the same preparation.
     let same = try origin.api("POST", "\(Self.online)/preparations", body, token: stranger)
     #expect(same.json["id"] == id)
     #expect(try ask(id, token: stranger).status == 200)
   }
 
-  @Test func notBoth() throws {
+  @Test func planAndBundlesExcludeEachOther() throws {
     let origin = try TestOrigin()
     let body = try origin.release(["a.js": "a"])
     let plan = try Self.prepare(origin, body)
@@ -119,8 +119,8 @@ import Values
     #expect(try origin.api("POST", "\(Self.online)/releases", ["plan": 1]).status == 400)
   }
 
-  /// Blobs that are missing are said, and the plan waits for the next attempt.
-  @Test func aRefusedReleaseKeepsIt() throws {
+  /// Missing blobs are named, and the plan is kept for the next attempt.
+  @Test func refusedReleaseKeepsThePlan() throws {
     let origin = try TestOrigin()
     try origin.publish(["z.js": "z"])
     let plan = try Self.prepare(origin, origin.release(["a.js": "a"]))
@@ -129,7 +129,7 @@ import Values
     #expect(try Self.release(origin, plan).status == 201)
   }
 
-  @Test func thereIsRoomForFew() throws {
+  @Test func cacheIsBounded() throws {
     let now = Locked<UInt64>(0)
     let plans = PlanCache(maxBytes: 100_000, maxTokenBytes: 45_000) { now.withLock { $0 } }
     func names(_ token: String) throws -> [PlanCache.Name] {
@@ -142,12 +142,12 @@ import Values
     let (first, second, third) = (try names("a"), try names("b"), try names("c"))
     let isKept = (first + second).map { plans.keep([], as: $0) }
     #expect(isKept.allSatisfy { $0 })
-    // The oldest of a token make way for its own, and for nobody else's.
+    // A token's new plans evict its own oldest ones, and no others.
     #expect(first.map { plans.plan($0) != nil } == first.indices.map { $0 >= 10 })
     #expect(second.map { plans.plan($0) != nil } == second.indices.map { $0 >= 10 })
     let more = third.prefix(5).map { plans.keep([], as: $0) }
     #expect(more == [true, true, true, true, false])
-    // What few bytes stand for counts.
+    // The memory counts, not the size of the request.
     let url = try ResourceURL("https://m.example.com/" + String(repeating: "a", count: 4000))
     let large = BundleChange(try BundleName("main"), .update(base: .none, set: [:], remove: [url]))
     let isLargeKept = plans.keep(Array(repeating: large, count: 12), as: first[0])

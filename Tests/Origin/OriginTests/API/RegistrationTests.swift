@@ -5,7 +5,7 @@ import Values
 @testable import Origin
 @testable import Store
 
-/// Whose registrations and leases are (issue: a token for one app could replace another app's, and block gc).
+/// Owners of registrations and leases (issue: a token for one app could replace another app's registration, and block gc).
 @Suite struct RegistrationTests {
   private static func names(_ app: String, _ versions: String...) -> JSONValue {
     [
@@ -23,7 +23,7 @@ import Values
     return origin
   }
 
-  @Test func anotherTokenReplacesNoRegistration() throws {
+  @Test func otherTokenCannotReplaceARegistration() throws {
     let origin = try Self.origin()
     let shop = try origin.newToken(["app": "shop", "name": "shop", "scope": "read"])
     let bank = try origin.newToken(["app": "bank", "name": "bank", "scope": "admin"])
@@ -36,21 +36,21 @@ import Values
       #expect(reply.status == 403 && reply.json["code"]?.string == "not-yours", "\(reply.text)")
     }
     #expect(try origin.store.mirrors().first?.versions.map(\.version.text) == ["1"])
-    // It isn't told what others have, either.
+    // It can't read others' registrations either.
     #expect(try origin.api("GET", "mirrors", token: bank).json["mirrors"]?.array?.isEmpty == true)
-    // Its own token goes on, and an admin of everything may write it without taking it away.
+    // Its own token updates it, and an unrestricted admin may write it without becoming its owner.
     #expect(try origin.api("POST", "mirrors", Self.names("shop", "2"), token: shop).status == 200)
     #expect(try origin.api("POST", "mirrors", Self.names("shop", "1", "2")).status == 200)
     #expect(try origin.api("POST", "mirrors", Self.names("shop", "2"), token: shop).status == 200)
-    // A new token of the same app goes on where the old one was revoked; another app's doesn't.
+    // After the owner's token is revoked, a new token of the same app can update it; another app's can't.
     #expect(try origin.api("DELETE", "tokens/shop").status == 200)
     let next = try origin.newToken(["app": "shop", "name": "shop-2", "scope": "read"])
     #expect(try origin.api("POST", "mirrors", Self.names("shop"), token: bank).status == 403)
     #expect(try origin.api("POST", "mirrors", Self.names("shop", "2"), token: next).status == 200)
   }
 
-  /// A list that isn't there is not an empty one: what the registration keeps would go.
-  @Test func aRegistrationWithoutItsVersionsChangesNothing() throws {
+  /// A missing list isn't an empty one, which would end the retention of its versions.
+  @Test func registrationWithoutVersionsChangesNothing() throws {
     let origin = try Self.origin()
     #expect(try origin.api("POST", "mirrors", Self.names("shop", "1", "2")).status == 200)
     let bodies: [JSONValue] = [
@@ -67,7 +67,7 @@ import Values
     #expect(try origin.store.mirrors().first?.versions.isEmpty == true)
   }
 
-  @Test func itsOwnerOrAnAdminForgetsARegistration() throws {
+  @Test func ownerAndAdminCanRemoveARegistration() throws {
     let origin = try Self.origin()
     let shop = try origin.newToken(["app": "shop", "name": "shop", "scope": "read"])
     let bank = try origin.newToken(["app": "bank", "name": "bank", "scope": "admin"])
@@ -85,7 +85,7 @@ import Values
       #expect(try origin.store.mirrors().isEmpty)
       #expect(try origin.store.auditLog(limit: 1).map(\.act) == ["mirror.forget"])
     }
-    // What a revoked token left goes with a token that may read it.
+    // The registration of a revoked token can be removed by a token that may read it.
     #expect(try origin.api("POST", "mirrors", Self.names("shop", "1"), token: shop).status == 200)
     #expect(try origin.api("DELETE", "tokens/shop").status == 200)
     #expect(try origin.api("DELETE", path, token: bank).status == 403)
@@ -94,26 +94,26 @@ import Values
     #expect(try origin.store.verifyAudit().0 == nil)
   }
 
-  /// A list of mirrors tells each token which of them it may forget, and that is what happens.
-  @Test func whoMayForgetARegistrationIsTold() throws {
+  /// The list of mirrors tells each token which ones it may remove.
+  @Test func listTellsWhetherTheTokenMayRemove() throws {
     let origin = try Self.origin()
     let shop = try origin.newToken(["app": "shop", "name": "shop", "scope": "read"])
     let all = try origin.newToken(["name": "all", "scope": "read"])
     let path = "mirrors/s3:%2F%2Fbucket"
-    func told(_ token: String?) throws -> Bool? {
+    func mayForget(_ token: String?) throws -> Bool? {
       try origin.api("GET", "mirrors", token: token).json["mirrors"]?.array?.first?["mayForget"]?.bool
     }
     #expect(try origin.api("POST", "mirrors", Self.names("shop", "1"), token: shop).status == 200)
-    #expect(try told(all) == false && origin.api("DELETE", path, token: all).status == 403)
-    #expect(try told(nil) == true && told(shop) == true)
+    #expect(try mayForget(all) == false && origin.api("DELETE", path, token: all).status == 403)
+    #expect(try mayForget(nil) == true && mayForget(shop) == true)
     #expect(try origin.api("DELETE", path, token: shop).status == 200)
-    // Nobody uses what a revoked token left.
+    // The registration of a revoked token has no owner.
     #expect(try origin.api("POST", "mirrors", Self.names("shop", "1"), token: shop).status == 200)
     #expect(try origin.api("DELETE", "tokens/shop").status == 200)
-    #expect(try told(all) == true && origin.api("DELETE", path, token: all).status == 200)
+    #expect(try mayForget(all) == true && origin.api("DELETE", path, token: all).status == 200)
   }
 
-  @Test func aRegistrationOfBeforeGoesOn() throws {
+  @Test func registrationWithoutOwnerIsKept() throws {
     let origin = try Self.origin()
     let shop = try origin.newToken(["app": "shop", "name": "shop", "scope": "read"])
     let bank = try origin.newToken(["app": "bank", "name": "bank", "scope": "admin"])
@@ -127,7 +127,7 @@ import Values
     #expect(try origin.api("POST", "mirrors", Self.names("shop", "2"), token: shop).status == 403)
   }
 
-  @Test func leasesAreTheirTokensAndFew() throws {
+  @Test func leasesBelongToTokensAndAreLimited() throws {
     let time = Locked<Int64>(1_700_000_000_000)
     let origin = try TestOrigin(clock: { time.withLock { $0 } })
     let (a, b) = (
@@ -141,13 +141,13 @@ import Values
     }
     let more = try origin.api("POST", "leases", ["seconds": 60], token: a)
     #expect(more.status == 409 && more.json["code"]?.string == "too-many-leases", "\(more.text)")
-    // Another token has its own, and neither renews nor ends these.
+    // Another token has leases of its own, and can neither renew nor end these.
     #expect(try origin.api("POST", "leases", ["seconds": 60], token: b).status == 201)
     #expect(try origin.api("POST", "leases/\(ids[0])", ["seconds": 60], token: b).status == 403)
     #expect(try origin.api("DELETE", "leases/\(ids[0])", token: b).status == 403)
     #expect(try origin.api("DELETE", "leases/\(ids[0])", token: a).status == 200)
     #expect(try origin.api("DELETE", "leases/\(ids[1])").status == 200)
-    // However often it is renewed, it ends.
+    // It ends, however often it is renewed.
     var renewed = 0
     while try origin.api("POST", "leases/\(ids[2])", ["seconds": 3600], token: a).status == 200 {
       renewed += 1
@@ -157,13 +157,13 @@ import Values
     #expect(renewed == 28)
     time.withLock { $0 += 3_600_000 }
     #expect(try origin.store.leases().isEmpty)
-    // Those of a revoked token end with it.
+    // A revoked token's leases end.
     #expect(try origin.api("POST", "leases", ["seconds": 3600], token: a).status == 201)
     #expect(try origin.api("DELETE", "tokens/a").status == 200)
     #expect(try origin.store.leases().isEmpty)
   }
 
-  @Test func bothAreInTheTrail() throws {
+  @Test func registrationsAndLeasesAreAudited() throws {
     let origin = try Self.origin()
     let shop = try origin.newToken(["app": "shop", "name": "shop", "scope": "read"])
     let id = try #require(try origin.api("POST", "leases", ["seconds": 60], token: shop).json["id"]?.string)
@@ -177,7 +177,7 @@ import Values
 }
 
 extension TestOrigin {
-  /// As the registrations of before were: nobody's.
+  /// Makes registrations ownerless, as those of older versions were.
   fileprivate func forgetOwners() throws {
     try store.connections.writing { (db) throws(StoreError) in try db.run("UPDATE mirror SET owner = NULL") }
   }

@@ -6,7 +6,7 @@ import Values
 
 @testable import Origin
 
-/// Bodies of requests that are coded by zstd or gzip.
+/// Request bodies coded with zstd or gzip.
 @Suite struct RequestCodingTests {
   private static let online = "apps/shop/channels/online"
 
@@ -23,7 +23,7 @@ import Values
   }
 
   @Test(arguments: codings)
-  func aReleaseIsTheSameHoweverItIsCoded(_ coding: (name: String, code: @Sendable ([UInt8]) -> [UInt8]))
+  func releaseIsTheSameInAnyCoding(_ coding: (name: String, code: @Sendable ([UInt8]) -> [UInt8]))
     throws
   {
     let origin = try TestOrigin()
@@ -32,7 +32,7 @@ import Values
     let path = "\(Self.online)/releases"
     let reply = try Self.ask(origin, path, coding.code(body), coding: coding.name, key)
     #expect(reply.status == 201, "\(reply.text)")
-    // The retry of it, plain or coded otherwise, is the same request; another body isn't.
+    // A retry with another coding or none is the same request; another body isn't.
     for (name, code) in Self.codings {
       let again = try Self.ask(origin, path, code(body), coding: name, key)
       #expect(again.status == 201 && again.body == reply.body, "\(name): \(again.text)")
@@ -44,7 +44,7 @@ import Values
     #expect(try origin.api("GET", Self.online).json["version"]?.string == "1")
   }
 
-  @Test func eachAnswerSaysWhatIsTaken() throws {
+  @Test func answersHaveAcceptEncoding() throws {
     let origin = try TestOrigin()
     #expect(try origin.api("GET", Self.online).field("Accept-Encoding") == "zstd, gzip")
     try origin.publish(["a.js": "a"])
@@ -58,25 +58,25 @@ import Values
       #expect(reply.status == 415 && reply.json["code"]?.string == "content-coding", "\(reply.text)")
       #expect(reply.field("Accept-Encoding") == "zstd, gzip")
     }
-    // Who shows no token isn't told.
+    // Without a token, the codings aren't disclosed.
     let reply = try origin.ask("POST", "/api/v1/gc", ["Content-Encoding: \(name)"], body: [])
     #expect(reply.status == 401)
   }
 
-  @Test func twoFieldsAreSeveralCodings() throws {
+  @Test func twoFieldsAreTwoCodings() throws {
     let origin = try TestOrigin()
     let reply = try Self.ask(origin, "gc", Array("{}".utf8), coding: "gzip", ["Content-Encoding: zstd"])
     #expect(reply.status == 415)
   }
 
-  @Test func identityIsNoCoding() throws {
+  @Test func identityIsAccepted() throws {
     let origin = try TestOrigin()
     let body = try origin.release(["a.js": "a"]).canonical
     #expect(try Self.ask(origin, "\(Self.online)/releases", body, coding: "identity").status == 201)
   }
 
-  /// 300 MB of spaces are a few KB on the wire; the limit of 256 MB holds for what they stand for.
-  @Test(arguments: codings.prefix(2).map(\.name)) func aBomb(_ name: String) throws {
+  /// 300 MB of spaces are a few KB when coded; the limit of 256 MB applies to the decoded size.
+  @Test(arguments: codings.prefix(2).map(\.name)) func decompressionBomb(_ name: String) throws {
     let origin = try TestOrigin { $0.largestUpload = 100_000 }
     let code = try #require(Self.codings.first { $0.name == name }).code
     let small = code([UInt8](repeating: 0x20, count: 70_000))
@@ -86,7 +86,7 @@ import Values
     let pack = try Self.ask(
       origin, "blobs", code([UInt8](repeating: 0x20, count: 200_000)), coding: name,
       ["Content-Type: application/vnd.xcache.pack"])
-    // It is refused as what it isn't before it is too long.
+    // It is refused as invalid before it is too long.
     #expect(pack.status == 400)
     let bytes = [UInt8](repeating: 0x20, count: 200_000)
     let file = try Self.ask(
@@ -103,8 +103,8 @@ import Values
       reply.status == 400 && reply.text.contains("white space of more than 65536 bytes"), "\(reply.text)")
   }
 
-  /// What a document costs follows from what was sent, though none of its white space is too long.
-  @Test func whatStandsForMuchMore() throws {
+  /// The memory for a document is related to what was sent, even if no white space is too long.
+  @Test func highlyCompressedDocument() throws {
     let origin = try TestOrigin()
     let path = "\(Self.online)/releases"
     let begin = Array("{\"bundles\":[{\"bundle\":\"main\",\"remove\":[".utf8)
@@ -114,7 +114,7 @@ import Values
     let refused = try Self.ask(origin, path, bomb, coding: "zstd")
     #expect(refused.status == 413 && refused.json["code"]?.string == "content-coding", "\(refused.text)")
     #expect(refused.json["detail"]?.string?.contains("500 times") == true)
-    // What the same file under many URLs comes to is taken.
+    // The same content under many URLs is accepted.
     let digest = SHA256.of(Array("same".utf8)).hex
     let content =
       "{\"ctype\":\"text/css\",\"md5\":\"\(MD5.of(Array("same".utf8)).hex)\",\"sha256\":\"\(digest)\",\"size\":4}"
@@ -125,7 +125,7 @@ import Values
     #expect(reply.status == 200, "\(reply.text.prefix(300))")
   }
 
-  @Test(arguments: codings.prefix(2).map(\.name)) func whatIsCutOrDamaged(_ name: String) throws {
+  @Test(arguments: codings.prefix(2).map(\.name)) func truncatedOrDamagedBody(_ name: String) throws {
     let origin = try TestOrigin()
     let body = try origin.release(["a.js": "a", "b.js": "b"]).canonical
     let code = try #require(Self.codings.first { $0.name == name }).code
@@ -145,8 +145,8 @@ import Values
     #expect(try origin.api("GET", Self.online).status == 404)
   }
 
-  /// What `zstd --long=27` gives is whole, and only wants too much memory.
-  @Test func aWindowThatIsTooLarge() throws {
+  /// The output of `zstd --long=27` is valid, but needs too much memory.
+  @Test func tooLargeWindow() throws {
     let origin = try TestOrigin()
     // Magic, a descriptor with a window, 2^27 bytes of it, an empty last block.
     let frame: [UInt8] = [0x28, 0xB5, 0x2F, 0xFD, 0x00, (27 - 10) << 3, 0x01, 0x00, 0x00]
@@ -158,7 +158,7 @@ import Values
     }
   }
 
-  /// Members and frames, one after another, are one body.
+  /// Several members or frames are one body.
   @Test(arguments: codings.prefix(2).map(\.name)) func severalMembers(_ name: String) throws {
     let origin = try TestOrigin()
     let body = try origin.release(["a.js": "a", "b.js": "b"]).canonical
@@ -166,7 +166,7 @@ import Values
     let parts = [body[..<10], [], body[10..<11], body[11...]].map { code(Array($0)) }
     let reply = try Self.ask(origin, "\(Self.online)/releases", Array(parts.joined()), coding: name)
     #expect(reply.status == 201, "\(reply.text)")
-    // What stands for nothing isn't taken without end.
+    // Empty members aren't accepted without end.
     let nothing = code([])
     let endless = Array(repeatElement(nothing, count: (2 << 20) / nothing.count).joined())
     let refused = try Self.ask(origin, "\(Self.online)/releases", endless + code(body), coding: name)

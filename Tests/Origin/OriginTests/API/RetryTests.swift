@@ -8,7 +8,7 @@ import Values
 @testable import Origin
 @testable import Store
 
-/// Requests with an Idempotency-Key: an act happens once, and each retry is answered as the first attempt was.
+/// Requests with an Idempotency-Key: an act happens once, and retries get the first attempt's answer.
 @Suite struct RetryTests {
   private static let online = "apps/shop/channels/online"
   private static let key = "0123456789abcdef0123456789abcdef"
@@ -39,19 +39,19 @@ import Values
     try origin.store.auditLog(limit: 1000, before: nil).count
   }
 
-  // MARK: - The same request
+  // MARK: - Retries
 
   struct Act: Sendable, CustomTestStringConvertible {
     let method: String
     let path: String
     var body: JSONValue?
-    /// What has to be done before.
+    /// Requests to be made first.
     var first: [(String, String, JSONValue?)] = []
 
     var testDescription: String { "\(method) \(path)" }
   }
 
-  /// Every route that changes something and isn't the same done twice.
+  /// Every route that changes something and isn't idempotent.
   private static let changing: [Act] = [
     Act(
       method: "POST", path: "\(online)/releases", body: ["bundles": [["bundle": "main", "unpublish": true]]]),
@@ -97,7 +97,7 @@ import Values
   ]
 
   @Test(arguments: changing)
-  func aRetryActsOnceAndIsAnsweredTheSame(_ act: Act) throws {
+  func retryActsOnceAndGetsTheSameAnswer(_ act: Act) throws {
     let origin = try Self.filled()
     for (method, path, body) in act.first {
       #expect(try (200...201).contains(origin.api(method, path, body).status))
@@ -115,10 +115,10 @@ import Values
     #expect(try origin.store.leases() == leases)
   }
 
-  @Test func aProcessThatStartedAnewKnowsWhatItAnswered() throws {
+  @Test func answersSurviveARestart() throws {
     let origin = try Self.filled()
     let first = try Self.ask(origin, "POST", "\(Self.online)/rollback", Self.back)
-    // What a process that was killed after the commit leaves.
+    // The state left by a process that was killed after the commit.
     var options = Store.Options()
     options.creates = false
     let copy = origin.folder + "-copy"
@@ -135,9 +135,9 @@ import Values
     #expect(try store.channel(AppName("shop"), .online).version == ManifestVersion(5))
   }
 
-  // MARK: - Another request
+  // MARK: - Other requests
 
-  @Test func aKeyIsOneRequestsAlone() throws {
+  @Test func keyOfAnotherRequestIsRefused() throws {
     let origin = try Self.filled()
     let path = "\(Self.online)/rollback"
     #expect(try Self.ask(origin, "POST", path, Self.back).status == 201)
@@ -153,7 +153,7 @@ import Values
     #expect(try Self.version(origin) == "5")
   }
 
-  @Test func aKeyOfAnotherTokenIsNotSeen() throws {
+  @Test func keysBelongToTokens() throws {
     let origin = try Self.filled()
     let other = try origin.store.createToken(name: "other", scope: .admin).text
     #expect(try Self.ask(origin, "POST", "\(Self.online)/rollback", Self.back).status == 201)
@@ -161,7 +161,7 @@ import Values
     #expect(reply.status == 201 && reply.json["version"]?.string == "6")
   }
 
-  @Test func noReplayForWhoMayNotDoItAnyMore() throws {
+  @Test func noReplayAfterTheRightWasLost() throws {
     let origin = try Self.filled()
     let ci = try origin.store.createToken(name: "ci", scope: .publish)
     let path = "\(Self.online)/rollback"
@@ -181,22 +181,22 @@ import Values
   @Test(arguments: [
     "0123456789abcde", String(repeating: "a", count: 129), "0123456789 abcdef", "0123456789abcdéf",
   ])
-  func aMalformedKey(_ key: String) throws {
+  func malformedKey(_ key: String) throws {
     let origin = try Self.filled()
     let reply = try Self.ask(origin, "POST", "\(Self.online)/rollback", Self.back, key: key)
     #expect(reply.status == 400 && reply.text.contains("Idempotency-Key"))
     #expect(try Self.version(origin) == "4")
   }
 
-  @Test func withoutAKeyEachRequestIsNew() throws {
+  @Test func requestsWithoutAKeyAreIndependent() throws {
     let origin = try Self.filled()
     #expect(try origin.api("POST", "\(Self.online)/rollback", Self.back).json["version"]?.string == "5")
     #expect(try origin.api("POST", "\(Self.online)/rollback", Self.back).json["version"]?.string == "6")
   }
 
-  // MARK: - Refusals, time, secrets
+  // MARK: - Refusals, expiry, secrets
 
-  @Test func aRefusalIsNotKept() throws {
+  @Test func refusalIsNotRecorded() throws {
     let origin = try Self.filled()
     let path = "\(Self.online)/policy"
     let remove: JSONValue = ["act": "bypass-remove", "pattern": "https://a.com/*"]
@@ -212,7 +212,7 @@ import Values
     }
   }
 
-  @Test func anAnswerIsKeptForADay() throws {
+  @Test func answerIsKeptForADay() throws {
     let now = Locked<Int64>(1_800_000_000_000)
     let origin = try Self.filled(clock: { now.withLock { $0 } })
     let path = "\(Self.online)/rollback"
@@ -223,7 +223,7 @@ import Values
     #expect(try Self.ask(origin, "POST", path, Self.back).json["version"]?.string == "6")
   }
 
-  @Test func aTokenWhoseSecretTheOriginMadeIsToldOnce() throws {
+  @Test func secretMadeByTheOriginIsSentOnce() throws {
     let origin = try TestOrigin()
     let body: JSONValue = ["name": "ci", "scope": "read"]
     let made = try Self.ask(origin, "POST", "tokens", body)
@@ -235,7 +235,7 @@ import Values
     #expect(!again.text.contains(text.suffix(43)))
   }
 
-  @Test func aSecretThatTheClientMadeOpensTheDoor() throws {
+  @Test func secretMadeByTheClientWorks() throws {
     let origin = try TestOrigin()
     let secret = TokenSecret()
     let made = try Self.ask(
@@ -250,7 +250,7 @@ import Values
     }
   }
 
-  /// Two keys, be they the same: nobody knows which one is meant.
+  /// Two keys, even equal ones, are ambiguous.
   @Test(arguments: [key, String(key.reversed())]) func twoKeys(_ second: String) throws {
     let origin = try Self.filled()
     let lines = [
@@ -261,9 +261,9 @@ import Values
     #expect(try Self.version(origin) == "4")
   }
 
-  // MARK: - At once, and staged
+  // MARK: - Concurrent and staged requests
 
-  @Test func theSecondAttemptWaitsForTheFirst() throws {
+  @Test func secondAttemptWaitsForTheFirst() throws {
     let gate = Monitor((entered: 0, isOpen: false))
     let origin = try Self.filled { options in
       let names: @Sendable (PreparedRelease) -> Set<String> = { $0.version.number < 5 ? [] : ["file"] }
@@ -290,7 +290,7 @@ import Values
     #expect(try Self.version(origin) == "5")
   }
 
-  @Test func aStagedReleaseKeepsItsKey() throws {
+  @Test func stagedReleaseKeepsItsKey() throws {
     let fails = Locked(true)
     let origin = try Self.filled { options in
       options.push = ReleasePush(names: { $0.version.number < 5 ? [] : ["file"] }) {
@@ -305,7 +305,7 @@ import Values
     let staged = try Self.ask(origin, "POST", path, body)
     #expect(staged.status == 503 && staged.json["code"]?.string == "push-failed")
     fails.withLock { $0 = false }
-    // The origin tries again by itself.
+    // The origin retries by itself.
     let end = Clock.monotonicNanoseconds() + 20_000_000_000
     while try Self.version(origin) != "5", Clock.monotonicNanoseconds() < end {
       Clock.sleep(for: .milliseconds(5))
@@ -317,8 +317,8 @@ import Values
     #expect(try Self.acts(origin) == acts)
   }
 
-  /// A retry is under way while the origin makes what the first attempt staged: it finds nothing to change.
-  @Test func aRetryBesideItsStagedReleaseIsAnsweredAsThatWas() throws {
+  /// During the retry, the origin makes the release that the first attempt staged; the retry then has nothing to change.
+  @Test func retryDuringItsStagedReleaseGetsThatAnswer() throws {
     let gate = Monitor((calls: 0, isOpen: false))
     let origin = try Self.filled { options in
       options.push = ReleasePush(names: { $0.version.number < 5 ? [] : ["file"] }) {
@@ -334,7 +334,7 @@ import Values
     let body: JSONValue = ["bundles": [["bundle": "main", "unpublish": true]], "now": true]
     let path = "\(Self.online)/releases"
     #expect(try Self.ask(origin, "POST", path, body).json["code"]?.string == "push-failed")
-    nonisolated(unsafe) let shared = try origin.another()
+    nonisolated(unsafe) let shared = try origin.onAnotherLoop()
     let second = Locked<TestOrigin.Reply?>(nil)
     let thread = try OSThread(name: "retry") {
       let reply = try? Self.ask(shared, "POST", path, body)
@@ -355,12 +355,12 @@ import Values
   }
 }
 
-/// Releases by tokens that end before they are visible.
+/// Releases with tokens that end before they are visible.
 @Suite struct EndedTokenTests {
   private static let online = "apps/shop/channels/online"
 
   @Test(arguments: ["revoked", "expired"], ["releases", "rollback"])
-  func whatATokenStagedIsGivenUp(_ end: String, _ act: String) throws {
+  func stagedReleaseOfAnEndedTokenIsDropped(_ end: String, _ act: String) throws {
     let fails = Locked(true)
     let words = Monitor<[String]>([])
     let time = Locked(Clock.unixMilliseconds())
@@ -391,8 +391,8 @@ import Values
     #expect(try origin.api("GET", Self.online).json["version"]?.string == "2")
   }
 
-  /// Pushing takes long, too.
-  @Test func aTokenThatIsRevokedDuringThePush() throws {
+  /// Pushing takes long as well.
+  @Test func tokenRevokedDuringThePush() throws {
     let store = Locked<Store?>(nil)
     let origin = try TestOrigin { options in
       options.push = ReleasePush(names: { $0.version.number < 2 ? [] : ["file"] }) { (_) throws(StoreError) in

@@ -6,7 +6,7 @@ import Values
 @testable import Origin
 @testable import Store
 
-/// Bodies that are still arriving when their sender's token ends.
+/// Requests whose token ends while the body arrives.
 @Suite struct RevocationTests {
   private static let online = "apps/shop/channels/online"
   private static let bytes = "bytes of a file"
@@ -43,7 +43,7 @@ import Values
   }
 
   @Test(arguments: acts, ["revoked", "expired", "in use"])
-  func whoseTokenEndsBeforeTheLastByteChangesNothing(_ act: Act, _ end: String) throws {
+  func tokenThatEndsBeforeTheLastByteChangesNothing(_ act: Act, _ end: String) throws {
     let time = Locked(Clock.unixMilliseconds())
     let origin = try TestOrigin(clock: { time.withLock { $0 } })
     try origin.publish(["a.js": "a"])
@@ -76,7 +76,7 @@ import Values
       #expect((200...201).contains(reply.status) && isDone, "\(reply.text)")
     } else {
       #expect(reply.status == 401 && reply.json["code"]?.string == "token", "\(reply.text)")
-      // Of a pack each file is stored as it arrives, and goes after a day where no release names it.
+      // Each file of a pack is stored as it arrives, and removed after a day unless a release uses it.
       #expect(!isDone || act.path == "blobs")
     }
   }

@@ -5,7 +5,7 @@ import Values
 
 @testable import Origin
 
-/// What an origin refuses, whichever client sends it: secrets, and channels that nobody asked for.
+/// What an origin refuses from any client: secrets, and channels created by accident.
 @Suite struct SafetyTests {
   private static let releases = "apps/shop/channels/online/releases"
   private static let key =
@@ -25,7 +25,7 @@ import Values
     return try origin.api("POST", Self.releases, .object(body))
   }
 
-  @Test func aSecretIsRefusedWithItsPlace() throws {
+  @Test func secretIsRefusedWithItsPlace() throws {
     let rows = try origin.store.auditHead().row
     for dryRun in [true, false] {
       let reply = try release(["k.js": Self.key, "b.js": "b", ".env": "A=1"], ["dryRun": .bool(dryRun)])
@@ -38,9 +38,9 @@ import Values
     #expect(try origin.store.auditHead().row == rows)
   }
 
-  @Test func anAllowedSecretIsInTheAuditTrail() throws {
+  @Test func allowedSecretIsInTheAuditTrail() throws {
     let url = "https://m.example.com/k.js"
-    // Somebody else's permission doesn't count.
+    // Permission for another URL doesn't count.
     let other = try release(["k.js": Self.key], ["allowSecrets": ["https://m.example.com/other.js"]])
     #expect(other.status == 422)
     let reply = try release(
@@ -49,12 +49,12 @@ import Values
     let row = try #require(try origin.store.auditLog(limit: 1).first)
     #expect(row.parameters.contains(#""allowedSecrets":["\#(url):2:1: a private key"]"#))
     #expect(!row.parameters.contains("MC4CAQ") && !row.parameters.contains("other.js:"))
-    // The bytes were released: another URL with them needs no permission, and a release without secrets records none.
+    // Once released, the bytes need no permission under another URL, and a release without secrets records none.
     #expect(try release(["k.js": Self.key, "again.js": Self.key]).status == 201)
     #expect(try origin.store.auditLog(limit: 1).first?.parameters.contains("allowedSecrets") == false)
   }
 
-  @Test func aChannelIsMadeOnlyIfThatIsMeant() throws {
+  @Test func channelIsCreatedOnlyOnRequest() throws {
     let body = try #require(try origin.release(["a.js": "one"]).object)
     let first = try #require(try origin.release(["a.js": "one"], channel: "none").object)
     func send(_ path: String, create: JSONValue?) throws -> TestOrigin.Reply {
@@ -74,12 +74,12 @@ import Values
     let target = try origin.api("POST", "apps/shop/channels/tset/promote", promote)
     #expect(target.status == 409 && target.json["code"]?.string == "unknown-channel")
     #expect(try origin.store.channels().count == 1)
-    // A client that doesn't know the member creates, as ever; so does one that means it.
+    // A client without the member creates the channel, as before; so does create: true.
     #expect(try send("shop/channels/test", create: nil).status == 201)
     #expect(try send("shop/channels/sale", create: true).status == 201)
   }
 
-  @Test func namesOfOthersAreNotTold() throws {
+  @Test func namesOfOtherAppsAreNotSuggested() throws {
     try origin.publish(["a.js": "one"], app: "bank")
     let made = try origin.api("POST", "tokens", ["app": "shop", "name": "ci", "scope": "publish"])
     let token = try #require(made.json["token"]?.string)

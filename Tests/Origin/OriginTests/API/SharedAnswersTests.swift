@@ -13,7 +13,7 @@ import Testing
     return String(decoding: bytes.address, as: UTF8.self)
   }
 
-  @Test func equalRequestsAreAnsweredByOne() throws {
+  @Test func equalRequestsShareOneAnswer() throws {
     let (shared, made, mayEnd) = (SharedAnswers(), Locked(0), Monitor(false))
     let texts = Locked<[String]>([])
     let threads = try (0..<8).map { _ in
@@ -31,7 +31,7 @@ import Testing
     #expect(texts.withLock { $0 } == Array(repeating: "1", count: 8))
   }
 
-  @Test func aSmallAnswerIsKeptForAWhileAndALargeOneIsnt() {
+  @Test func smallAnswersAreKeptAndLargeOnesAreNot() {
     let now = Locked<UInt64>(1)
     let shared = SharedAnswers { now.withLock { $0 } }
     let large = String(repeating: "x", count: 2 << 20)
@@ -48,8 +48,8 @@ import Testing
     #expect(Self.text(shared.answer(to: ["small"]) { Self.response("3") }) == "3")
   }
 
-  /// Whoever makes an answer for others may go away before it is done.
-  @Test func anAnswerThatWasBrokenOffIsMadeByTheNextOne() throws {
+  /// The client for which an answer is made may disconnect before it is complete.
+  @Test func cancelledAnswerIsMadeByTheNextRequest() throws {
     let shared = SharedAnswers()
     let (begun, first) = (Monitor(false), Cancellation())
     let thread = try OSThread(name: "reader") {
@@ -72,7 +72,7 @@ import Testing
     #expect(text.withLock { $0 } == "whole")
   }
 
-  @Test func aTextIsMadeOnceASecond() {
+  @Test func textIsMadeOnceASecond() {
     let (now, made) = (Locked<UInt64>(5_000_000_000), Locked(0))
     let text = RecentText(clock: { now.withLock { $0 } }) {
       made.withLock { made in
@@ -85,7 +85,7 @@ import Testing
     #expect(text.text == "2")
   }
 
-  @Test func oneThreadMakesATextAndTheOthersTakeTheOneBefore() throws {
+  @Test func oneThreadMakesATextAndOthersUseThePreviousOne() throws {
     let (now, mayEnd, made) = (Locked<UInt64>(5_000_000_000), Monitor(true), Locked(0))
     let text = RecentText(clock: { now.withLock { $0 } }) {
       mayEnd.waiting { $0 ? () : nil }

@@ -22,7 +22,7 @@ import Values
     return polls
   }
 
-  @Test func pollsAreCountedByTheVersionThatTheyReport() throws {
+  @Test func pollsAreCountedByReportedVersion() throws {
     for query in ["version=3", "version=3", "version=1&patch=1", "", "version=9", "version=x"] {
       _ = try origin.ask("GET", "/configure.json?app=shop&\(query)")
     }
@@ -34,12 +34,12 @@ import Values
     #expect(metrics.contains("xcache_polls_last_hour{app=\"shop\",channel=\"online\",version=\"3\"} 3\n"))
   }
 
-  /// A person who looks at a release is no device.
-  @Test func aPreviewIsAnsweredAndNotCounted() throws {
+  /// A preview isn't made by a device.
+  @Test func previewIsAnsweredButNotCounted() throws {
     let device = try origin.ask("GET", "/configure.json?app=shop&version=2&patch=1").json
     for path in [
       "/configure.json?app=shop&version=2&patch=1&preview=1",
-      // From what is remembered of the one before.
+      // From the answer memoised for the previous poll.
       "/configure.json?app=shop&version=2&patch=1&preview=1", "/configure.json?preview=1&app=shop",
       "/xcache/shop/configure.json?preview=1",
     ] {
@@ -52,18 +52,18 @@ import Values
     #expect(try polls() == ["2": 2])
   }
 
-  @Test func aVersionThatIsNotKeptCountsAsOther() throws {
+  @Test func removedVersionCountsAsOther() throws {
     var policy = RetentionPolicy()
     policy.versions = 1
     _ = try origin.store.collect(policy)
     _ = try origin.ask("GET", "/configure.json?app=shop&version=1")
     #expect(try polls() == ["other": 1])
-    // It gets the whole manifest, as one that was never known does.
+    // It gets the whole manifest, like an unknown version.
     let answer = try origin.ask("GET", "/configure.json?app=shop&version=1&patch=1").json
     #expect(answer["data"]?["resourcemap"]?.object?.count == 1)
   }
 
-  @Test func whatIsReportedIsKept() throws {
+  @Test func reportedVersionsAreKept() throws {
     for _ in 1...10 { _ = try origin.ask("GET", "/configure.json?app=shop&version=2") }
     let report = try origin.api("POST", "gc", ["keepVersions": 1]).json
     #expect(report["channels"]?.array?.first?["dropped"]?.array?.compactMap(\.string) == ["1"])
@@ -71,7 +71,7 @@ import Values
       try origin.api("POST", "gc", ["keepDays": 0, "keepVersions": 1]).json["blobs"]?["files"]?.integer == 1)
   }
 
-  @Test func pinsKeepAndAreListedAndRemoved() throws {
+  @Test func pinsKeepVersionsAndAreListedAndRemoved() throws {
     let pins = "apps/shop/channels/online/pins"
     #expect(try origin.api("POST", pins, ["reason": "audit", "version": "1"]).status == 201)
     #expect(try origin.api("POST", pins, ["reason": "audit", "version": "8"]).status == 404)
@@ -83,7 +83,7 @@ import Values
     #expect(try origin.api("DELETE", "\(pins)/1").status == 404)
   }
 
-  @Test func onlyAnUnlimitedAdminCollects() throws {
+  @Test func onlyAnUnrestrictedAdminRunsGC() throws {
     let made = try origin.api("POST", "tokens", ["name": "ci", "scope": "publish"]).json
     #expect(try origin.api("POST", "gc", [:], token: made["token"]?.string).status == 403)
     let lease = try origin.store.acquireLease(holder: "backup", seconds: 60)
@@ -113,7 +113,7 @@ import Values
       try origin.store.failures(of: origin.store.channels()[0], days: 1).count <= 4 + Store.urlsOfFailures)
   }
 
-  @Test func inventedVersionsFillNothing() throws {
+  @Test func unknownVersionsTakeNoMemory() throws {
     let counter = origin.origin.adoption.makeCounter()
     let channel = try #require(origin.origin.catalog.current.channel(id: 1))
     for number in 0..<100_000 as Range<Int64> {

@@ -7,8 +7,8 @@ import Testing
   private let one = PollWindow.Key(channel: 1, version: 5)
   private let other = PollWindow.Key(channel: 1, version: 4)
 
-  @Test("A poll counts for an hour from when it came, whatever the clock on the wall says")
-  func slides() {
+  @Test("A poll counts for an hour, whatever the wall clock says")
+  func countsPollsOfTheLastHour() {
     var window = PollWindow()
     let start: UInt64 = 7_777 * Self.minute
     window.add([one: 3, other: 1], now: start)
@@ -19,7 +19,7 @@ import Testing
     #expect(window.sums(now: start + 91 * Self.minute) == [:])
   }
 
-  @Test("Invented channels and versions take no more than their room")
+  @Test("Unknown channels and versions take bounded memory")
   func isBounded() {
     var window = PollWindow()
     for round in 0..<10 {

@@ -7,7 +7,7 @@ import Values
 @testable import Origin
 @testable import Store
 
-/// Headers that a release takes away: a merge patch keeps what it doesn't name.
+/// Headers removed by a release: a merge patch keeps members that it doesn't name.
 @Suite struct HeaderPatchTests {
   private let origin: TestOrigin
 
@@ -15,7 +15,7 @@ import Values
   init() throws {
     origin = try TestOrigin()
     let both = EntryHeaders([.xFrameOptions: try .init("DENY"), .referrerPolicy: try .init("no-referrer")])
-    // Beside many others, so that a patch is smaller than the whole.
+    // With many others, so that a patch is smaller than the whole.
     try origin.publish(Dictionary(uniqueKeysWithValues: (0..<40).map { ("\($0).js", "\($0)") }))
     try publish(both)
     try check(polled: 1, 2)
@@ -34,8 +34,8 @@ import Values
       Issue.record("\(base) to \(version) is no patch")
       return
     }
-    let (led, there) = (try origin.manifest(base).applying(answer), try origin.manifest(version))
-    #expect(led == there)
+    let (patched, there) = (try origin.manifest(base).applying(answer), try origin.manifest(version))
+    #expect(patched == there)
   }
 
   private func check(polled base: Int64, _ version: Int64) throws {
@@ -51,7 +51,7 @@ import Values
       let document = try origin.store.patchDocument(
         channel, from: ManifestVersion(base), to: ManifestVersion(version), extras: AnswerExtras())
       try check(document, base, version)
-      // Of a version that isn't the newest there is no zip.
+      // Only updates to the newest version have zips.
       for end in version == 4 ? [".zip", ".delta.zip"] : [] {
         let reply = try origin.ask("GET", "/xcache/shop/bundle/\(base)-\(version)\(end)")
         try #require(reply.status == 200, "\(base)-\(version)\(end): \(reply.text)")

@@ -8,7 +8,7 @@ import Testing
 @testable import Origin
 
 @Suite struct PatchServingTests {
-  /// An app with as many versions, each of which changes one file.
+  /// An app with this many versions, each of which changes one file.
   private static func origin(versions: Int) throws -> TestOrigin {
     let origin = try TestOrigin()
     for version in 1...versions { try origin.publish(["a.js": "\(version)", "b.js": "b"]) }
@@ -17,37 +17,37 @@ import Testing
 
   private static func target(_ base: Int) -> String { "/configure.json?app=shop&version=\(base)&patch=1" }
 
-  /// Whether a poll is answered on the spot.
+  /// Whether a poll is answered without waiting.
   private static func isReady(_ base: Int, _ origin: TestOrigin) throws -> Bool {
     if case .now = try origin.answer("GET", target(base), [], length: 0) { true } else { false }
   }
 
-  @Test func whatWasAskedInTurnIsThereInTheSecondRound() throws {
+  @Test func patchesAreCachedAfterTheFirstRound() throws {
     let origin = try Self.origin(versions: 81)
     for base in 1...80 { #expect(try origin.ask("GET", Self.target(base)).json["data"]?["base"] != nil) }
     let made = try (1...80).filter { try !Self.isReady($0, origin) }
-    #expect(made == [], "these are made again")
+    #expect(made == [], "patches from these were made again")
   }
 
-  /// Fifteen bases of one poller, twice: the second round costs nothing.
-  @Test func eachPatchIsMadeOnce() throws {
+  /// One client polls from fifteen bases, twice: the second round makes nothing.
+  @Test func patchesAreMadeOnce() throws {
     let origin = try Self.origin(versions: 16)
     let builder = origin.origin.builder
     let before = builder.patchesMade.load(ordering: .relaxed)
     for base in 1...15 { _ = try origin.ask("GET", Self.target(base)) }
-    // The one from the version before was made with the release.
+    // The patch from the previous version was made with the release.
     #expect(builder.patchesMade.load(ordering: .relaxed) == before + 14)
     for base in 1...15 { _ = try origin.ask("GET", Self.target(base)) }
     #expect(builder.patchesMade.load(ordering: .relaxed) == before + 14)
   }
 
-  /// Those who wait for a patch hold no worker, and it is made once for all of them.
-  @Test func manyAskersOfOneBase() throws {
+  /// Requests that wait for a patch occupy no worker, and the patch is made once.
+  @Test func manyRequestsForOneBase() throws {
     let origin = try Self.origin(versions: 12)
     let answers = Monitor<[Int]>([])
     for _ in 0..<500 {
       guard case .deferred(let begin) = try origin.answer("GET", Self.target(1), [], length: 0) else {
-        // Made meanwhile.
+        // It was made meanwhile.
         answers.broadcasting { $0.append(200) }
         continue
       }
@@ -58,8 +58,8 @@ import Testing
     #expect(origin.origin.builder.patchesMade.load(ordering: .relaxed) == 1)
   }
 
-  /// A version that isn't kept is looked up once, too.
-  @Test func unknownBasesAreRemembered() throws {
+  /// The absence of a version is cached, too.
+  @Test func unknownBasesAreCached() throws {
     let origin = try Self.origin(versions: 3)
     #expect(try origin.api("POST", "gc", ["keepDays": 0, "keepVersions": 1]).status == 200)
     for _ in 0..<5 {
@@ -68,15 +68,15 @@ import Testing
     #expect(origin.origin.builder.patchesMade.load(ordering: .relaxed) == 1)
   }
 
-  /// What the fleet is at is pinned, whatever else is asked for.
-  @Test func noPollerStripsTheFleetOfItsPatches() throws {
+  /// Patches from the fleet's versions are pinned, whatever else is requested.
+  @Test func patchesOfTheFleetAreNotEvicted() throws {
     let origin = try Self.origin(versions: 40)
     let renderer = origin.origin.renderer
     let channel = try #require(origin.origin.catalog.current.channels.first)
     renderer.render(channel.channel.id)
     let pinned = Array(35...39)
     #expect(try pinned.filter { try !Self.isReady($0, origin) } == [])
-    // One poller's flood, larger than the room for what isn't pinned.
+    // Requests from one client, for more than the space of unpinned patches.
     let document = CodedDocument.json(.bytes(SharedBytes([UInt8](repeating: 0, count: 9 << 20))), tag: "x")
     for base in 1...30 {
       let patch = RenderedPatch(document, extras: channel.extras)
@@ -90,14 +90,14 @@ import Testing
     #expect(try pinned.filter { try !Self.isReady($0, origin) } == [])
   }
 
-  @Test func theLeastRecentlyUsedGo() throws {
+  @Test func leastRecentlyUsedPatchesAreEvicted() throws {
     let origin = try Self.origin(versions: 40)
     let channel = try #require(origin.origin.catalog.current.channels.first)
     let document = CodedDocument.json(.bytes(SharedBytes([UInt8](repeating: 0, count: 15 << 20))), tag: "x")
     var patches = PatchCache()
     for base in 1...20 as ClosedRange<Int64> {
       patches.insert(RenderedPatch(document, extras: channel.extras), from: base, to: channel, renewal: 0)
-      // One is used all the time.
+      // Patch 1 is used all the time.
       #expect(patches.answer(from: 1, to: channel) != nil)
     }
     #expect((1...20).filter { patches.answer(from: $0, to: channel) != nil } == [1, 18, 19, 20])
@@ -106,8 +106,8 @@ import Testing
     #expect(patches.count == 0 && patches.byteCount == 0)
   }
 
-  /// Also what takes no bytes is bounded, and an answer that is larger than all room is kept as long as it is the only one.
-  @Test func theNumberIsBounded() throws {
+  /// Entries without bytes are bounded as well, and an answer larger than the whole space is kept while it is the only one.
+  @Test func numberOfPatchesIsBounded() throws {
     let origin = try Self.origin(versions: 2)
     let channel = try #require(origin.origin.catalog.current.channels.first)
     var patches = PatchCache()
@@ -117,8 +117,8 @@ import Testing
     #expect(patches.pins(of: channel.channel.id).count == PatchCache.maxPins)
   }
 
-  /// An answer that was begun before there were more deltas doesn't take the place of one with them.
-  @Test func whatWasRenewedSinceStays() throws {
+  /// An answer begun before new deltas existed doesn't replace one with them.
+  @Test func staleAnswerDoesNotReplaceARenewedOne() throws {
     let origin = try Self.origin(versions: 3)
     let channel = try #require(origin.origin.catalog.current.channels.first)
     var patches = PatchCache()
@@ -128,8 +128,8 @@ import Testing
     #expect(patches.answer(from: 1, to: channel) == nil)
   }
 
-  /// An answer that was begun before a release, and is done after it, doesn't take the place of what leads to the release.
-  @Test func whatLeadsToANewerVersionStays() throws {
+  /// An answer begun before a release, and done after it, doesn't replace one to the new version.
+  @Test func patchToANewerVersionIsKept() throws {
     let origin = try Self.origin(versions: 2)
     let old = try #require(origin.origin.catalog.current.channels.first)
     try origin.publish(["a.js": "3", "b.js": "b"])
@@ -146,8 +146,8 @@ import Testing
     }
   }
 
-  /// Where sixteen others wait the whole manifest is the answer, but not for what the fleet is at.
-  @Test func aCrowdIsAnsweredWhole() throws {
+  /// When sixteen others wait, the whole manifest is sent, except from the fleet's versions.
+  @Test func wholeManifestIsSentUnderLoad() throws {
     let origin = try Self.origin(versions: 20)
     let builder = try AnswerBuilder(
       store: origin.store, catalog: origin.origin.catalog, threads: 0)
@@ -155,7 +155,7 @@ import Testing
     func asks(_ base: Int64) -> Bool { builder.patch(to: channel, from: ManifestVersion(base)) { _ in } }
     for base in 1...16 as ClosedRange<Int64> { #expect(asks(base)) }
     #expect(!asks(17) && builder.answeredWhole.load(ordering: .relaxed) == 1)
-    #expect(asks(16), "it waits already")
+    #expect(asks(16), "it is already waiting")
     builder.patches.update { $0.pin(ManifestVersion(18), of: channel.channel.id) }
     #expect(asks(18))
     let whole = Locked<WholeManifest?>(nil)
@@ -164,11 +164,11 @@ import Testing
   }
 
   /// A map that many answers contain is in memory once, and each answer is right in every coding.
-  @Test func theWholeMapIsShared() throws {
+  @Test func wholeMapIsShared() throws {
     let origin = try TestOrigin()
     let names = (0..<300).map { "\($0 * 7919).js" }
     try origin.publish(Dictionary(uniqueKeysWithValues: names.map { ($0, $0) }))
-    // All others: the patch names those that go, too, and is larger than the whole.
+    // All URLs are others: the patch, which names removed ones, too, is larger than the whole.
     try origin.publish(Dictionary(uniqueKeysWithValues: names.map { ("n\($0)", $0) }), remove: names)
     try origin.publish(["one.js": "1"])
     try origin.publish(["one.js": "2"])

@@ -22,7 +22,7 @@ import Testing
     #expect(ManifestMap.empty.byteCount == 2)
   }
 
-  /// Random releases against a dictionary: the bytes, the digest, the look-ups.
+  /// Random releases compared with a dictionary: bytes, digest, look-ups.
   @Test(arguments: 1...20) func randomReleasesEqualTheModel(seed: Int) {
     var generator = SplitMix(state: UInt64(seed))
     var model: [String: String] = [:]
@@ -52,9 +52,9 @@ import Testing
       #expect(reader.place(of: Array(url.utf8)) == urls.firstIndex(of: url))
     }
     #expect(reader.entry(for: Array("https://m.example.com/none".utf8)) == nil)
-    var seen: [String] = []
-    map.forEachURL { seen.append(String(decoding: $0, as: UTF8.self)) }
-    #expect(seen == urls)
+    var iterated: [String] = []
+    map.forEachURL { iterated.append(String(decoding: $0, as: UTF8.self)) }
+    #expect(iterated == urls)
     let body = map.body([1, 2], [3]).part(2..<UInt64(2 + map.byteCount))
     let sent = body.flatMap { segment -> [UInt8] in
       guard case .bytes(let bytes, let range) = segment else { return [] }
@@ -63,7 +63,7 @@ import Testing
     #expect(String(decoding: sent, as: UTF8.self) == Self.rendered(model))
   }
 
-  @Test func untouchedPiecesAreShared() {
+  @Test func unchangedPiecesAreShared() {
     let entries = (100_000..<101_000).map { (url: Array("https://a/\($0)".utf8), entry: Array("{}".utf8)) }
     let map = ManifestMap(sorted: entries)
     let next = map.applying([MapChange(url: Array("https://a/100500".utf8), entry: Array("{\"a\":1}".utf8))])

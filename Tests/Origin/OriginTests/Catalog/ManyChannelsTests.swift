@@ -7,11 +7,11 @@ import Values
 
 @testable import Origin
 
-/// Manifests come into memory when they are asked for, and go again; no answer tells.
+/// Manifests are loaded on demand and evicted; answers don't depend on it.
 @Suite struct ManyChannelsTests {
   private static let names = (0..<400).map { "d/\($0 * 7919 % 1000).js" }
 
-  /// Three channels, of which one has two versions more.
+  /// Three channels, one of which has two more versions.
   private static func origin() throws -> TestOrigin {
     let origin = try TestOrigin()
     for channel in ["online", "test", "beta"] {
@@ -38,7 +38,7 @@ import Values
     "/xcache_beta/shop/configure.json", "/xcache/shop/info.json",
   ]
 
-  @Test func aStartReadsNoManifest() throws {
+  @Test func startReadsNoManifest() throws {
     let before = try Self.origin()
     let origin = try before.restarted()
     #expect(try origin.ask("GET", "/configure.json?app=shop&version=3").json["data"]?["update"] == false)
@@ -59,7 +59,7 @@ import Values
     #expect(Self.metric("xcache_manifests_read_total", origin) == "3")
   }
 
-  @Test func manyAskersReadItOnce() throws {
+  @Test func concurrentRequestsReadItOnce() throws {
     let origin = try Self.origin().restarted()
     let answers = Monitor<[UInt64]>([])
     for number in 0..<300 {
@@ -69,14 +69,14 @@ import Values
       case .deferred(let begin):
         begin { response in answers.broadcasting { $0.append(UInt64(response.status.code)) } }
       case .now(let response): answers.broadcasting { $0.append(UInt64(response.status.code)) }
-      default: Issue.record("a worker is kept busy")
+      default: Issue.record("a worker is occupied")
       }
     }
     #expect(answers.waiting { $0.count == 300 ? $0 : nil } == [UInt64](repeating: 200, count: 300))
     #expect(origin.origin.builder.manifestsRead.load(ordering: .relaxed) == 1)
   }
 
-  @Test func aReleaseOfAChannelThatIsNotInMemory() throws {
+  @Test func releaseInAChannelThatIsNotInMemory() throws {
     let origin = try Self.origin().restarted()
     let digest = try #require(
       try origin.ask("GET", "/xcache/shop/configure.json").json["data"]?["digest"]?.string)
@@ -93,7 +93,7 @@ import Values
     #expect(Self.metric("xcache_manifests_in_memory", again) == "1")
   }
 
-  @Test func whatNobodyPolledGoesAndComesBack() throws {
+  @Test func unpolledManifestsAreEvictedAndReloaded() throws {
     let origin = try Self.origin()
     let builder = origin.origin.builder
     let wanted = try Self.targets.map { try origin.ask("GET", $0).body }
@@ -101,7 +101,7 @@ import Values
     let online = try #require(channels.first { $0.channel.name == .online })
     builder.patches.update { $0.pin([ManifestVersion(1), ManifestVersion(2)], of: online.channel.id) }
 
-    // What came lately stays, and so does what is polled.
+    // Recently loaded and polled manifests are kept.
     builder.forgetUnpolled(since: 0) { _ in false }
     #expect(channels.allSatisfy { $0.held.isInMemory })
     builder.forgetUnpolled(since: .max) { $0 == online.channel.id }
@@ -113,20 +113,20 @@ import Values
     #expect(try Self.isReady("/configure.json?app=shop&version=3", origin))
     #expect(try Self.targets.map { try origin.ask("GET", $0).body } == wanted)
     // The first loop remembers small answers without the channel.
-    let loop = try origin.another()
+    let loop = try origin.onAnotherLoop()
     #expect(try Self.targets.map { try loop.ask("GET", $0).body } == wanted)
     #expect(channels.allSatisfy { $0.held.isInMemory })
     #expect(builder.patches.current.isPinned(1, of: online.channel.id))
     #expect(try Self.isReady("/configure.json?app=shop&version=1&patch=1", origin))
   }
 
-  /// A release comes while an older version is worked on: what came of that is nobody's answer, and held by nobody.
-  @Test func aReleaseDuringTheReading() throws {
+  /// A release is made while an older version is read: the result is used for no answer, and not kept.
+  @Test func releaseDuringALoad() throws {
     let origin = try Self.origin().restarted()
     let builder = origin.origin.builder
     let old = try #require(origin.origin.catalog.current.channel(AppName("shop"), .online))
     try origin.publish(["one.js": "3"])
-    #expect(!old.held.isInMemory, "an event loop that is asked nothing may hold it for long")
+    #expect(!old.held.isInMemory, "an idle event loop may hold it for long")
     #expect(try builder.map(of: old).digest == old.channel.digest)
     #expect(try builder.whole(of: old).document.byteCount > 0)
     #expect(!old.held.isInMemory)
@@ -138,7 +138,7 @@ import Values
     #expect(whole.map === now.held.whole?.map)
   }
 
-  /// A channel's documents change while its manifest is elsewhere, and while it is here.
+  /// A channel's documents change while its manifest isn't in memory, and while it is.
   @Test func documentsOfAChannelThatIsNotInMemory() throws {
     let origin = try Self.origin().restarted()
     for _ in 0..<2 {
@@ -152,7 +152,7 @@ import Values
     #expect(origin.origin.builder.manifestsRead.load(ordering: .relaxed) == 1)
   }
 
-  @Test func thoseThatArePolledAreReadAtTheStart() throws {
+  @Test func polledManifestsAreReadAtStart() throws {
     let before = try Self.origin()
     for target in ["/configure.json?app=shop&version=3", "/configure.json?app=shop&channel=beta&version=1"] {
       _ = try before.ask("GET", target)
@@ -167,15 +167,15 @@ import Values
     #expect(DeltaTests.wait { Self.metric("xcache_manifests_in_memory", origin) == "2" })
     let held = origin.origin.catalog.current.channels.filter { $0.held.isInMemory }.map(\.channel.name.text)
     #expect(Set(held) == ["online", "beta"])
-    // So are the patches from the versions that have deltas.
+    // So are the patches from versions that have deltas.
     #expect(
       DeltaTests.wait {
         (try? Self.isReady("/configure.json?app=shop&version=1&patch=1", origin)) == true
       })
   }
 
-  /// A release changes one place of the catalog, whatever else is in it.
-  @Test func otherChannelsAreNotTouched() throws {
+  /// A release changes one entry of the catalog, whatever else is in it.
+  @Test func otherChannelsAreNotChanged() throws {
     let origin = try Self.origin()
     let before = origin.origin.catalog.current.channels
     try origin.publish(["one.js": "3"])
@@ -186,6 +186,6 @@ import Values
     let number = reader.currentEdition
     origin.origin.builder.forgetUnpolled(since: .max) { _ in false }
     _ = try origin.ask("GET", "/configure.json?app=shop")
-    #expect(reader.currentEdition == number, "what polls led to is forgotten for nothing")
+    #expect(reader.currentEdition == number, "poll memos were invalidated without need")
   }
 }

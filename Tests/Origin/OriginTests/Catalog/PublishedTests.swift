@@ -4,7 +4,7 @@ import Testing
 
 @Suite struct PublishedTests {
   /// A read that begins after a change has returned sees it, on every thread.
-  @Test func publishedValuesAreSeen() async {
+  @Test func readersSeePublishedValues() async {
     let published = Published(0)
     await withTaskGroup(of: Bool.self) { group in
       for _ in 0..<4 {

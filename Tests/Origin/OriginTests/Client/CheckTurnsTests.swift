@@ -16,7 +16,7 @@ import Testing
       .joined()
   }
 
-  /// Somebody waits for 500 blocks of a: one block of another file doesn't wait for them.
+  /// A request waits for 500 blocks of a: a block of another file isn't delayed by them.
   @Test func awaitedChecksTakeTurns() {
     #expect(
       order([Check(name: "a", isAwaited: true), Check(name: "b", isAwaited: true)], steps: 4) == "abab")

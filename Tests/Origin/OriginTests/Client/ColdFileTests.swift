@@ -7,7 +7,7 @@ import Testing
 @testable import Origin
 @testable import Store
 
-/// Coded bodies of files that nobody has asked for yet.
+/// Coded bodies of files that haven't been requested yet.
 @Suite struct ColdFileTests {
   private static let script = (0..<40_000).map { "export const a\($0 * 7919) = \($0 * $0);\n" }.joined()
 
@@ -17,7 +17,7 @@ import Testing
     return String(url.dropFirst("https://cdn.example.com".count))
   }
 
-  /// Asks until the answer has a coding.
+  /// Repeats the request until the answer has the coding.
   private static func coded(_ origin: TestOrigin, _ path: String, _ coding: String) throws -> TestOrigin
     .Reply?
   {
@@ -29,37 +29,37 @@ import Testing
     return nil
   }
 
-  @Test func aLargeOneIsPlainUntilItIsCoded() throws {
+  @Test func largeFileIsPlainUntilItIsCoded() throws {
     let origin = try TestOrigin()
-    let other = try origin.another()
+    let other = try origin.onAnotherLoop()
     try origin.publish(["a.js": Self.script])
     let path = try Self.path(origin)
     let first = try origin.ask("GET", path, ["Accept-Encoding: gzip, zstd"])
     #expect(first.status == 200 && first.text == Self.script && first.field("Content-Encoding") == nil)
-    // A CDN shall not keep it for a year; devices may.
+    // A CDN must not keep it for a year; devices may.
     #expect(first.field("CDN-Cache-Control") == "max-age=60")
     #expect(first.field("Cache-Control") == "public, max-age=31536000, immutable")
     let part = try other.ask("GET", path, ["Accept-Encoding: gzip", "Range: bytes=0-99"])
     #expect(part.status == 206 && part.text == String(Self.script.prefix(100)))
-    for asked in [origin, other] {
-      let reply = try #require(try Self.coded(asked, path, "zstd"))
+    for loop in [origin, other] {
+      let reply = try #require(try Self.coded(loop, path, "zstd"))
       #expect(reply.field("Content-Encoding") == "zstd" && reply.field("CDN-Cache-Control") == nil)
       #expect(reply.body.count < Self.script.utf8.count / 2)
-      let gzip = try asked.ask("GET", path, ["Accept-Encoding: gzip"])
+      let gzip = try loop.ask("GET", path, ["Accept-Encoding: gzip"])
       #expect(gzip.field("Content-Encoding") == "gzip")
-      #expect(try asked.ask("GET", path).field("CDN-Cache-Control") == nil)
+      #expect(try loop.ask("GET", path).field("CDN-Cache-Control") == nil)
     }
-    // After a restart it is there at once.
+    // After a restart it is available at once.
     let reply = try origin.restarted().ask("GET", path, ["Accept-Encoding: zstd"])
     #expect(reply.field("Content-Encoding") == "zstd")
   }
 
-  @Test func aBadOneIsSetAsideByItsCoding() throws {
+  @Test func codingSetsADamagedFileAside() throws {
     let origin = try TestOrigin()
     try origin.publish(["a.js": Self.script])
     let path = try Self.path(origin)
     let blob = origin.store.folder.blob(SHA256.of(Array(Self.script.utf8)))
-    // Checked before, so that only the coding reads it again.
+    // It was checked before, so only the coding reads it again.
     #expect(try origin.ask("GET", path, ["Accept-Encoding: identity", "Range: bytes=0-0"]).status == 206)
     _ = try Self.coded(origin, path, "gzip")
     let folder = "\(origin.folder)/derived"
@@ -79,8 +79,8 @@ import Testing
     #expect(status == 500)
   }
 
-  /// Bytes that no coding makes smaller, large and small.
-  @Test(arguments: [100_000, 400_000]) func whatIsNotWorthItIsRemembered(size: Int) throws {
+  /// Incompressible bytes, large and small.
+  @Test(arguments: [100_000, 400_000]) func poorCodingsAreRecorded(size: Int) throws {
     let origin = try TestOrigin()
     let store = origin.store
     let bytes = Array(Secrets.random(size))
@@ -98,7 +98,7 @@ import Testing
     }
     #expect(!bodies.isIncomplete && bodies.gzip == nil && bodies.zstd == nil)
     for coding in ["gzip", "zstd"] { #expect(try store.derived.isPoor(coding, for: sha256)) }
-    // Without reading it again, in this process or the next.
+    // Without reading the file again, in this process or the next.
     try Kernel.remove(store.folder.blob(sha256))
     #expect(try !CodedFiles(store: store) { _ in }.bodies(of: sha256, size: Int64(size)).isIncomplete)
   }

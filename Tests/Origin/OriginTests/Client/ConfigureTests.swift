@@ -8,14 +8,14 @@ import Values
 @Suite struct ConfigureTests {
   private static let path = "/configure.json?app=shop"
 
-  @Test func anOriginWithoutAppsSaysSo() throws {
+  @Test func originWithoutApps() throws {
     let origin = try TestOrigin()
     let reply = try origin.ask("GET", "/configure.json")
     #expect(reply.status == 404)
     #expect(reply.text == "{\"code\":404,\"message\":\"no app exists yet; publish one\"}")
   }
 
-  /// A poll, and what it gets once version 1 and 2 are there: kind, version, base.
+  /// A poll, and the answer with versions 1 and 2: kind, version, base.
   static let polls: [(String, String)] = [
     ("/configure.json", "whole 2"),
     ("/configure.json?app=shop", "whole 2"),
@@ -55,14 +55,14 @@ import Values
     ("/xcache", "404 not found"),
   ]
 
-  @Test func pollsByTheTable() throws {
+  @Test func answersToPolls() throws {
     let origin = try TestOrigin()
     let files = Dictionary(uniqueKeysWithValues: (0..<40).map { ("\($0).js", "file \($0)") })
     try origin.publish(files)
     try origin.publish(["a.js": "two"], remove: ["7.js"])
     for (target, expected) in Self.polls {
       #expect(Self.describe(try origin.ask("GET", target)) == expected, "\(target)")
-      // Asked again, the answer comes from what was kept.
+      // The second time, the answer comes from the cache.
       #expect(Self.describe(try origin.ask("GET", target)) == expected, "\(target), again")
     }
   }
@@ -80,7 +80,7 @@ import Values
     return "whole \(version)" + (data?["base"]?.string.map { " at \($0)" } ?? "")
   }
 
-  @Test func digestOfTheNewestAndOfTheBaseCount() throws {
+  @Test func digestsOfTheNewestVersionAndTheBase() throws {
     let origin = try TestOrigin()
     try origin.publish(["a.js": "one", "b.js": String(repeating: "b", count: 99)])
     let first = try origin.ask("GET", Self.path).json["data"]?["digest"]?.string ?? ""
@@ -95,8 +95,8 @@ import Values
       Self.describe(try origin.ask("GET", "\(Self.path)&version=1&patch=1&digest=\(second)")) == "whole 2")
   }
 
-  /// Every answer that leads to a version leads to the same map, whose digest it names.
-  @Test(arguments: 1...6) func patchesLeadWhereTheyStart(seed: Int) throws {
+  /// Every answer to a version leads to the same map, with the digest that it names.
+  @Test(arguments: 1...6) func patchesLeadToTheWholeMap(seed: Int) throws {
     var random = SplitMix(state: UInt64(seed))
     let origin = try TestOrigin()
     var maps: [String: JSONValue] = [:]
@@ -121,7 +121,7 @@ import Values
     }
   }
 
-  @Test func headsOfAnAnswer() throws {
+  @Test func headers() throws {
     let origin = try TestOrigin()
     try origin.publish(Dictionary(uniqueKeysWithValues: (0..<30).map { ("\($0).js", "\($0)") }))
     let plain = try origin.ask("GET", Self.path)
@@ -160,7 +160,7 @@ import Values
     #expect(try origin.ask("GET", "/configure.json").body == before)
   }
 
-  @Test func anUnpublishedChannelIsAnEmptyManifest() throws {
+  @Test func unpublishedChannelHasAnEmptyManifest() throws {
     let origin = try TestOrigin()
     try origin.publish(["a.js": "a"])
     let reply = try origin.api(
@@ -172,7 +172,7 @@ import Values
     #expect(data?["digest"]?.string == SHA256.of(Array("{}".utf8)).hex)
   }
 
-  @Test func aRestartAnswersTheSameBytes() throws {
+  @Test func answersAreTheSameAfterARestart() throws {
     let origin = try TestOrigin()
     try origin.publish(["a.js": "one", "b.js": "two"])
     try origin.publish(["a.js": "three"])

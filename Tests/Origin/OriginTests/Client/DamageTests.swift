@@ -7,7 +7,7 @@ import Testing
 @testable import Origin
 @testable import Store
 
-/// Files whose bytes change on the disk while they are being answered.
+/// Files that are damaged on the disk while they are served.
 @Suite struct DamageTests {
   private static let script = String(repeating: "export const answer = 42;\n", count: 60)
   private static let sha256 = SHA256.of(Array(script.utf8))
@@ -20,7 +20,7 @@ import Testing
   }
 
   @Test(arguments: ["identity", "gzip", "zstd", "dcz"])
-  func aBadBlobIsServedNoMoreFromTheMomentItIsFound(coding: String) throws {
+  func damagedBlobIsNotServedOnceFound(coding: String) throws {
     let origin = try TestOrigin()
     try origin.publish(["a.js": Self.script])
     let path = try Self.path(origin)
@@ -29,7 +29,7 @@ import Testing
     try flip(origin.store.folder.blob(Self.sha256))
     #expect(try origin.store.scrub { _ in true } == [Self.sha256])
     #expect(try origin.ask("GET", path, lines).status == 500)
-    // The right bytes once more, and it is served at once.
+    // With the right bytes uploaded again, it is served at once.
     let bytes = Array(Self.script.utf8)
     #expect(try origin.store.missing(of: [Self.sha256]) == [Self.sha256])
     let claim = BlobClaim(sha256: Self.sha256, md5: MD5.of(bytes), size: Int64(bytes.count))
@@ -39,14 +39,14 @@ import Testing
     #expect(healed.status == 200 && healed.text == Self.script)
   }
 
-  /// A file is cut short while it is open: the answer that finds it out is broken off, and the next one knows.
-  @Test func aFileThatIsCutWhileItIsOpen() throws {
+  /// A file is truncated while it is open: the answer that notices is aborted, and the next one is an error.
+  @Test func fileTruncatedWhileOpen() throws {
     let lines = Locked<[String]>([])
     let origin = try TestOrigin { $0.log = { line in lines.withLock { $0.append(line) } } }
     try origin.publish(["a.js": Self.script])
     let path = try Self.path(origin)
-    let other = try origin.another()
-    for asked in [origin, other] { #expect(try asked.ask("GET", path).text == Self.script) }
+    let other = try origin.onAnotherLoop()
+    for loop in [origin, other] { #expect(try loop.ask("GET", path).text == Self.script) }
     let blob = origin.store.folder.blob(Self.sha256)
     try Kernel.truncate(Kernel.open(blob, [.write]), to: 100)
     let found = origin.store.changes.found.blobs
@@ -54,14 +54,14 @@ import Testing
     #expect(cut.status == 200 && cut.body.count == 100)
     #expect(origin.store.changes.found.blobs == found + 1)
     #expect(lines.withLock { $0.contains { $0.contains("\(Self.sha256)") } }, "\(lines.withLock { $0 })")
-    for asked in [origin, other] { #expect(try asked.ask("GET", path).status == 500) }
+    for loop in [origin, other] { #expect(try loop.ask("GET", path).status == 500) }
     #expect(try origin.store.missing(of: [Self.sha256]) == [Self.sha256])
     try origin.publish(["a.js": Self.script])
-    for asked in [origin, other] { #expect(try asked.ask("GET", path).text == Self.script) }
+    for loop in [origin, other] { #expect(try loop.ask("GET", path).text == Self.script) }
   }
 
-  /// The right file stands under the name again, but what is open is still the one that was cut.
-  @Test func aFileThatWasPutBackIsOpenedAnew() throws {
+  /// The right file has been restored, but the open one is still the truncated file.
+  @Test func restoredFileIsReopened() throws {
     let origin = try TestOrigin()
     try origin.publish(["a.js": Self.script])
     let path = try Self.path(origin)
@@ -73,7 +73,7 @@ import Testing
     #expect(try origin.ask("GET", path).text == Self.script)
   }
 
-  @Test(arguments: ["gzip", "zstd"]) func aCodedFileThatIsCutWhileItIsOpen(coding: String) throws {
+  @Test(arguments: ["gzip", "zstd"]) func codedFileTruncatedWhileOpen(coding: String) throws {
     let origin = try TestOrigin()
     try origin.publish(["a.js": Self.script])
     let path = try Self.path(origin)
@@ -88,33 +88,33 @@ import Testing
     #expect(again.status == 200 && again.body == good.body)
   }
 
-  @Test(arguments: ["gzip", "zstd"]) func aBadCodedFileIsMadeAgain(coding: String) throws {
+  @Test(arguments: ["gzip", "zstd"]) func damagedCodedFileIsMadeAgain(coding: String) throws {
     let origin = try TestOrigin()
     try origin.publish(["a.js": Self.script])
     let path = try Self.path(origin)
     let lines = ["Accept-Encoding: \(coding)"]
     let good = try origin.ask("GET", path, lines)
     try flip(origin.store.derived.file(Self.sha256, coding))
-    // Another loop, as after a start: it has nothing open.
-    let other = try origin.another()
+    // Another loop, as after a start, without open files.
+    let other = try origin.onAnotherLoop()
     let again = try other.ask("GET", path, lines)
     #expect(again.status == 200 && again.body == good.body)
   }
 
-  @Test(arguments: ["gzip", "zstd"]) func aCodedFileIsNeverMadeOfBadBytes(coding: String) throws {
+  @Test(arguments: ["gzip", "zstd"]) func codedFileIsNotMadeFromDamagedBytes(coding: String) throws {
     let origin = try TestOrigin()
     try origin.publish(["a.js": Self.script])
     let path = try Self.path(origin)
     #expect(try origin.ask("GET", path).status == 200)
     for coding in ["gzip", "zstd"] { try Kernel.remove(origin.store.derived.file(Self.sha256, coding)) }
     try flip(origin.store.folder.blob(Self.sha256))
-    #expect(try origin.another().ask("GET", path, ["Accept-Encoding: \(coding)"]).status == 500)
+    #expect(try origin.onAnotherLoop().ask("GET", path, ["Accept-Encoding: \(coding)"]).status == 500)
   }
 }
 
 extension DamageTests {
-  /// The thread finds what changes on the disk, and the metrics tell.
-  @Test func theThreadFindsAllKindsOfFiles() throws {
+  /// The scrub thread finds damaged files, and the metrics have their number.
+  @Test func scrubFindsAllKindsOfFiles() throws {
     let origin = try TestOrigin { $0.scrub = 2 }
     try origin.publish(["a.js": Self.script])
     let path = try Self.path(origin)
@@ -145,7 +145,7 @@ extension DamageTests {
     #expect(try origin.ask("GET", path, ["Accept-Encoding: gzip"]).body == good.body)
   }
 
-  @Test func aBadZipIsMadeAgain() throws {
+  @Test func damagedZipIsMadeAgain() throws {
     let origin = try TestOrigin()
     try origin.publish(["a.js": Self.script])
     let target = "/xcache/shop/bundle/1.zip"
@@ -159,7 +159,7 @@ extension DamageTests {
     #expect(again.status == 200 && again.body == good.body)
   }
 
-  @Test func aBadDeltaIsServedNoMore() throws {
+  @Test func damagedDeltaIsNotServed() throws {
     let origin = try TestOrigin()
     let (target, base) = (SHA256.of([1]), SHA256.of([2]))
     try origin.store.derived.keep([1, 2, 3, 4], of: target, on: base)
@@ -171,7 +171,7 @@ extension DamageTests {
   }
 }
 
-/// Changes one bit in the middle of a file, in place.
+/// Flips one bit in the middle of a file, in place.
 func flip(_ path: String) throws {
   let file = try Kernel.open(path, .readWrite)
   let at = try Kernel.status(file).size / 2

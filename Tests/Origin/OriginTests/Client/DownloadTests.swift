@@ -16,12 +16,12 @@ import Values
     return String(url.dropFirst("https://cdn.example.com".count))
   }
 
-  @Test func theBytesWithAndWithoutThePrefix() throws {
+  @Test func bytesWithAndWithoutThePrefix() throws {
     let origin = try TestOrigin()
     try origin.publish(["a.js": Self.script])
     let path = try Self.path(origin, "a.js")
     for target in [path, String(path.dropFirst("/hxm".count))] {
-      // The first time a worker opens it; then the loop has it.
+      // The first time, a worker opens it; then the loop has it open.
       for _ in 0..<2 {
         let reply = try origin.ask("GET", target)
         #expect(reply.status == 200 && reply.text == Self.script)
@@ -67,8 +67,8 @@ import Values
     #expect(try origin.ask("GET", path, ["Range: bytes=7-11", "If-Range: \"other\""]).status == 200)
   }
 
-  /// Published pages share the origin with the API and the console: opened there, they can do nothing.
-  @Test func whatPublishersWroteIsSandboxed() throws {
+  /// Published pages share the origin with the API and the console, so they are sandboxed.
+  @Test func publishedFilesAreSandboxed() throws {
     let origin = try TestOrigin()
     try origin.publish([
       "a.html": "<script>top.location = 'https://evil.example'</script>", "a.js": Self.script,
@@ -83,7 +83,7 @@ import Values
     #expect(script.status == 201, "\(script.text)")
     let page = try Self.path(origin, "a.html")
     let tag = try origin.ask("GET", page).field("ETag") ?? ""
-    let asked: [(String, [String], Int)] = [
+    let requests: [(String, [String], Int)] = [
       (page, [], 200), (page, ["Range: bytes=0-3"], 206), (page, ["Range: bytes=0-1,4-5"], 206),
       (page, ["Range: bytes=9999-"], 416), (page, ["If-None-Match: \(tag)"], 304),
       (page, ["If-Match: \"x\""], 412),
@@ -91,8 +91,8 @@ import Values
       (try Self.path(origin, "a.js"), ["Accept-Encoding: zstd"], 200),
       ("/xcache/shop/script/\(SHA256.of(bytes).hex).js", [], 200),
     ]
-    for (path, lines, status) in asked {
-      // The first time a worker opens it; then the loop has it.
+    for (path, lines, status) in requests {
+      // The first time, a worker opens it; then the loop has it open.
       for method in ["GET", "GET", "HEAD"] {
         let reply = try origin.ask(method, path, lines)
         if method == "GET" { #expect(reply.status == status, "\(path) \(lines)") }
@@ -102,7 +102,7 @@ import Values
     }
   }
 
-  @Test func imagesAreLeftAsTheyAre() throws {
+  @Test func imagesAreNotCoded() throws {
     let origin = try TestOrigin()
     try origin.publish(["a.png": Self.script])
     let reply = try origin.ask("GET", try Self.path(origin, "a.png"), ["Accept-Encoding: gzip, zstd"])
@@ -130,8 +130,8 @@ import Values
     }
   }
 
-  /// Guarantee 7: a blob is hashed at its first use; a bad one answers 500 and can be sent again.
-  @Test func aDamagedBlobIsSetAsideAndHeals() throws {
+  /// Invariant 3: a blob is hashed at its first use; a damaged one is answered with 500 and can be sent again.
+  @Test func damagedBlobIsSetAsideAndCanBeSentAgain() throws {
     let origin = try TestOrigin()
     try origin.publish(["a.js": Self.script])
     let path = try Self.path(origin, "a.js")
@@ -148,7 +148,7 @@ import Values
     #expect(try origin.ask("GET", path).text == Self.script)
   }
 
-  @Test func anOldVersionsFilesStay() throws {
+  @Test func filesOfOldVersionsAreKept() throws {
     let origin = try TestOrigin()
     try origin.publish(["a.js": "one"])
     let old = try Self.path(origin, "a.js")
@@ -157,7 +157,7 @@ import Values
     #expect(old != new)
     #expect(try origin.ask("GET", old).text == "one")
     #expect(try origin.ask("GET", new).text == "two")
-    // Bytes that come back get their old version and URL back.
+    // Restored bytes get their former version and URL.
     try origin.publish(["a.js": "one"])
     #expect(try Self.path(origin, "a.js") == old)
   }

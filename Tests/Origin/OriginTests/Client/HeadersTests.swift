@@ -6,7 +6,7 @@ import Values
 
 @testable import Origin
 
-/// What devices and publishers are told of the headers of entries.
+/// Headers of entries, as devices and publishers get them.
 @Suite struct HeadersTests {
   private static let url = "https://m.example.com/index.html"
 
@@ -24,7 +24,7 @@ import Values
     return try origin.api("POST", "apps/shop/channels/online/releases", ["bundles": [change], "now": true])
   }
 
-  @Test func manifestPatchAndDiffHaveThemAndDownloadsDoNot() throws {
+  @Test func headersAreInDocumentsButNotInDownloads() throws {
     let origin = try TestOrigin()
     #expect(try publish(origin, base: "0", nil).status == 201)
     let headers: JSONValue = ["Content-Security-Policy": "default-src 'self'", "X-Frame-Options": "DENY"]
@@ -38,7 +38,7 @@ import Values
     let diff = try origin.api("GET", "apps/shop/channels/online/diff?from=1&to=2").json
     #expect(diff["changed"]?.array?.first?["headers"] == headers)
     #expect(diff["changed"]?.array?.first?["was"]?["headers"] == nil)
-    // A device has the bytes: nothing is downloaded for other headers.
+    // The device has the bytes: changed headers cost no download.
     #expect(diff["cost"]?["files"]?.integer == 0)
     let listed = try origin.api("GET", "apps/shop/channels/online/bundles/main/entries").json
     #expect(listed["entries"]?[Self.url]?["headers"] == headers)
@@ -48,14 +48,14 @@ import Values
     #expect(download.field("X-Frame-Options") == nil)
   }
 
-  // As texts: the test library encodes arguments by itself, which `JSONValue` leaves to this project's coder.
+  // As strings: Testing encodes arguments by itself, but JSONValue is encoded only by this project's encoder.
   @Test(arguments: [
     (#"{"Set-Cookie":"a=b"}"#, "\"Set-Cookie\" is not a header that an entry can have"),
     (#"{"X-Frame-Options":"a\r\nSet-Cookie: b"}"#, "X-Frame-Options: the value has a line break at byte 1"),
     (#"{"X-Frame-Options":"é"}"#, "isn't ASCII at byte 0"), ("[]", "headers are an object"),
     (#"{"X-Frame-Options":"\#(String(repeating: "a", count: 8193))"}"#, "8193 bytes; the limit is 8192"),
   ])
-  func badOnesAreRefused(_ headers: String, _ words: String) throws {
+  func invalidHeadersAreRefused(_ headers: String, _ words: String) throws {
     let origin = try TestOrigin()
     let answer = try publish(origin, base: "0", JSONValue.parse(Array(headers.utf8)))
     #expect(

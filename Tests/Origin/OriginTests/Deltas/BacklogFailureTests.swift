@@ -5,7 +5,7 @@ import Testing
 @testable import Origin
 @testable import Store
 
-/// One base that fails holds up no other, and comes again by itself.
+/// A base that fails doesn't delay others, and is retried.
 @Suite struct BacklogFailureTests {
   private static func script(_ version: Int) -> String {
     let lines = (0..<2000).map {
@@ -14,7 +14,7 @@ import Testing
     return lines.joined(separator: "\n") + "let version = \(SHA256.of([UInt8(version)]).hex);"
   }
 
-  /// An origin with four versions, and what its backlog finds out about it: `fault` is asked for each pack's base.
+  /// An origin with four versions, and a backlog whose work fails with `fault`, which gets each pack's base.
   private static func published(
     _ lines: Locked<[String]>, _ fault: @escaping @Sendable (Int64) -> StoreError?
   ) throws -> TestOrigin {
@@ -36,7 +36,7 @@ import Testing
     return try origin.store.derived.isDone(channel.id, from: ManifestVersion(base), to: channel.version)
   }
 
-  @Test func anErrorIsTriedAgainAndTheOthersGoOn() throws {
+  @Test func failureIsRetriedAndOthersContinue() throws {
     let fails = Locked(true)
     let attempts = Locked(0)
     let lines = Locked<[String]>([])
@@ -49,13 +49,14 @@ import Testing
     let channel = try #require(try origin.store.channels().first)
     try origin.origin.startBackgroundWork()
     defer { origin.origin.beginStopping() }
-    // The newest base fails first, and the older ones are done all the same.
+    // The newest base fails first, but the older ones are done.
     #expect(try PackServingTests.becomesTrue { try Self.isDone(origin, 1) && Self.isDone(origin, 2) })
     #expect(try PackServingTests.becomesTrue { service.backlog.progress(of: channel.id)?.pending == 1 })
-    let told = try origin.api("GET", "apps/shop/channels/online").json["deltas"]
-    #expect(told?["pending"]?.integer == 1 && told?["failing"]?.integer == 1, "\(String(describing: told))")
-    #expect(told?["fault"]?.string?.contains("/a/file") == true)
-    // Zips don't wait for what has no known end.
+    let state = try origin.api("GET", "apps/shop/channels/online").json["deltas"]
+    #expect(
+      state?["pending"]?.integer == 1 && state?["failing"]?.integer == 1, "\(String(describing: state))")
+    #expect(state?["fault"]?.string?.contains("/a/file") == true)
+    // Zips don't wait for work without a known end.
     #expect(!service.backlog.isBusy(channel.id, at: channel.version))
     #expect(try PackServingTests.becomesTrue { attempts.withLock { $0 } >= 2 })
     fails.withLock { $0 = false }
@@ -66,8 +67,8 @@ import Testing
     #expect(errors.count == 1 && errors[0].contains("from 3 to shop online 4"), "\(errors)")
   }
 
-  /// gc may drop a base while its pack is made.
-  @Test func aBaseThatIsGoneIsSkipped() throws {
+  /// gc may remove a base while its pack is made.
+  @Test func removedBaseIsSkipped() throws {
     let store = Locked<Store?>(nil)
     let lines = Locked<[String]>([])
     let origin = try Self.published(lines) { base in
@@ -91,13 +92,13 @@ import Testing
     #expect(lines.withLock { $0.filter { $0.hasPrefix("error: ") } } == [])
   }
 
-  /// A delta that could not be stored is not taken for one that isn't worth it.
-  @Test func aFullDiskIsTriedAgain() throws {
+  /// A delta that couldn't be stored isn't recorded as not worth it.
+  @Test func fullDiskIsRetried() throws {
     let origin = try TestOrigin()
     for version in 1...3 { try origin.publish(["a.js": Self.script(version)]) }
     let channel = try #require(try origin.store.channels().first)
     let service = origin.origin.api.releases.deltas
-    // A preparation goes on after its release.
+    // A preparation continues after its release.
     #expect(service.awaitPreparations())
     let sha256 = SHA256.of(Array(Self.script(3).utf8))
     for delta in try origin.store.derived.pairs(of: sha256) {
@@ -107,7 +108,7 @@ import Testing
     for pack in try origin.store.derived.packs() {
       try Kernel.remove(origin.store.derived.packFile(pack.pack, of: channel))
     }
-    // A folder stands where the delta from version 1 has to be.
+    // A folder has the name of the delta from version 1.
     let base = SHA256.of(Array(Self.script(1).utf8))
     let file = origin.store.derived.deltaFile(sha256, on: base)
     try? Kernel.remove(file)

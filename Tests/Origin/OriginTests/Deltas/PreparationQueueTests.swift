@@ -5,9 +5,9 @@ import Testing
 
 @testable import Origin
 
-/// Preparations run two at a time, in order, and only as long as somebody wants them.
+/// Preparations run two at a time, in order, and only while a client waits for them.
 @Suite struct PreparationQueueTests {
-  /// Runs preparations until they are told to end, or are abandoned, and writes down what began.
+  /// Runs preparations until they are ended or abandoned, and records which ones began.
   private final class Runs: Sendable {
     let begun = Monitor<[String]>([])
     private let mayEnd = Monitor<Set<String>>([])
@@ -65,13 +65,13 @@ import Testing
     #expect(runs.are(["1", "2", "3", "4"]) && queue.awaitIdle())
   }
 
-  @Test func aRollbackDoesntWait() throws {
+  @Test func rollbackDoesNotWait() throws {
     let (queue, runs) = Self.queue()
     for id in ["1", "2", "3"] { _ = queue.add(try Self.preparation(id), isUrgent: false) }
     #expect(runs.are(["1", "2"]))
     _ = queue.add(try Self.preparation("back"), isUrgent: true)
     #expect(runs.are(["1", "2", "back"]))
-    // One that waits already is found again.
+    // One that is already waiting is found again.
     _ = queue.add(try Self.preparation("back 2"), isUrgent: false)
     _ = queue.add(try Self.preparation("back 2"), isUrgent: true)
     runs.end("back")
@@ -90,7 +90,7 @@ import Testing
     queue.stop()
   }
 
-  @Test func whatNobodyAsksForAnyMoreIsAbandoned() throws {
+  @Test func unpolledPreparationIsAbandoned() throws {
     let (queue, runs) = Self.queue()
     let left = try Self.preparation("left", patience: 100_000_000)
     let waitedFor = try Self.preparation("waited for", patience: 100_000_000)
@@ -99,7 +99,7 @@ import Testing
     Clock.sleep(for: .milliseconds(10))
     _ = queue.add(waitedFor, isUrgent: false)
     #expect(Self.isAbandoned(left))
-    // What was abandoned is begun anew by whoever comes later.
+    // An abandoned preparation is begun again by a later request.
     let again = try Self.preparation("left")
     #expect(queue.add(again, isUrgent: false) === again)
     #expect(runs.are(["left", "waited for", "left"]))
@@ -109,7 +109,7 @@ import Testing
     #expect(!left.status.isReady && !again.status.isReady)
   }
 
-  @Test func oneThatIsReplacedEndsSoon() throws {
+  @Test func replacedPreparationEndsSoon() throws {
     let (queue, runs) = Self.queue()
     let first = try Self.preparation("1", "a")
     _ = queue.add(first, isUrgent: false)
@@ -121,7 +121,7 @@ import Testing
     queue.stop()
   }
 
-  @Test func theOldestOfTheTokenWithMostIsEvicted() throws {
+  @Test func oldestOfTheTokenWithMostIsEvicted() throws {
     let (queue, _) = Self.queue()
     let rare = try Self.preparation("rare", "b")
     _ = queue.add(rare, isUrgent: false)

@@ -6,14 +6,14 @@ import Values
 
 @testable import Origin
 
-/// What a device downloads, worked out without looking at every file of a large manifest.
+/// The cost of an update, estimated without examining every file of a large manifest.
 @Suite struct UpdateCostTests {
   private let origin: TestOrigin
   private var facts: DerivedFacts { DerivedFacts(store: origin.store) }
 
   init() throws { origin = try TestOrigin() }
 
-  /// Sends files, which no release takes.
+  /// Uploads files without a release.
   private func contents(_ texts: [String]) throws -> ContentTable {
     var table = ContentTable()
     for (number, text) in texts.enumerated() {
@@ -29,8 +29,8 @@ import Values
     return table
   }
 
-  /// How many of the files were looked at.
-  private func judged(_ contents: ContentTable) throws -> Int {
+  /// The number of files that were examined.
+  private func examined(_ contents: ContentTable) throws -> Int {
     var count = 0
     for (_, content) in contents {
       if try origin.store.derived.plainSize(of: content.sha256, coded: true) != nil { count += 1 }
@@ -38,28 +38,28 @@ import Values
     return count
   }
 
-  @Test func fewOfManySmallFilesAreLookedAt() throws {
+  @Test func fewOfManySmallFilesAreExamined() throws {
     let contents = try contents(
       (0..<200).map { number in
         String(repeating: "export const number\(number % 7) = \(number);\n", count: 30 + number % 11)
       })
     let cost = UpdateCost(whole: contents, facts, judged: 10)
-    #expect(try judged(contents) == 10)
+    #expect(try examined(contents) == 10)
     let exact = UpdateCost(whole: contents, facts)
-    #expect(try judged(contents) == 200)
+    #expect(try examined(contents) == 200)
     #expect(cost.files == 200 && exact.files == 200)
     #expect(cost.plainBytes == cost.bytes)
     let ratio = Double(cost.bytes) / Double(exact.bytes)
     #expect(ratio > 0.8 && ratio < 1.25)
   }
 
-  /// Large ones are few, and most of the bytes.
-  @Test func largeFilesAreLookedAtUpToSoManyBytes() throws {
+  /// Large files are few, and have most of the bytes.
+  @Test func largeFilesAreExaminedUpToALimit() throws {
     let contents = try contents((0..<4).map { String(repeating: "let x = \($0);\n", count: 7000) })
     let cost = UpdateCost(whole: contents, facts, exact: 100_000)
-    #expect(try judged(contents) == 2)
+    #expect(try examined(contents) == 2)
     let exact = UpdateCost(whole: contents, facts)
-    #expect(try judged(contents) == 4)
+    #expect(try examined(contents) == 4)
     let ratio = Double(cost.bytes) / Double(exact.bytes)
     #expect(ratio > 0.8 && ratio < 1.25)
   }

@@ -7,7 +7,7 @@ import Values
 @testable import Origin
 @testable import Store
 
-/// What a console asks: all channels, what is wrong with them, and what changed since it asked last.
+/// The console's overview: all channels, their problems, and what changed since the last request.
 @Suite struct FleetTests {
   let now = Locked<Int64>(Clock.unixMilliseconds())
   let origin: TestOrigin
@@ -27,7 +27,7 @@ import Values
 
   private func problems() throws -> [String] { try overview().problems.map(\.code) }
 
-  @Test func whatIsPlannedIsCounted() throws {
+  @Test func scheduledActsAreCounted() throws {
     #expect(try overview().channels.first?.planned == nil)
     func time(_ hours: Int64) -> JSONValue {
       .string(Timestamp.text(now.withLock { $0 } + hours * 3_600_000))
@@ -44,7 +44,7 @@ import Values
       #expect(try origin.api("POST", "\(Self.online)/freeze", .object(body)).status == 200)
     }
     let next = Moment(milliseconds: now.withLock { $0 } + 2 * 3_600_000)
-    // Without the one that holds already.
+    // Not counting the one that has begun.
     #expect(
       try overview().channels.first?.planned
         == FleetOverview.Planned(acts: 2, next: next, freezes: 2, failed: 0))
@@ -54,7 +54,7 @@ import Values
       try overview().channels.first?.planned
         == FleetOverview.Planned(acts: 0, next: nil, freezes: 1, failed: 2))
     now.withLock { $0 += 7 * 86_400_000 }
-    // An answer is kept for a second.
+    // Answers are cached for a second.
     Clock.sleep(for: .milliseconds(1100))
     #expect(try overview().channels.first?.planned == nil)
   }
@@ -65,7 +65,7 @@ import Values
     origin.origin.adoption.flush()
   }
 
-  /// A file system may report more bytes than there are numbers for them.
+  /// A file system may report sizes that don't fit into the integer type.
   @Test(
     arguments: [
       (Int64.max, Int64.max, nil), (1, .max, nil), (.max, .max / 20, "warning"), (.max, .max / 100, "error"),
@@ -79,23 +79,24 @@ import Values
     #expect(problem?.severity == severity)
   }
 
-  /// A disk's free bytes change with each write: were they told to the byte, a console would never hear that nothing changed.
-  @Test func aDiskThatChangesALittleIsTheSame() throws {
+  /// A disk's free space changes with each write: if it were exact, the console's answer would change every time.
+  @Test func smallChangesOfTheDiskAreIgnored() throws {
     func disk(_ at: Int64, _ available: Int64) -> DiskState? {
       FleetState(
         origin: "o1", health: [], recent: [:], damaged: [], mirrors: [], progress: [:], staged: [],
         disk: DiskUse(at: at, size: 20_000_000, available: available, stored: 7), scrubbed: nil, now: at
       ).overview(disk: true, where: { _, _ in true }).disk
     }
-    let told = try #require(disk(120_000, 12_000_000))
+    let state = try #require(disk(120_000, 12_000_000))
     #expect(
-      told == DiskState(at: Moment(milliseconds: 120_000), size: 20_000_000, available: 12_000_000, stored: 7)
+      state
+        == DiskState(at: Moment(milliseconds: 120_000), size: 20_000_000, available: 12_000_000, stored: 7)
     )
-    #expect(disk(179_999, 12_019_999) == told)
-    #expect(disk(180_000, 12_019_999) != told && disk(179_999, 12_020_000) != told)
+    #expect(disk(179_999, 12_019_999) == state)
+    #expect(disk(180_000, 12_019_999) != state && disk(179_999, 12_020_000) != state)
   }
 
-  @Test func aFreezeAKillSwitchAndFailuresAreProblemsAtOnce() throws {
+  @Test func freezeKillSwitchAndFailuresAreProblemsAtOnce() throws {
     #expect(try problems().filter { $0 != "disk" } == [])
     #expect(try origin.api("POST", "\(Self.online)/freeze", ["reason": "an incident"]).status == 200)
     #expect(try problems().contains("frozen"))
@@ -105,7 +106,7 @@ import Values
     #expect(killed.problems.first?.code == "killed" && killed.problems.first?.severity == "error")
     #expect(
       killed.channels[0].kill?.reason == "white pages" && killed.channels[0].freeze?.reason == "an incident")
-    // Who touches the policy afterwards killed nothing.
+    // A later policy change doesn't replace the kill's author and reason.
     let bypass: JSONValue = [
       "act": "bypass-add", "pattern": "https://m.example.com/pay/*", "message": "later",
     ]
@@ -128,7 +129,7 @@ import Values
     #expect(try overview().channels[0].failures == .init(hour: 10, day: 10))
   }
 
-  @Test func aFleetThatStaysBehindIsAProblem() throws {
+  @Test func fleetThatStaysBehindIsAProblem() throws {
     for _ in 0..<30 { _ = try origin.ask("GET", "/configure.json?app=shop&version=1") }
     origin.origin.adoption.flush()
     #expect(try !problems().contains("lagging"))
@@ -139,14 +140,14 @@ import Values
     #expect(channel.adoption == .init(minutes: 10, polls: 30, newest: 0))
   }
 
-  @Test func aTokenSeesWhatItMayRead() throws {
+  @Test func overviewIsLimitedToTheTokensRights() throws {
     try origin.publish(["a.js": "x"], app: "bank")
     let made = try origin.api("POST", "tokens", ["app": "bank", "name": "b", "scope": "read"]).json
     let token = try #require(made["token"]?.string)
     #expect(try origin.api("POST", "\(Self.online)/freeze", ["reason": "an incident"]).status == 200)
-    let seen = try overview(token: token)
-    #expect(seen.channels.map(\.app.text) == ["bank"])
-    #expect(seen.problems.isEmpty && seen.disk == nil)
+    let limited = try overview(token: token)
+    #expect(limited.channels.map(\.app.text) == ["bank"])
+    #expect(limited.problems.isEmpty && limited.disk == nil)
     #expect(try overview().channels.map(\.app.text) == ["shop", "bank"] && overview().disk != nil)
     let own = try origin.api("GET", "token", token: token).json
     #expect(own["name"]?.string == "b" && own["scope"]?.string == "read" && own["app"]?.string == "bank")
@@ -162,7 +163,7 @@ import Values
     "\(online)/policy", "\(online)/settings", "\(online)/releases/3",
     "\(online)/entry?url=https://m.example.com/a.js",
   ])
-  func anAnswerThatIsKnownIsNotSentAgain(path: String) throws {
+  func conditionalRequestsAreNotModified(path: String) throws {
     let lines = ["Authorization: Bearer \(origin.token)"]
     let first = try origin.ask("GET", "/api/v1/\(path)", lines)
     let tag = try #require(first.field("ETag"), "\(path)")
@@ -176,7 +177,7 @@ import Values
     #expect(other.status == 200)
   }
 
-  @Test func aLargeAnswerIsCodedForWhoTakesIt() throws {
+  @Test func largeAnswerIsCoded() throws {
     let files = Dictionary(uniqueKeysWithValues: (0..<100).map { ("f\($0).js", "text \($0)") })
     try origin.publish(files)
     let lines = ["Authorization: Bearer \(origin.token)"]
@@ -190,7 +191,7 @@ import Values
     #expect(try origin.ask("GET", path, known).status == 304)
   }
 
-  @Test func aDiffComesInPages() throws {
+  @Test func diffIsPaginated() throws {
     let files = Dictionary(uniqueKeysWithValues: (0..<25).map { ("dir/f\($0 + 10).js", "text \($0)") })
     try origin.publish(files)
     var urls: [String] = []
@@ -210,7 +211,7 @@ import Values
     #expect(none.added.isEmpty && none.counts?.added == 25 && none.cost.total != nil)
   }
 
-  @Test func seriesTellMinutesHoursDaysAndWeeks() throws {
+  @Test func seriesOfMinutesHoursDaysAndWeeks() throws {
     for version in [3, 3, 2] { _ = try origin.ask("GET", "/configure.json?app=shop&version=\(version)") }
     try report(4)
     for step in ["minute", "hour", "day", "week"] {
@@ -226,7 +227,7 @@ import Values
     #expect(try origin.api("GET", "\(Self.online)/adoption/series?step=week&points=14").status == 400)
   }
 
-  @Test func aReleaseHasItsReceiptAndAFileItsEntry() throws {
+  @Test func receiptOfAReleaseAndEntryOfAFile() throws {
     let release = try origin.api("GET", "\(Self.online)/releases/2").json
     let row = release["receipt"]?.string?.split(separator: ":").first.map(String.init)
     let trail = try origin.api("GET", "audit?act=publish").json["rows"]?.array ?? []

@@ -5,8 +5,8 @@ import Testing
 @testable import Origin
 
 @Suite struct MaintenanceServiceTests {
-  /// "24 h", says the guide: also where no gc runs and nobody starts the server anew.
-  @Test func uploadsThatNoReleaseTookGoWhileTheServerRuns() throws {
+  /// The guide says "24 h": also without gc or a restart.
+  @Test func unusedUploadsAreRemovedWhileTheServerRuns() throws {
     let now = Locked<Int64>(Clock.unixMilliseconds())
     let origin = try TestOrigin(clock: { now.withLock { $0 } })
     let bytes = Array("nobody takes it".utf8)

@@ -5,11 +5,11 @@ import Values
 @testable import Origin
 @testable import Store
 
-/// What is said of a release's packs before they are made, against the files.
+/// Forecasts of a release's packs, compared with the files.
 @Suite struct PackCostTests {
   private static let online = "apps/shop/channels/online"
 
-  /// Files that change from version to version, so that their numbers differ; some come back as they were.
+  /// Files that change from version to version, so that their numbers differ; some return to earlier bytes.
   private static func files(_ version: Int) throws -> [String: String] {
     var files: [String: String] = [:]
     for index in 0..<60 where index % 5 == version % 5 || version == 1 {
@@ -35,8 +35,8 @@ import Values
     return try #require(answer["cost"])
   }
 
-  /// To the byte, from each version of which it is told, with what the answers say beside.
-  @Test func theCostIsThePacksSize() throws {
+  /// Exact to the byte, from each version with a forecast, including the answers.
+  @Test func costIsThePacksSize() throws {
     let origin = try TestOrigin()
     // Numbers of several digits, as after a year.
     for version in 1...12 {
@@ -66,8 +66,8 @@ import Values
     #expect(cost["new"]?["answer"]?.integer == Int64(whole))
   }
 
-  /// Looking back, the digest is known: answers without a pack are told to the byte, too.
-  @Test func whatWasReleasedIsToldExactly() throws {
+  /// For past releases the digest is known, so answers without a pack are exact, too.
+  @Test func costsOfPastReleasesAreExact() throws {
     let origin = try TestOrigin { $0.packs.largest = 0 }
     for version in 1...3 {
       let reply = try origin.api("POST", "\(Self.online)/releases", Self.release(origin, version))
@@ -77,25 +77,25 @@ import Values
       let poll = "/configure.json?app=shop\(query)"
       return Int64(try origin.ask("GET", poll, ["Accept-Encoding: zstd"]).body.count)
     }
-    func said(_ path: String) throws -> Int64? {
+    func forecast(_ path: String) throws -> Int64? {
       try origin.api("GET", "\(Self.online)/\(path)").json["cost"]?["answer"]?.integer
     }
-    #expect(try said("releases/3") == sent("&version=2&patch=1&pack=1"))
-    #expect(try said("diff?from=1&to=3") == sent("&version=1&patch=1&pack=1"))
-    #expect(try said("diff?from=0&to=3") == sent(""))
+    #expect(try forecast("releases/3") == sent("&version=2&patch=1&pack=1"))
+    #expect(try forecast("diff?from=1&to=3") == sent("&version=1&patch=1&pack=1"))
+    #expect(try forecast("diff?from=0&to=3") == sent(""))
     #expect(try origin.ask("GET", "/metrics").text.contains("xcache_pack_bytes 0\n"))
   }
 
-  /// What a first release costs is its answer, too.
-  @Test func aFirstReleaseHasAnAnswer() throws {
+  /// The cost of a first release includes its answer.
+  @Test func firstReleaseIncludesItsAnswer() throws {
     let origin = try TestOrigin()
     let release = try Self.release(origin, 1)
     let cost = try Self.prepare(origin, release)
     #expect(cost["last1"] == nil)
-    let said = try #require(cost["new"]?["answer"]?.integer)
+    let forecast = try #require(cost["new"]?["answer"]?.integer)
     #expect(try origin.api("POST", "\(Self.online)/releases", release).status == 201)
     let answer = try origin.ask("GET", "/configure.json?app=shop", ["Accept-Encoding: zstd"]).body.count
-    #expect(Int64(answer) == said)
-    #expect(cost["new"]?["total"]?.integer == said + (cost["new"]?["bytes"]?.integer ?? 0))
+    #expect(Int64(answer) == forecast)
+    #expect(cost["new"]?["total"]?.integer == forecast + (cost["new"]?["bytes"]?.integer ?? 0))
   }
 }

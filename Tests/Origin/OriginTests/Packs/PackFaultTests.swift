@@ -5,10 +5,10 @@ import Testing
 @testable import Origin
 @testable import Store
 
-/// Packs that are named, and gone.
+/// Packs that are named in answers, but have been removed.
 @Suite struct PackFaultTests {
-  /// What a version that gc dropped is answered was made when its pack was there.
-  @Test(arguments: [true, false]) func gcTakesPacksOutOfTheAnswers(byClock: Bool) throws {
+  /// The answer for a version removed by gc was made while its pack existed.
+  @Test(arguments: [true, false]) func gcRemovesPacksFromAnswers(byClock: Bool) throws {
     let now = Locked<Int64>(1_763_500_000_000)
     let origin = try TestOrigin(clock: { now.withLock { $0 } })
     for version in 1...3 {
@@ -32,9 +32,9 @@ import Testing
     #expect(try origin.store.derived.packs().isEmpty)
   }
 
-  /// Another process found a pack damaged and removed it, or its bytes changed: nobody is told of it any more, those who
-  /// have it open let go of it, and it is made again.
-  @Test(arguments: [true, false]) func aPackThatSomeoneRemovedIsNamedNoMore(isRemoved: Bool) throws {
+  /// Another process found a pack damaged and removed it, or its bytes changed: no answer names it any more, open files are closed, and it
+  /// is made again.
+  @Test(arguments: [true, false]) func removedPackIsNotNamed(isRemoved: Bool) throws {
     let lines = Locked<[String]>([])
     let log: @Sendable (String) -> Void = { line in lines.withLock { $0.append(line) } }
     let origin = try PackServingTests.published { $0.log = log }
@@ -58,8 +58,8 @@ import Testing
     #expect(try origin.ask("GET", path).status == 200)
     try builder.checkPacks(origin.store, log)
     #expect(try !PackServingTests.names(origin, from: 1) && origin.ask("GET", path).status == 404)
-    let said = lines.withLock { $0.filter { $0.contains("the pack of shop online from 1 to 2") } }
-    #expect(said.count == 1 && said[0].contains(isRemoved ? "is gone" : "was damaged"))
+    let logged = lines.withLock { $0.filter { $0.contains("the pack of shop online from 1 to 2") } }
+    #expect(logged.count == 1 && logged[0].contains(isRemoved ? "is gone" : "was damaged"))
     try origin.origin.startBackgroundWork()
     defer { origin.origin.beginStopping() }
     #expect(try PackServingTests.becomesTrue { try PackServingTests.names(origin, from: 1) })

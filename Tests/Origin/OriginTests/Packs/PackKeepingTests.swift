@@ -6,7 +6,7 @@ import Values
 @testable import Origin
 @testable import Store
 
-/// How long packs stay, and what they may take.
+/// How long packs are kept, and how much room they take.
 @Suite struct PackKeepingTests {
   private static let day: Int64 = 24 * 3_600_000
 
@@ -24,10 +24,10 @@ import Values
   }
 
   private static func answers(_ origin: TestOrigin, _ path: String) throws -> Int {
-    try origin.another().ask("GET", "/\(path)").status
+    try origin.onAnotherLoop().ask("GET", "/\(path)").status
   }
 
-  @Test func gcTakesThoseThatWereReplacedADayAgo() throws {
+  @Test func gcRemovesPacksThatWereReplacedADayAgo() throws {
     let now = Locked<Int64>(1_763_500_000_000)
     let origin = try TestOrigin(clock: { now.withLock { $0 } })
     try Self.publish(origin, upTo: 3)
@@ -48,7 +48,7 @@ import Values
     #expect(try Self.paths(origin) == [packs[1]])
   }
 
-  @Test func gcTakesThoseWhoseBaseGoes() throws {
+  @Test func gcRemovesPacksOfRemovedBases() throws {
     let now = Locked<Int64>(1_763_500_000_000)
     let origin = try TestOrigin(clock: { now.withLock { $0 } })
     try Self.publish(origin, upTo: 2)
@@ -59,8 +59,8 @@ import Values
     #expect(try Self.paths(origin).isEmpty)
   }
 
-  /// Packs that nobody is told of any more make room; what finds none isn't made, and the release is none the worse.
-  @Test func theRoomIsKept() throws {
+  /// Unused packs are removed to make room; a pack without room isn't made, and the release succeeds.
+  @Test func quotaIsRespected() throws {
     let origin = try TestOrigin()
     try Self.publish(origin, upTo: 3)
     let packs = try origin.store.derived.packs().map(\.pack)
@@ -82,8 +82,8 @@ import Values
     #expect(try low.store.derived.packs().isEmpty)
   }
 
-  /// A pack that would be no smaller than what it takes the place of isn't made, and nobody looks twice.
-  @Test func whatIsNotWorthItIsLeftOut() throws {
+  /// A pack that isn't smaller than what it replaces isn't made, and that is recorded.
+  @Test func packsNotWorthMakingAreSkipped() throws {
     let origin = try TestOrigin()
     try origin.publish(["a.js": "1", "b.js": "2"])
     try origin.publish(["a.js": "1"], remove: ["b.js"])
@@ -99,7 +99,7 @@ import Values
     #expect(try origin.store.derived.pack(others, of: channel.id) == .nothing)
   }
 
-  @Test func aCheckUpCountsThem() throws {
+  @Test func checkupCountsPacks() throws {
     let origin = try TestOrigin()
     try Self.publish(origin, upTo: 3)
     #expect(try origin.store.checkup(deep: true).packs == 2)
@@ -113,8 +113,8 @@ import Values
     #expect(deep.isClean && deep.findings.map(\.code) == ["pack"])
   }
 
-  /// What a release of the other kinds leads to has its pack, too.
-  @Test func aRollbackShowsWithItsPack() throws {
+  /// Releases by rollback and promotion have packs, too.
+  @Test func rollbackIsVisibleWithItsPack() throws {
     let origin = try TestOrigin()
     try Self.publish(origin, upTo: 2)
     let online = "apps/shop/channels/online"
@@ -133,8 +133,8 @@ import Values
     #expect(data?["pack"] != nil)
   }
 
-  /// Guarantee 6: nobody is told of a pack before it answers where devices download.
-  @Test func aPackIsPushedBeforeItIsNamed() throws {
+  /// A pack is named only once it is where devices download.
+  @Test func packIsPushedBeforeItIsNamed() throws {
     let pushed = Locked<[StoredPack]>([])
     let fails = Locked(false)
     let origin = try TestOrigin { options in
@@ -149,7 +149,7 @@ import Values
     let first = try #require(pushed.withLock { $0.first })
     #expect(pushed.withLock { $0.count } == 1 && path.hasSuffix("-\(first.sha256.hex.prefix(16)).xpk"))
     #expect(try origin.store.derived.packs().map(\.pack.isPushed) == [true])
-    // One that can't be brought is left out, and follows.
+    // A pack that can't be pushed is omitted, and follows.
     fails.withLock { $0 = true }
     try origin.publish(["v3.js": PackServingTests.new], remove: ["v2.js"])
     let poll = "/configure.json?app=shop&version=2&patch=1&pack=1"
@@ -165,8 +165,8 @@ import Values
     #expect(try PackServingTests.pack(origin, poll) != nil)
   }
 
-  /// What `publish` says beforehand is what a device then fetches.
-  @Test func theCostIsWhatADevicePays() throws {
+  /// The cost that `publish` prints is what a device downloads.
+  @Test func costIsWhatADeviceDownloads() throws {
     let origin = try PackServingTests.published()
     let online = "apps/shop/channels/online"
     let size = try #require(try PackServingTests.pack(origin)).size
@@ -175,7 +175,7 @@ import Values
     let answer = Int64(try origin.ask("GET", PackServingTests.poll).body.count)
     #expect(cost?["answer"]?.integer == answer && cost?["total"]?.integer == answer + size)
     #expect(try origin.api("GET", "\(online)/releases/2").json["cost"] == cost)
-    // Of a first version, what a new device downloads.
+    // For a first version, the cost is what a new device downloads.
     #expect(try origin.api("GET", "\(online)/releases/1").json["cost"]?["total"]?.integer ?? 0 > 0)
     let rollback: JSONValue = ["allBundles": true, "dryRun": true, "to": "1"]
     let update = try origin.api("POST", "\(online)/rollback", rollback).json["cost"]?["update"]
@@ -189,8 +189,8 @@ import Values
 }
 
 extension PackKeepingTests {
-  /// What a release is said to cost has no pack that the room won't take; that is logged once, and counted.
-  @Test func theCostKnowsTheRoom() throws {
+  /// The cost includes no pack that exceeds the room; that is logged once, and counted.
+  @Test func costRespectsTheQuota() throws {
     for room in [0, Int64(1) << 20] {
       let lines = Locked<[String]>([])
       let origin = try TestOrigin { options in
@@ -212,8 +212,8 @@ extension PackKeepingTests {
       #expect((cost?["pack"] != nil) == (room > 0), "\(answer)")
       try origin.publish(["v2.js": script], remove: ["v1.js"])
       #expect(try origin.store.derived.packs().count == (room > 0 ? 1 : 0))
-      let said = lines.withLock { $0.filter { $0.contains("--pack-room") }.count }
-      #expect(said == (room > 0 ? 0 : 1))
+      let lineCount = lines.withLock { $0.filter { $0.contains("--pack-room") }.count }
+      #expect(lineCount == (room > 0 ? 0 : 1))
       let metrics = try origin.ask("GET", "/metrics").text
       #expect(metrics.contains("xcache_packs_without_room_total \(room > 0 ? 0 : 1)\n"))
     }

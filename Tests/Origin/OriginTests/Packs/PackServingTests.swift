@@ -8,13 +8,13 @@ import Values
 @testable import Origin
 @testable import Store
 
-/// Packs from the release that they lead to until a device has decoded them.
+/// Packs from their release to their decoding by a device.
 @Suite struct PackServingTests {
   static let old = (0..<3000).map { "let a\($0) = \($0 &* 7919);\n" }.joined() + "import './app.0aBcDeF9.js'"
   static let new = "/* 2 */" + old.replacing("0aBcDeF9", with: "9ZyXwVu1") + "let z = 1;\n"
   static let poll = "/configure.json?app=shop&version=1&patch=1&pack=1"
 
-  /// An origin whose second version renamed its script and changed a little of it.
+  /// An origin whose second version renamed its script and changed a small part of it.
   static func published(_ change: (inout Origin.Options) -> Void = { _ in }) throws -> TestOrigin {
     let origin = try TestOrigin(change)
     try origin.publish(["js/app.0aBcDeF9.js": old, "index.html": "<title>shop</title>", "a.css": "a{}"])
@@ -34,12 +34,12 @@ import Values
     return (try path(pack["download"]?.string), try #require(pack["size"]?.integer))
   }
 
-  /// Whether a device at `base` is told of a pack.
+  /// Whether a device at `base` gets a pack.
   static func names(_ origin: TestOrigin, from base: Int) throws -> Bool {
     try pack(origin, "/configure.json?app=shop&version=\(base)&patch=1&pack=1") != nil
   }
 
-  /// Whether something comes true within 20 seconds.
+  /// Whether a condition becomes true within 20 seconds.
   static func becomesTrue(_ condition: () throws -> Bool) throws -> Bool {
     let end = Clock.monotonicNanoseconds() + 20_000_000_000
     while try !condition() {
@@ -49,7 +49,7 @@ import Values
     return true
   }
 
-  @Test func aReleaseShowsWithItsPack() throws {
+  @Test func releaseIsVisibleWithItsPack() throws {
     let origin = try Self.published()
     let answer = try origin.ask("GET", Self.poll)
     let data = try #require(answer.json["data"]?.object)
@@ -84,8 +84,8 @@ import Values
     #expect(isSame && device.files.count == 2)
   }
 
-  /// Devices that take no packs, and those that lack what one starts from, are answered as before.
-  @Test func othersGetThePatch() throws {
+  /// Devices without support for packs, and those without a base, get what they got before packs existed.
+  @Test func otherDevicesGetThePatch() throws {
     let origin = try Self.published()
     for query in ["version=1&patch=1", "version=1&patch=1&pack=0", "version=1&patch=1&pack="] {
       let data = try origin.ask("GET", "/configure.json?app=shop&\(query)").json["data"]
@@ -101,7 +101,7 @@ import Values
 
   private static let digestOfNone = "digest=" + String(repeating: "0", count: 64)
 
-  @Test func whatIsNoPackIsNotFound() throws {
+  @Test func unknownPacksAreNotFound() throws {
     let origin = try Self.published()
     let (path, _) = try #require(try Self.pack(origin))
     #expect(try origin.ask("GET", path).status == 200)
@@ -120,8 +120,8 @@ import Values
     #expect(try origin.ask("POST", path).status == 405)
   }
 
-  /// What the operator says beside the news is in the pack's answer, too, and changes with it.
-  @Test func theAnswerSaysWhatOthersSay() throws {
+  /// The channel's settings are in the pack's answer, too, and change with it.
+  @Test func packAnswerHasTheChannelsSettings() throws {
     let origin = try Self.published()
     let before = try origin.ask("GET", Self.poll)
     let reply = try origin.api("POST", "apps/shop/channels/online/settings", ["interval": 60])
@@ -132,7 +132,7 @@ import Values
     #expect(after.field("ETag") != before.field("ETag"))
   }
 
-  @Test func aRestartNamesThePacksThatAreThere() throws {
+  @Test func existingPacksAreNamedAfterARestart() throws {
     let origin = try Self.published()
     let (path, _) = try #require(try Self.pack(origin))
     func offers(_ origin: TestOrigin) throws -> PackOffer? {
@@ -146,15 +146,15 @@ import Values
     builder.preparePatch(to: channel, from: ManifestVersion(1))
     #expect(builder.patches.current.answer(from: 1, to: channel)?.patch?.pack != nil)
     #expect(try Self.path(offers(origin)?.download) == path)
-    // One whose file went is named no more.
+    // A pack whose file is missing is no longer named.
     let stored = "\(origin.store.folder.packs)/\(channel.channel.id)/\(path.split(separator: "/").last ?? "")"
     try Kernel.remove(stored)
     #expect(try offers(origin) == nil)
-    #expect(try origin.another().ask("GET", path).status == 404)
+    #expect(try origin.onAnotherLoop().ask("GET", path).status == 404)
   }
 
-  /// Without a wait the release shows at once, and its pack follows; those from older versions do in any case.
-  @Test func othersFollowInTheBackground() throws {
+  /// Without a wait, the release is visible at once and its pack follows; those from older versions always follow.
+  @Test func olderBasesFollowInTheBackground() throws {
     let origin = try TestOrigin { $0.deltaWait = 0 }
     try origin.publish(["js/app.0aBcDeF9.js": Self.old])
     try origin.publish(["js/app.0aBcDeF9.js": Self.old, "b.js": "2"])
@@ -178,8 +178,8 @@ import Values
     #expect(stored > 0 && metrics.contains("\nxcache_pack_bytes \(stored)\n"))
   }
 
-  /// Bytes that changed on the disk are never sent.
-  @Test func aDamagedPackIsGone() throws {
+  /// Damaged bytes are never sent.
+  @Test func damagedPackIsNotFound() throws {
     let origin = try Self.published()
     let (path, _) = try #require(try Self.pack(origin))
     let channel = try #require(origin.origin.catalog.current.channels.first?.channel)
@@ -191,8 +191,8 @@ import Values
     #expect(try Kernel.status(stored) == nil)
   }
 
-  /// What fills a nearly empty channel isn't kept waiting for a pack that would be as large as its files; an update is.
-  @Test(arguments: [false, true]) func aReleaseWaitsForThePackOfAnUpdate(isFill: Bool) throws {
+  /// A release that fills a nearly empty channel doesn't wait for a pack as large as its files; an update waits for its pack.
+  @Test(arguments: [false, true]) func releaseWaitsForThePackOfAnUpdate(isFill: Bool) throws {
     let origin = try TestOrigin { $0.deltaWait = 0 }
     try origin.publish(["js/app.0aBcDeF9.js": Self.old])
     let channel = try #require(try origin.store.channels().first)
@@ -211,22 +211,22 @@ import Values
     }
     let preparation = Preparation(id: "p", ReleasePreview(channel: channel, new: new, gone: []))
     let deltas = origin.origin.api.releases.deltas
-    // Asked before each file of the pack.
-    let asked = Locked((before: 0, after: 0))
+    // Called before each file of the pack.
+    let filesStarted = Locked((before: 0, after: 0))
     preparation.run(deltas.search(threads: 1, isUrgent: true), deltas.packs) {
       let status = preparation.status
       guard status.filesDone == 20 else { return true }
       if status.isReady, status.costs[1] == nil { Issue.record("a cost is known once it is ready") }
-      asked.withLock { if status.isReady { $0.after += 1 } else { $0.before += 1 } }
+      filesStarted.withLock { if status.isReady { $0.after += 1 } else { $0.before += 1 } }
       return true
     }
-    let counts = asked.withLock { $0 }
+    let counts = filesStarted.withLock { $0 }
     #expect(isFill ? counts.after >= 20 && counts.before < 20 : counts.before >= 20, "\(counts)")
     #expect(!preparation.packDrafts.isEmpty && preparation.status.isDone)
   }
 
-  /// A release of another bundle between the plan and the release leaves the files as they were coded.
-  @Test func anotherReleaseBetweenChangesNothing() throws {
+  /// A release of another bundle between plan and release keeps the files that are already coded.
+  @Test func otherReleaseKeepsThePreparedFiles() throws {
     let origin = try TestOrigin { $0.deltaWait = 0 }
     try origin.publish(["js/app.0aBcDeF9.js": Self.old])
     let channel = try #require(try origin.store.channels().first)
@@ -250,10 +250,10 @@ import Values
   }
 }
 
-/// What a device makes of a pack.
+/// A pack, decoded as on a device.
 struct DecodedPack {
   let manifest: Manifest
-  /// The files that were in it.
+  /// The files in it.
   private(set) var files: [SHA256: [UInt8]] = [:]
 
   init(_ bytes: [UInt8], of origin: TestOrigin, base: Int64) throws {
@@ -322,15 +322,15 @@ extension TestOrigin {
 }
 
 extension PackServingTests {
-  /// A pack whose file someone removed is told of no more, and made again, whoever finds that out.
-  @Test(arguments: [false, true]) func aPackThatIsGoneIsMadeAgain(isScrubbed: Bool) throws {
+  /// A pack whose file was removed is no longer named and is made again, however the loss is found.
+  @Test(arguments: [false, true]) func removedPackIsMadeAgain(isScrubbed: Bool) throws {
     let origin = try Self.published()
     let (path, _) = try #require(try Self.pack(origin))
     let channel = try #require(try origin.store.channels().first)
     let pack = try #require(try origin.store.derived.packs().first?.pack)
     try origin.origin.startBackgroundWork()
     defer { origin.origin.beginStopping() }
-    // What the worker does at the start finds the pack there.
+    // The worker's check at the start finds the pack.
     let start = Clock.monotonicNanoseconds() + 20_000_000_000
     while origin.origin.api.releases.deltas.backlog.pending > 0, Clock.monotonicNanoseconds() < start {
       Clock.sleep(for: .milliseconds(5))
@@ -340,24 +340,24 @@ extension PackServingTests {
     if isScrubbed {
       _ = try origin.store.scrub { _ in true }
     } else {
-      #expect(try origin.another().ask("GET", path).status == 404)
+      #expect(try origin.onAnotherLoop().ask("GET", path).status == 404)
     }
     let end = Clock.monotonicNanoseconds() + 20_000_000_000
     func isWell() throws -> Bool {
       guard let (path, _) = try Self.pack(origin) else { return false }
-      return try origin.another().ask("GET", path).status == 200
+      return try origin.onAnotherLoop().ask("GET", path).status == 200
     }
     while try !isWell(), Clock.monotonicNanoseconds() < end { Clock.sleep(for: .milliseconds(10)) }
     #expect(try isWell())
   }
 
-  /// What never was is nothing that is gone: asking for it wakes nobody.
-  @Test func askingForNothingChangesNothing() throws {
+  /// A pack that never existed isn't lost: a request for it wakes no worker.
+  @Test func requestForAnUnknownPackChangesNothing() throws {
     let origin = try Self.published()
     let edition = origin.store.changes.edition
     let (path, _) = try #require(try Self.pack(origin))
     let other = path.replacing("1-2-", with: "1-3-")
-    #expect(try origin.another().ask("GET", other).status == 404)
+    #expect(try origin.onAnotherLoop().ask("GET", other).status == 404)
     #expect(origin.store.changes.edition == edition)
   }
 }

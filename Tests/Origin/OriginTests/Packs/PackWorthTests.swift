@@ -7,12 +7,12 @@ import Values
 @testable import Origin
 @testable import Store
 
-/// Packs that are made or left out for their size.
+/// Packs that are made or skipped because of their size.
 @Suite struct PackWorthTests {
   private static let online = "apps/shop/channels/online"
 
-  /// A limit of packs is one of what they have of a file, not of the file; what is over it is told of once.
-  @Test(arguments: ["small", "pack", "file"]) func theLimitIsOfThePack(_ what: String) throws {
+  /// The limit of a pack applies to what it contains of a file, not to the file; exceeding it is logged once.
+  @Test(arguments: ["small", "pack", "file"]) func limitAppliesToThePack(_ what: String) throws {
     let lines = Locked<[String]>([])
     let origin = try PackServingTests.published { options in
       // The file has 80 KB, and its delta 100 bytes.
@@ -28,14 +28,14 @@ import Values
     #expect(try PackServingTests.names(origin, from: 1) == !isLeftOut)
     let metrics = try origin.ask("GET", "/metrics").text
     #expect(metrics.contains("xcache_packs_too_large_total \(isLeftOut ? 1 : 0)\n"))
-    let said = lines.withLock { $0.filter { $0.contains("packs of shop online 2 are left out") } }
-    #expect(said.count == (isLeftOut ? 1 : 0))
-    if what == "pack" { #expect(said.first?.contains("--pack-limit 100") == true) }
-    if what == "file" { #expect(said.first?.contains("files of 3000 bytes at most") == true) }
+    let lineCount = lines.withLock { $0.filter { $0.contains("packs of shop online 2 are left out") } }
+    #expect(lineCount.count == (isLeftOut ? 1 : 0))
+    if what == "pack" { #expect(lineCount.first?.contains("--pack-limit 100") == true) }
+    if what == "file" { #expect(lineCount.first?.contains("files of 3000 bytes at most") == true) }
   }
 
-  /// Files that no coding makes smaller, whose pack is about as large as they are: what a cost says of it holds.
-  @Test func aPackThatIsBarelyWorthItIsWhatTheCostSays() throws {
+  /// Incompressible files, whose pack is about as large as they are: the forecast is right.
+  @Test func costOfAPackBarelyWorthMaking() throws {
     let origin = try TestOrigin()
     try origin.publish(["i.txt": "0"])
     var random = Noise()
@@ -61,9 +61,8 @@ import Values
     #expect((cost["last1"]?["pack"] != nil) == (try PackServingTests.names(origin, from: 1)))
   }
 
-  /// The largest file that is coded, over one as large, takes no more than all coding together may: nothing is made beyond
-  /// that for being alone.
-  @Test func theLargestFileIsWithinTheBudget() {
+  /// The largest file that is coded, with a base as large, stays within the memory budget: none exceeds it, not even alone.
+  @Test func largestFileIsWithinTheBudget() {
     let largest = [Int(PackLimits().largestFile), DeltaTrial.largestFile]
     for size in largest { #expect(MemoryBudget.cost(target: size, base: size) <= DeltaService.memory) }
   }

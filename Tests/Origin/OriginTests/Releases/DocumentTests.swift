@@ -31,7 +31,7 @@ import Values
     return try origin.api("POST", "\(base)/policy", .object(body))
   }
 
-  @Test func beforeTheFirstPushThereIsAnEmptyDocument() throws {
+  @Test func documentIsEmptyBeforeTheFirstPush() throws {
     let origin = try TestOrigin()
     #expect(try origin.ask("GET", "/prefetchConfig").status == 404)
     try origin.publish(["a.js": "a"])
@@ -49,7 +49,7 @@ import Values
   @Test(arguments: [
     "/prefetchConfig", "/prefetchConfig?app=shop", "/prefetchConfig.json?app=shop&channel=online",
     "/xcache/shop/prefetchConfig.json", "/hxm/xcache/shop/prefetchConfig.json",
-  ]) func theDocumentIsUnderEachOfItsPaths(path: String) throws {
+  ]) func documentIsAtEachOfItsPaths(path: String) throws {
     let origin = try TestOrigin()
     try origin.publish(["a.js": "a"])
     #expect(try Self.push(origin, Self.config()).status == 201)
@@ -70,15 +70,15 @@ import Values
     "/xcache_test/shop/policy.json", "/xcache/shop/policy.json/", "/xcache/shop/script/",
     "/xcache/shop/script",
     "/xcache/shop/script/00.js", "/prefetchConfig/",
-  ]) func whatIsNotThereIs404(path: String) throws {
+  ]) func unknownPathsAreNotFound(path: String) throws {
     let origin = try TestOrigin()
     try origin.publish(["a.js": "a"])
     #expect(try origin.ask("GET", path).status == 404)
   }
 
-  /// Nothing new, whole and patch name the newest documents, before and after each of them changes, and after a
-  /// release and a restart.
-  @Test func everyAnswerNamesTheNewestVersions() throws {
+  /// Answers without an update, whole manifests and patches name the newest documents, before and after each change, after a release and
+  /// after a restart.
+  @Test func everyAnswerNamesTheNewestDocuments() throws {
     let origin = try TestOrigin()
     try origin.publish(["a.js": "a"])
     try origin.publish(["a.js": "b"])
@@ -120,7 +120,7 @@ import Values
     #expect(extras == AnswerExtras(policy: 2, prefetch: 2))
   }
 
-  /// Answers that differ in the numbers alone have different tags, coded or not.
+  /// Answers that differ only in the numbers have different tags, coded or not.
   @Test(arguments: ["version=1", "version=1&digest=00", "version=0"]) func tagsChangeWithTheNumbers(
     poll: String
   ) throws {
@@ -194,7 +194,7 @@ import Values
         == #"{"code":200,"data":{"prefetch":"1","update":false,"version":"1"}}"#)
   }
 
-  @Test func scopesHold() throws {
+  @Test func scopes() throws {
     let origin = try TestOrigin()
     try origin.publish(["a.js": "a"])
     let read = try origin.store.createToken(name: "reader", scope: .read).text
@@ -215,7 +215,7 @@ import Values
     #expect(try origin.api("GET", "\(Self.base)/policy", token: "xcache_no").status == 401)
   }
 
-  @Test func aPolicyThroughItsActs() throws {
+  @Test func policyActs() throws {
     let origin = try TestOrigin()
     try origin.publish(["a.js": "a"])
     let bytes = Array("console.log(1)".utf8)
@@ -254,8 +254,7 @@ import Values
   }
 }
 
-/// Releases, pushes and polls at once: what a poll is told only rises, and a patch or whole that was made for old
-/// numbers is never kept.
+/// Concurrent releases, pushes and polls: the numbers in answers only rise, and a patch or manifest made for old numbers is never kept.
 @Suite struct DocumentRaceTests {
   @Test func numbersOnlyRise() async throws {
     let origin = try TestOrigin()
@@ -274,27 +273,27 @@ import Values
         for number in 1...40 { _ = try? store.set(SettingsChange(interval: 29 + number), of: app, .online) }
       }
     }
-    // The store's answer, whatever the order was, is what a fresh catalog says.
+    // Whatever the order was, the store's final state is what a fresh catalog has.
     let extras = try #require(try Catalog(store).channels.first).extras
     #expect(extras == AnswerExtras(interval: 69, prefetch: 40))
   }
 
-  @Test func pollsBetweenReleasesAndPushesNeverGoBack() throws {
+  @Test func numbersInPollsNeverDecrease() throws {
     let origin = try TestOrigin()
     try origin.publish(["a.js": "0"])
-    var seen: (Int64, Int64) = (0, 0)
+    var last: (Int64, Int64) = (0, 0)
     for round in 1...12 {
       if round.isMultiple(of: 2) { try origin.publish(["a.js": "\(round)"]) }
       let config: JSONValue = [["interfaces": [], "url": .string("https://m.example.com/\(round)")]]
       _ = try origin.api("POST", "apps/shop/channels/online/prefetch", ["document": config])
-      for poll in ["version=1&patch=1", "version=1", "version=\(seen.0)&patch=1", "version=99"] {
+      for poll in ["version=1&patch=1", "version=1", "version=\(last.0)&patch=1", "version=99"] {
         let data = try origin.ask("GET", "/configure.json?app=shop&\(poll)").json["data"]
         let version = try #require(data?["version"]?.string.flatMap { Int64($0) })
         let prefetch = try #require(data?["prefetch"]?.string.flatMap { Int64($0) })
-        #expect(version >= seen.0 && prefetch == Int64(round), "round \(round), \(poll)")
-        seen = (version, prefetch)
+        #expect(version >= last.0 && prefetch == Int64(round), "round \(round), \(poll)")
+        last = (version, prefetch)
       }
     }
-    #expect(seen == (7, 12))
+    #expect(last == (7, 12))
   }
 }

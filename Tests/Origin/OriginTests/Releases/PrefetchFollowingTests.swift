@@ -3,7 +3,7 @@ import Values
 
 @testable import Origin
 
-/// Rollbacks and promotions that take the prefetch config along, as devices see them.
+/// Rollbacks and promotions with the prefetch config, as devices see them.
 @Suite struct PrefetchFollowingTests {
   private static let online = "apps/shop/channels/online"
   private static let test = "apps/shop/channels/test"
@@ -24,12 +24,12 @@ import Values
   private static func shown(_ origin: TestOrigin, _ folder: String = "xcache") throws -> JSONValue? {
     let poll = try origin.ask("GET", "/\(folder)/shop/configure.json?version=1").json["data"]
     let document = try origin.ask("GET", "/\(folder)/shop/prefetchConfig.json").json["data"]
-    // Polls and document never tell two different numbers.
+    // Poll and document always have the same number.
     #expect(poll?["prefetch"] == document?["version"])
     return document?["config"]
   }
 
-  @Test func aRollbackBringsItBackInOneStep() throws {
+  @Test func rollbackRestoresTheConfig() throws {
     let origin = try TestOrigin()
     let (old, new) = (Self.config("m.example.com", "old"), Self.config("m.example.com", "new"))
     try origin.publish(["a.js": "a"])
@@ -48,15 +48,18 @@ import Values
     #expect(try Self.shown(origin) == old)
     // Only the config differs now: no new manifest version.
     try Self.push(origin, new)
-    let half = try origin.api("POST", "\(Self.online)/rollback", bundle)
-    #expect(half.status == 200 && half.json["changed"]?.bool == false && half.json["version"]?.string == "3")
-    #expect(half.json["prefetch"]?["version"]?.string == "5" && half.json["receipt"]?.string != nil)
+    let configOnly = try origin.api("POST", "\(Self.online)/rollback", bundle)
+    #expect(
+      configOnly.status == 200 && configOnly.json["changed"]?.bool == false
+        && configOnly.json["version"]?.string == "3")
+    #expect(
+      configOnly.json["prefetch"]?["version"]?.string == "5" && configOnly.json["receipt"]?.string != nil)
     #expect(try Self.shown(origin) == old)
     #expect(
       try origin.ask("GET", "/configure.json?version=2&patch=1").json["data"]?["prefetch"]?.string == "5")
   }
 
-  @Test func aTokenOfSomeBundlesTakesNoConfigAlong() throws {
+  @Test func tokenForSomeBundlesCannotRestoreTheConfig() throws {
     let origin = try TestOrigin()
     try origin.publish(["a.js": "a"])
     try origin.publish(["a.js": "b"])
@@ -70,7 +73,7 @@ import Values
     }
   }
 
-  @Test func aPromotionRewritesItsURLs() throws {
+  @Test func promotionRewritesItsURLs() throws {
     let origin = try TestOrigin()
     try origin.publish(["a.js": "a"])
     try origin.publish(["a.js": "t"], channel: "test")
@@ -88,7 +91,7 @@ import Values
     #expect(log?.first?["message"]?.string == "promoted from test, version 1")
     let again = try origin.api("POST", "\(Self.online)/promote", body)
     #expect(again.status == 200 && again.json["prefetch"]?["changed"]?.bool == false)
-    // What was live in --from before its push: nothing, which takes nothing from devices.
+    // At that time --from had no config, so the channel keeps its own.
     let earlier = try origin.api("GET", "\(Self.test)/releases/1").json["at"]?.string ?? ""
     let then: JSONValue = ["from": "test", "version": .string(earlier), "withPrefetch": true]
     let kept = try origin.api("POST", "\(Self.online)/promote", then)
@@ -97,9 +100,9 @@ import Values
     #expect(try Self.shown(origin) == config)
   }
 
-  /// A channel that never had a config says nothing of what devices of another one should have.
+  /// A channel without a config doesn't affect that of another one.
   @Test(arguments: [false, true])
-  func aPromotionFromAChannelWithoutAConfigKeepsTheLiveOne(changesManifest: Bool) throws {
+  func promotionFromAChannelWithoutAConfigKeepsTheLiveOne(changesManifest: Bool) throws {
     let origin = try TestOrigin()
     try origin.publish(["a.js": "a"])
     let live = Self.config("m.example.com")
@@ -115,15 +118,15 @@ import Values
       #expect(try Self.shown(origin) == live)
     }
     #expect(try origin.api("GET", "\(Self.online)/prefetch/log").json["versions"]?.array?.count == 1)
-    // One that was pushed empty is a config: that is promoted.
+    // A config that was pushed empty is promoted.
     try Self.push(origin, [], to: Self.test)
     let emptied = try origin.api("POST", "\(Self.online)/promote", ["from": "test", "withPrefetch": true])
     #expect(emptied.json["prefetch"]?["version"]?.string == "2", "\(emptied.text)")
     #expect(try Self.shown(origin) == [])
   }
 
-  /// A rollback is to a moment: where there was no config then, devices had none, and the one that came after goes.
-  @Test func aRollbackToBeforeTheFirstConfigEmptiesIt() throws {
+  /// A rollback restores the state of a time: if there was no config then, the later one is emptied.
+  @Test func rollbackToBeforeTheFirstConfigEmptiesIt() throws {
     let origin = try TestOrigin()
     try origin.publish(["a.js": "a"])
     try origin.publish(["a.js": "b"])
@@ -136,7 +139,7 @@ import Values
     #expect(try Self.shown(origin) == [])
   }
 
-  @Test func twoPagesThatBecomeOneAreRefused() throws {
+  @Test func pagesMappedToOneURLAreRefused() throws {
     let origin = try TestOrigin()
     try origin.publish(["a.js": "t"], channel: "test")
     let both = (Self.config("a.example.com").array ?? []) + (Self.config("b.example.com").array ?? [])
@@ -148,8 +151,8 @@ import Values
     #expect(try origin.api("GET", Self.online).status == 404)
   }
 
-  /// What --from was cleared of stays, and is said; asked for by its name it is refused.
-  @Test func aPromotionTakesNoBundleAway() throws {
+  /// Bundles that --from no longer has are kept and reported; naming one is refused.
+  @Test func promotionRemovesNoBundle() throws {
     let origin = try TestOrigin()
     for channel in ["test", "online"] {
       try origin.publish(["a.js": "a"], channel: channel)
@@ -164,7 +167,7 @@ import Values
     #expect(named.status == 409 && named.text.contains("xcache unpublish --bundle other"))
   }
 
-  @Test func aNameThatDiffersInCaseIsSaidAtTheFirstCall() throws {
+  @Test func nameThatDiffersInCaseIsRefusedAtTheFirstCall() throws {
     let origin = try TestOrigin()
     try origin.publish(["a.js": "a"])
     let reply = try origin.api("GET", "apps/Shop/channels/online")

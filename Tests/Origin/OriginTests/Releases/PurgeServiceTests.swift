@@ -6,13 +6,13 @@ import Values
 @testable import Origin
 @testable import Store
 
-/// Purged bytes and the place that files are pushed to, which may be slow or away.
+/// Purges, and a CDN's store that may be slow or down.
 @Suite struct PurgeServiceTests {
   private static let secret = "the secret"
   private static var sha256: SHA256 { SHA256.of(Array(secret.utf8)) }
 
-  /// The place: which URLs it has, whether it can be reached, and what happens during a push.
-  private final class Place: Sendable {
+  /// The store: its URLs, whether it can be reached, and callbacks during a push and a search.
+  private final class CDNStore: Sendable {
     let urls = Locked<Set<String>>([])
     let isDown = Locked(false)
     let duringPush = Locked<(@Sendable () -> Void)?>(nil)
@@ -52,13 +52,13 @@ import Values
     try Kernel.status(origin.store.folder.blob(sha256)) != nil
   }
 
-  @Test func withoutThePlaceTheOriginLosesTheBytesAndTheRestFollows() throws {
-    let place = Place()
-    let origin = try TestOrigin { $0.push = place.push }
+  @Test func purgeWithoutTheCDNRemovesTheOriginsBytesAndTheRestLater() throws {
+    let cdn = CDNStore()
+    let origin = try TestOrigin { $0.push = cdn.push }
     #expect(try origin.publish(["a.js": Self.secret]).status == 201)
     #expect(try origin.publish(["a.js": "other"]).status == 201)
-    let before = place.urls.withLock { $0.count }
-    place.isDown.withLock { $0 = true }
+    let before = cdn.urls.withLock { $0.count }
+    cdn.isDown.withLock { $0 = true }
     let key = String(repeating: "k", count: 32)
     let failed = try Self.purge(origin, key: key)
     #expect(failed.status == 503 && failed.json["code"]?.string == "not-withdrawn", "\(failed.text)")
@@ -68,18 +68,18 @@ import Values
 
     origin.origin.api.releases.purges.finish()
     #expect(try origin.store.unfinishedPurges() == [Self.sha256])
-    place.isDown.withLock { $0 = false }
-    // The same request again does the rest, and is then answered as it was.
+    cdn.isDown.withLock { $0 = false }
+    // A retry does the rest; further ones get the same answer.
     let done = try Self.purge(origin, key: key)
     #expect(done.status == 200 && done.json["receipt"] != nil, "\(done.text)")
     #expect(try Self.purge(origin, key: key).text == done.text)
     #expect(try origin.store.unfinishedPurges().isEmpty)
-    #expect(place.urls.withLock { $0.count } == before - 1)
+    #expect(cdn.urls.withLock { $0.count } == before - 1)
   }
 
-  @Test func whatAnEndedProcessLeftIsRemoved() throws {
-    let place = Place()
-    let origin = try TestOrigin { $0.push = place.push }
+  @Test func leftoversOfAnEndedProcessAreRemoved() throws {
+    let cdn = CDNStore()
+    let origin = try TestOrigin { $0.push = cdn.push }
     #expect(try origin.publish(["a.js": Self.secret]).status == 201)
     #expect(try origin.publish(["a.js": "other"]).status == 201)
     let store = origin.store
@@ -87,7 +87,7 @@ import Values
     let plan = try store.purgePlan(Self.sha256)
     try store.connections.transaction { (db) throws(StoreError) in try db.erase(plan) }
     #expect(try Self.holdsSecret(origin))
-    // As housekeeping does it.
+    // As the maintenance service does it.
     origin.origin.api.releases.purges.finishIfDue()
     let end = Clock.monotonicNanoseconds() + 20_000_000_000
     while try !store.unfinishedPurges().isEmpty, Clock.monotonicNanoseconds() < end {
@@ -95,63 +95,63 @@ import Values
     }
     #expect(try !Self.holdsSecret(origin))
     #expect(try store.unfinishedPurges().isEmpty)
-    #expect(place.urls.withLock { $0.count } == 1)
+    #expect(cdn.urls.withLock { $0.count } == 1)
   }
 
-  /// The bytes are purged while a release with them is being pushed: it is refused, and its files are removed from the place.
-  @Test func whatARefusedReleasePushedIsRemoved() throws {
-    let place = Place()
-    let origin = try TestOrigin { $0.push = place.push }
+  /// The bytes are purged while a release with them is pushed: the release is refused, and its files are removed from the CDN.
+  @Test func filesPushedByARefusedReleaseAreRemoved() throws {
+    let cdn = CDNStore()
+    let origin = try TestOrigin { $0.push = cdn.push }
     #expect(try origin.publish(["a.js": Self.secret]).status == 201)
     #expect(try origin.publish(["a.js": "other"]).status == 201)
-    let live = place.urls.withLock { $0 }.count - 1
-    nonisolated(unsafe) let shared = try origin.another()
+    let live = cdn.urls.withLock { $0 }.count - 1
+    nonisolated(unsafe) let shared = try origin.onAnotherLoop()
     let purged = Locked(0)
-    place.duringPush.withLock { $0 = { purged.withLock { $0 = (try? Self.purge(shared).status) ?? 0 } } }
+    cdn.duringPush.withLock { $0 = { purged.withLock { $0 = (try? Self.purge(shared).status) ?? 0 } } }
     let refused = try origin.publish(["a.js": Self.secret, "b.js": Self.secret], channel: "test")
     #expect(purged.withLock { $0 } == 200)
     #expect(refused.json["code"]?.string == "purged", "\(refused.text)")
-    let pushed = place.urls.withLock { $0 }
+    let pushed = cdn.urls.withLock { $0 }
     #expect(pushed.count == live + 2)
     #expect(try origin.store.unfinishedPurges() == [Self.sha256])
     origin.origin.api.releases.purges.finish()
-    let left = place.urls.withLock { $0 }
+    let left = cdn.urls.withLock { $0 }
     #expect(left.count == live)
     let known = try origin.store.purgePlan(Self.sha256).earlier
     #expect(pushed.subtracting(left).isSubset(of: known), "\(known)")
   }
 
-  /// Without the place, what an ended process left is gone from the data folder before anything is answered.
-  @Test func theDataFolderWaitsForNoPlace() throws {
-    let place = Place()
-    let origin = try TestOrigin { $0.push = place.push }
+  /// Without the CDN, what an ended process left is removed from the data folder before any request is answered.
+  @Test func dataFolderDoesNotWaitForTheCDN() throws {
+    let cdn = CDNStore()
+    let origin = try TestOrigin { $0.push = cdn.push }
     #expect(try origin.publish(["a.js": Self.secret]).status == 201)
     #expect(try origin.publish(["a.js": "other"]).status == 201)
     let store = origin.store
     try store.forbid(Self.sha256, reason: "a key", by: Actor(name: "lead", address: ""))
     let plan = try store.purgePlan(Self.sha256)
     try store.connections.transaction { (db) throws(StoreError) in try db.erase(plan) }
-    place.isDown.withLock { $0 = true }
+    cdn.isDown.withLock { $0 = true }
     origin.origin.api.releases.purges.finish()
     #expect(try !Self.holdsSecret(origin))
     #expect(try store.unfinishedPurges() == [Self.sha256])
   }
 
-  /// Whoever lifts a purge and publishes the bytes again while its rest is being looked for keeps them.
-  @Test func whatIsLiftedWhileThePlaceIsListedStays() throws {
-    let place = Place()
-    let origin = try TestOrigin { $0.push = place.push }
+  /// If a purge is lifted and the bytes are published again during the search for its rest, they are kept.
+  @Test func filesPublishedAfterALiftedPurgeAreKept() throws {
+    let cdn = CDNStore()
+    let origin = try TestOrigin { $0.push = cdn.push }
     #expect(try origin.publish(["a.js": Self.secret]).status == 201)
     #expect(try origin.publish(["a.js": "other"]).status == 201)
     #expect(try Self.purge(origin).status == 200)
     let (store, actor) = (origin.store, Actor(name: "lead", address: ""))
     try store.reopen([Self.sha256])
-    nonisolated(unsafe) let shared = try origin.another()
+    nonisolated(unsafe) let shared = try origin.onAnotherLoop()
     let status = Locked(0)
-    // The first look is at the whole place, the second for this purge.
-    place.duringFind.withLock { first in
+    // The first search is of everything, the second one for this purge.
+    cdn.duringFind.withLock { first in
       first = {
-        place.duringFind.withLock { second in
+        cdn.duringFind.withLock { second in
           second = {
             _ = try? store.liftPurge(Self.sha256, by: actor)
             status.withLock { $0 = (try? shared.publish(["a.js": Self.secret]).status) ?? 0 }
@@ -163,7 +163,7 @@ import Values
     #expect(status.withLock { $0 } == 201)
     #expect(try Self.holdsSecret(origin))
     #expect(try store.unfinishedPurges().isEmpty)
-    #expect(place.urls.withLock { $0.contains { $0.hasSuffix("a.js") } })
+    #expect(cdn.urls.withLock { $0.contains { $0.hasSuffix("a.js") } })
     #expect(try store.checkup(deep: true).findings.isEmpty)
   }
 }

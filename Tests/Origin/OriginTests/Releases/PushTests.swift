@@ -6,15 +6,15 @@ import Values
 @testable import Origin
 @testable import Store
 
-/// How many releases are on their way to the CDN at a time.
+/// The number of concurrent pushes to the CDN.
 @Suite struct PushTests {
   private static func unpublish(_ channel: String, _ origin: TestOrigin) throws -> TestOrigin.Reply {
     let body: JSONValue = ["bundles": [["bundle": "main", "unpublish": true]], "now": true]
     return try origin.api("POST", "apps/shop/channels/\(channel)/releases", body)
   }
 
-  /// Each may take minutes and keeps a worker: the third one is told to come again, and does.
-  @Test func aThirdPushIsToldToComeAgain() throws {
+  /// A push may take minutes and occupies a worker: the third release gets Retry-After, and succeeds later.
+  @Test func thirdConcurrentPushIsRefusedAndRetried() throws {
     let gate = Monitor((entered: 0, isOpen: false))
     let origin = try TestOrigin { options in
       options.push = ReleasePush(names: { $0.version.number < 2 ? [] : ["file"] }) { _ in
@@ -28,7 +28,7 @@ import Values
     }
     let statuses = Locked<[Int]>([])
     let threads = try channels.prefix(2).map { channel in
-      nonisolated(unsafe) let shared = try origin.another()
+      nonisolated(unsafe) let shared = try origin.onAnotherLoop()
       return try OSThread(name: "push-\(channel)") {
         let status = (try? Self.unpublish(channel, shared).status) ?? 0
         statuses.withLock { $0.append(status) }
@@ -44,7 +44,7 @@ import Values
     #expect(gate.broadcasting { $0.entered } == 3)
   }
 
-  /// An origin whose store can't be reached while `isDown`; what it has is known as with the real one.
+  /// An origin whose CDN can't be reached while `isDown`; what was pushed is recorded as usual.
   private static func pushing(_ isDown: Locked<Bool>, pushes: Locked<[String]> = Locked([])) throws
     -> TestOrigin
   {
@@ -66,26 +66,26 @@ import Values
     return origin
   }
 
-  /// A rollback is what somebody needs when things go wrong, and the store may be one of them.
-  @Test func whatWasPushedOnceComesBackWithoutTheStore() throws {
+  /// A rollback must work while the CDN is down.
+  @Test func rollbackToPushedFilesWorksWithoutTheCDN() throws {
     let (isDown, pushes) = (Locked(false), Locked<[String]>([]))
     let origin = try Self.pushing(isDown, pushes: pushes)
     for text in ["one", "two"] { #expect(try origin.publish(["a.js": text]).status == 201) }
     #expect(pushes.withLock { $0.count } == 2)
     isDown.withLock { $0 = true }
-    // Others that wait for the store don't keep it out.
+    // Other releases that wait for the CDN don't prevent it.
     origin.origin.api.releases.activePushes.add(5, ordering: .relaxed)
     let rollback: JSONValue = ["allBundles": true, "message": "back", "to": "1"]
     let reply = try origin.api("POST", "apps/shop/channels/online/rollback", rollback)
     #expect(reply.status == 201, "\(reply.text)")
     origin.origin.api.releases.activePushes.subtract(5, ordering: .relaxed)
     #expect(try origin.ask("GET", "/configure.json?app=shop").json["data"]?["version"]?.string == "3")
-    // New bytes aren't there, so they wait.
+    // New bytes wait for the CDN.
     #expect(try origin.publish(["a.js": "three"]).status == 503)
     #expect(pushes.withLock { $0.count } == 2)
   }
 
-  @Test func aStagedReleaseIsShownUntilItIsVisible() throws {
+  @Test func stagedReleaseIsListedUntilItIsVisible() throws {
     let isDown = Locked(false)
     let origin = try Self.pushing(isDown)
     #expect(try origin.publish(["a.js": "one"]).status == 201)
@@ -102,7 +102,7 @@ import Values
     let problem = problems.first { $0["code"]?.string == "staged" }
     #expect(problem?["channel"]?.string == "online" && problem?["severity"]?.string == "error", "\(problems)")
     #expect(problem?["detail"]?.string?.contains("it is down") == true)
-    // Busy with other pushes is no reason to give it up.
+    // It isn't given up when other pushes are running.
     origin.origin.api.releases.activePushes.add(5, ordering: .relaxed)
     #expect(
       try PackServingTests.becomesTrue {
@@ -117,7 +117,7 @@ import Values
     #expect(try PackServingTests.becomesTrue { try origin.api("GET", online).json["staged"]?.array == [] })
   }
 
-  /// A device would fetch a delta that isn't there, and then the whole file.
+  /// A device would request a missing delta, and then the whole file.
   @Test func onlyPushedDeltasAreOffered() throws {
     let isDown = Locked(false)
     let origin = try Self.pushing(isDown)
@@ -132,7 +132,7 @@ import Values
     }
     #expect(try offered() == 1)
     isDown.withLock { $0 = true }
-    // The bytes of version 1 are known; the delta that leads back to them isn't there.
+    // The bytes of version 1 were pushed; the delta back to them wasn't.
     let rollback: JSONValue = ["allBundles": true, "to": "1"]
     #expect(try origin.api("POST", "apps/shop/channels/online/rollback", rollback).status == 201)
     func back() throws -> Int? {

@@ -21,7 +21,7 @@ import Testing
   }
 
   /// Its publisher was told that the origin keeps trying.
-  @Test func theLogNamesWhatIsDropped() {
+  @Test func droppedReleasesAreLogged() {
     stage { _ throws(StoreError) in throw .unpushed }
     staged.drop(scope)
     #expect(staged.all.isEmpty)
@@ -32,8 +32,8 @@ import Testing
     #expect(lines.withLock { $0.count } == 2)
   }
 
-  /// `publish` sends its release again when it is told that the place is down.
-  @Test func whatIsSentAgainIsStillTheSameRelease() throws {
+  /// `publish` sends its release again when the CDN is down.
+  @Test func resentReleaseIsTheSameRelease() throws {
     stage { _ throws(StoreError) in throw .unpushed }
     staged.add(scope, by: "ci", at: 9_000, .pushFailed(place: "/srv/www", reason: "no room")) {
       _ throws(StoreError) in
@@ -52,7 +52,7 @@ import Testing
     #expect(item.attempts == 1)
   }
 
-  @Test func aFreezeIsWaitedFor() throws {
+  @Test func stagedReleaseWaitsForTheEndOfAFreeze() throws {
     let attempts = Locked(0)
     let app = scope.app
     stage { _ throws(StoreError) in

@@ -6,11 +6,11 @@ import Values
 
 @testable import Origin
 
-/// What polls are answered with while a rollout is open.
+/// Answers to polls during a rollout.
 @Suite struct RolloutServingTests {
   private static let online = "apps/shop/channels/online"
 
-  /// Version 2 for all, and candidate 3.
+  /// Full version 2, and candidate 3.
   private func opened() throws -> TestOrigin {
     let origin = try TestOrigin()
     try origin.publish(["a.js": "one", "same.js": "same"])
@@ -27,7 +27,7 @@ import Values
     try data(origin, query)["version"]?.string
   }
 
-  @Test func eachPollGetsTheVersionThatItAsksForAndTheRule() throws {
+  @Test func pollsGetTheRequestedVersionAndTheRule() throws {
     let origin = try opened()
     for origin in [origin, try origin.restarted()] {
       for known in [
@@ -44,12 +44,12 @@ import Values
       #expect(try data(origin, "version=3&candidate=1")["update"]?.bool == false)
       let patch = try data(origin, "version=2&patch=1&candidate=1")
       #expect(patch["base"]?.string == "2" && patch["patch"]?.object?.members.count == 1)
-      // Down again only as a whole.
+      // Back to the full version only as a whole manifest.
       #expect(try data(origin, "version=3&patch=1")["resourcemap"] != nil)
     }
   }
 
-  /// Also by the path that a copy has, and what older apps send.
+  /// Also at the paths that a copy has, and for requests of older apps.
   @Test func otherPathsAndOlderDevices() throws {
     let origin = try opened()
     for (path, wanted) in [
@@ -62,7 +62,7 @@ import Values
     #expect(try origin.ask("GET", "/info.json?app=shop").json["version"]?.string != nil)
   }
 
-  @Test func aNewRuleReachesEveryAnswerAtOnce() throws {
+  @Test func newRuleIsInEveryAnswerAtOnce() throws {
     let origin = try opened()
     let polls = [
       "version=2", "version=3&candidate=1", "", "candidate=1", "version=1&patch=1",
@@ -82,7 +82,7 @@ import Values
       let rule = try data(origin, poll)["rollout"]
       #expect(rule?["share"]?.integer == 0 && rule?["groups"] == nil, "\(poll)")
     }
-    // A new interval doesn't lose the rule, nor the other way round.
+    // A new interval keeps the rule, and the reverse.
     _ = try origin.api("POST", "\(Self.online)/settings", ["interval": 60])
     for poll in polls {
       let answer = try data(origin, poll)
@@ -115,7 +115,7 @@ import Values
     #expect(whole?.members.count == 3)
   }
 
-  @Test func aRemadeCandidateHasBothContents() throws {
+  @Test func remadeCandidateHasBothContents() throws {
     let origin = try opened()
     let reply = try origin.publish(["b.js": "b2"], bundle: "other")
     #expect(reply.json["version"]?.string == "4" && reply.json["rollout"]?["open"]?["version"]?.string == "5")
@@ -124,7 +124,7 @@ import Values
         #expect(try self.version(origin, poll) == version, "\(poll)")
         #expect(try self.version(origin, poll + "&candidate=1") == "5", "\(poll)")
       }
-      // Devices in between, of the candidate before, go straight to the new one: one file.
+      // Devices with the previous candidate update directly to the new one: one file.
       let step = try data(origin, "version=3&patch=1&candidate=1")
       #expect(step["patch"]?.object?.members.map(\.key) == ["https://m.example.com/b.js"])
       let digests = try ["", "candidate=1"].map { try data(origin, $0)["digest"]?.string }
@@ -147,12 +147,12 @@ import Values
     #expect(list["full"]?.string == "2" && list["open"]?["version"]?.string == "3")
     #expect(list["rollouts"]?.array?.count == 1)
     #expect(try origin.api("GET", "\(Self.online)/manifest").field("X-Xcache-Version") == "2")
-    // What is promoted is the full version.
+    // The full version is promoted.
     let promoted = try origin.api("POST", "apps/shop/channels/test/promote", ["from": "online"])
     #expect(promoted.json["fromVersion"]?.string == "2", "\(promoted.text)")
   }
 
-  @Test func aTokenForOtherBundlesDecidesNothing() throws {
+  @Test func tokenForOtherBundlesCannotChangeTheRollout() throws {
     let origin = try opened()
     let made = try origin.api(
       "POST", "tokens",
@@ -172,7 +172,7 @@ import Values
   @Test(arguments: [
     #"{"share":10001}"#, #"{"share":-1}"#, "{}", #"{"groups":["Q"]}"#, #"{"app":"4.2"}"#, #"{"share":"5"}"#,
   ])
-  func whatIsNoAudienceIsRefused(text: String) throws {
+  func invalidAudienceIsRefused(text: String) throws {
     let body = try JSONValue.parse(Array(text.utf8))
     let origin = try opened()
     #expect(try origin.api("POST", "\(Self.online)/rollout/set", body).status == 400, "\(body)")
@@ -181,7 +181,7 @@ import Values
     #expect(try origin.api("POST", "\(Self.online)/releases", .object(release)).status == 400, "\(body)")
   }
 
-  @Test func aRequestAboutAnotherCandidateChangesNothing() throws {
+  @Test func requestForAnotherCandidateChangesNothing() throws {
     let origin = try opened()
     let set = try origin.api("POST", "\(Self.online)/rollout/set", ["candidate": "2", "share": 1])
     #expect(set.status == 409 && set.json["code"]?.string == "other-rollout")
@@ -193,7 +193,7 @@ import Values
     #expect(reply.status == 409 && reply.json["code"]?.string == "rollout-open")
   }
 
-  /// Deltas and packs lead to both versions.
+  /// There are deltas and packs to both versions.
   @Test func bothVersionsGetPacks() throws {
     let origin = try TestOrigin()
     func script(_ number: Int) -> String {
@@ -214,7 +214,7 @@ import Values
           return answer["pack"] != nil && answer["version"]?.string == version
         }, "\(poll)")
     }
-    // gc leaves both.
+    // gc keeps both.
     _ = try origin.api("POST", "gc", ["keepDays": 0, "keepVersions": 1])
     #expect(try data(origin, "version=2&patch=1&pack=1&candidate=1")["pack"] != nil)
     #expect(try version(origin, "version=2") == "2")

@@ -6,7 +6,7 @@ import Testing
 @Suite struct LaneTests {
   private static let channel = "/api/v1/apps/shop/channels/online"
 
-  @Test func smallActsThatCannotWaitAreUrgent() throws {
+  @Test func smallEmergencyActsAreUrgent() throws {
     let origin = try TestOrigin()
     for path in ["policy", "freeze", "thaw"] {
       #expect(try origin.lane("POST", "\(Self.channel)/\(path)", length: 120) == .urgent, "\(path)")
@@ -15,19 +15,19 @@ import Testing
     #expect(try origin.lane("POST", "\(Self.channel)/policy", length: 16 << 10) == .urgent)
   }
 
-  /// Reading a policy of 2 MB takes half a second, which the kill switch of another token would wait for.
+  /// Reading a policy of 2 MB takes half a second, which would delay the kill switch of another token.
   @Test(
     arguments: [
       (17 << 10, []), (120, ["Content-Encoding: gzip"]), (nil, ["Transfer-Encoding: chunked"]),
     ] as [(Int?, [String])])
-  func whatMayBeLargeWaitsWithOtherActs(length: Int?, lines: [String]) throws {
+  func largeBodiesAreNotUrgent(length: Int?, lines: [String]) throws {
     let origin = try TestOrigin()
     for path in ["policy", "freeze", "thaw"] {
       #expect(try origin.lane("POST", "\(Self.channel)/\(path)", lines, length: length) == .acts, "\(path)")
     }
   }
 
-  @Test func othersAreAsTheyWere() throws {
+  @Test func otherRoutesKeepTheirLanes() throws {
     let origin = try TestOrigin()
     #expect(try origin.lane("GET", "\(Self.channel)/policy") == .reads)
     #expect(try origin.lane("POST", "\(Self.channel)/rollback", length: 100_000) == .recovery)

@@ -4,10 +4,10 @@ import Testing
 @testable import Origin
 
 @Suite struct PagesTests {
-  /// The repository, from this file's place in it.
+  /// The repository, from this file's path.
   private static let root = #filePath.split(separator: "/").dropLast(4).map { "/" + $0 }.joined()
 
-  @Test func everyPageIsEmbeddedAsItIs() throws {
+  @Test func embeddedPagesEqualTheirFiles() throws {
     let origin = try TestOrigin()
     let files = ["index.html"] + (try Folder.textNames("\(Self.root)/public/console")).map { "console/\($0)" }
     #expect(files.count == Pages.embedded.paths.count)
@@ -31,8 +31,8 @@ import Testing
     #expect(folder.status == 302 && folder.field("Location") == "/console/")
   }
 
-  /// What the console must never do, in its own words: keep the token beyond the page, or make markup of a text.
-  @Test func theConsoleKeepsNothingAndWritesNoMarkup() throws {
+  /// The console's sources contain nothing that stores the token beyond the page, or makes markup of text.
+  @Test func consoleStoresNothingAndWritesNoMarkup() throws {
     let folder = "\(Self.root)/public/console"
     for file in try Folder.textNames(folder) {
       let text = String(decoding: try DurableFile.read("\(folder)/\(file)") ?? [], as: UTF8.self)
@@ -43,7 +43,7 @@ import Testing
       ] where !(word == "localStorage" && file == "main.js") {
         #expect(!text.contains(word), "\(file) has \(word)")
       }
-      // The chosen theme alone outlives a page.
+      // Only the chosen theme is stored.
       if file == "main.js" {
         #expect(text.ranges(of: "localStorage").count == 3)
       }

@@ -6,8 +6,8 @@ import Testing
 @Suite struct PollMemoTests {
   private static func document(_ text: String) -> CodedDocument { .json(Array(text.utf8)) }
 
-  /// A thousand queries fall on sixty-four places: what is found is always the query's own.
-  @Test func neverGivesAnotherQuerysAnswer() throws {
+  /// A thousand queries share sixty-four slots: an entry found is always the query's own.
+  @Test func entriesAreNeverThoseOfAnotherQuery() throws {
     var memo = PollMemo()
     var kept: [Int: CodedDocument] = [:]
     for number in 0..<1000 {
@@ -26,7 +26,7 @@ import Testing
     #expect((1...64).contains(found))
   }
 
-  @Test func forgetsWithTheEdition() throws {
+  @Test func entriesExpireWithTheEdition() throws {
     var memo = PollMemo()
     let query = Array("version=1".utf8)
     memo.keep(Self.document("a"), version: 1, channel: 1, for: query.span.bytes, edition: 1)
@@ -35,7 +35,7 @@ import Testing
     #expect(memo.entry(for: Array("version=2".utf8).span.bytes, edition: 1) == nil)
   }
 
-  @Test func aReleaseIsSeenByTheNextPoll() throws {
+  @Test func nextPollSeesARelease() throws {
     let origin = try TestOrigin()
     let poll = {
       try origin.ask("GET", "/configure.json?app=shop&version=1").json["data"]?["version"]?.string

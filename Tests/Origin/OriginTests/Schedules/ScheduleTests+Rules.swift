@@ -7,9 +7,9 @@ import Values
 @testable import Origin
 @testable import Store
 
-/// The rules of scheduled acts, at their edges and in races.
+/// The rules of scheduled acts, in edge cases and races.
 extension ScheduleTests {
-  /// Starts it on a thread of its own, like `serve`, and waits until it has gone through what is due.
+  /// Runs each act on a thread of its own, and waits until all are done.
   private func race(_ acts: [@Sendable () -> Void]) throws {
     let left = Monitor(acts.count)
     for act in acts {
@@ -21,7 +21,7 @@ extension ScheduleTests {
     left.waiting { $0 == 0 ? () : nil }
   }
 
-  @Test func whoeverFindsItDueItIsDoneOnce() throws {
+  @Test func concurrentServicesDoAnActOnce() throws {
     for round in 0..<10 {
       let origin = try opened()
       let id = try schedule(origin, "releases", origin.release(["a.js": "second \(round)"]))
@@ -31,7 +31,8 @@ extension ScheduleTests {
       }
       try race(services.map { service in { service.run() } })
       #expect(
-        try version(origin) == "2" && state(origin, id)["version"]?.string == "2", "\(said(origin, id))")
+        try version(origin) == "2" && state(origin, id)["version"]?.string == "2",
+        "\(description(origin, id))")
       #expect(
         try acts(origin).filter { $0 == "publish" || $0 == "schedule.run" } == [
           "publish", "publish", "schedule.run",
@@ -39,7 +40,7 @@ extension ScheduleTests {
     }
   }
 
-  @Test func cancellingRacesWithItsTime() throws {
+  @Test func cancelRacesWithTheDueTime() throws {
     for round in 0..<20 {
       let origin = try opened()
       let id = try schedule(origin, "releases", origin.release(["a.js": "second \(round)"]))
@@ -64,7 +65,7 @@ extension ScheduleTests {
     }
   }
 
-  /// Freezes the channel as a scheduled act does; the token is as it was when it was found to be due.
+  /// Freezes the channel as a scheduled act does, with the token as it was when the act became due.
   private func carryOut(_ origin: TestOrigin, _ id: Int64, _ token: AccessToken) throws {
     let record = AnswerRecord<ChannelFreezing>(ScheduledRun(id: id, token: token)) { _ in
       StoredAnswer(status: 200, body: Array("{}".utf8))
@@ -76,7 +77,7 @@ extension ScheduleTests {
     try origin.store.freeze(of: origin.store.channel(try AppName("shop"), .online)) != nil
   }
 
-  @Test func whatIsCancelledWhileItBeginsIsNotDone() throws {
+  @Test func actCancelledAtItsBeginIsNotDone() throws {
     let origin = try opened()
     let id = try schedule(origin, "releases", origin.release(["a.js": "second"]))
     now.withLock { $0 += Self.hour }
@@ -89,7 +90,7 @@ extension ScheduleTests {
       if case StoreError.alreadyDone = $0 { true } else { false }
     }
     #expect(try !isFrozen(origin))
-    // Nor does its failing change what became of it.
+    // A later failure doesn't change the result.
     #expect(try !origin.store.endSchedule(due.act, as: .failed, code: "frozen", reason: "x"))
     try origin.store.noteSchedule(due.act, code: "busy", reason: "x", isUnpushed: true)
     let end = try state(origin, id)
@@ -97,8 +98,8 @@ extension ScheduleTests {
     #expect(try !acts(origin).contains("schedule.fail"))
   }
 
-  /// What a crash between the two would leave isn't there: one isn't kept without the other.
-  @Test func theActAndTheEndOfItsRowAreOneTransaction() throws {
+  /// Neither the act nor the end of its row is stored without the other.
+  @Test func actAndEndOfItsRowAreOneTransaction() throws {
     let origin = try opened()
     let id = try schedule(origin, "releases", origin.release(["a.js": "second"]))
     now.withLock { $0 += Self.hour }
@@ -118,20 +119,20 @@ extension ScheduleTests {
     #expect(try isFrozen(origin) && state(origin, id)["state"]?.string == "done")
   }
 
-  @Test func aTokenThatHasExpiredIsRefused() throws {
+  @Test func expiredTokenIsRefused() throws {
     let origin = try opened()
     let body: JSONValue = ["expiresIn": 10_800, "name": "short", "scope": "publish"]
     let token = try #require(try origin.api("POST", "tokens", body).json["token"]?.string)
     let early = try schedule(origin, "releases", origin.release(["a.js": "second"]), token: token)
     pass(origin)
-    #expect(try state(origin, early)["state"]?.string == "done", "\(said(origin, early))")
+    #expect(try state(origin, early)["state"]?.string == "done", "\(description(origin, early))")
     let kept = try #require(try origin.store.tokens().first { $0.name == "short" })
-    // Nothing is taken for a time at which it will have expired.
+    // A time after the token's expiry is refused.
     var third = try origin.release(["a.js": "third"]).object ?? JSONObject()
     third["schedule"] = time(in: 2)
     let reply = try origin.api("POST", "\(Self.online)/releases", .object(third), token: token)
     #expect(reply.status == 400 && reply.text.contains("expires at"), "\(reply.text)")
-    // But an origin may be late.
+    // The origin may be late, however.
     let late = try schedule(origin, "releases", origin.release(["a.js": "third"]), token: token)
     pass(origin, hours: 2)
     let end = try state(origin, late)
@@ -147,8 +148,8 @@ extension ScheduleTests {
     #expect(try !isFrozen(origin))
   }
 
-  /// A token's rights never change, but what limits it in a channel may.
-  @Test func theHostsOfThatTimeCount() throws {
+  /// A token's rights never change, but the channel's limits may.
+  @Test func allowedHostsOfTheDueTimeApply() throws {
     let origin = try opened()
     let id = try schedule(origin, "releases", origin.release(["a.js": "second"]))
     let settings: JSONValue = ["hosts": ["t.example.com"]]
@@ -158,18 +159,18 @@ extension ScheduleTests {
     #expect(end["state"]?.string == "failed" && end["code"]?.string == "foreign-hosts", "\(end)")
   }
 
-  @Test func aDayLateIsDoneAndAMomentLaterIsMissed() throws {
+  @Test func actIsDoneUpToADayLateAndThenMissed() throws {
     for (late, expected) in [(0, "done"), (1, "missed")] as [(Int64, String)] {
       let origin = try opened()
       let id = try schedule(origin, "releases", origin.release(["a.js": "second"]))
       now.withLock { $0 += 25 * Self.hour + late }
       run(origin)
-      #expect(try state(origin, id)["state"]?.string == expected, "\(said(origin, id))")
+      #expect(try state(origin, id)["state"]?.string == expected, "\(description(origin, id))")
       #expect(try version(origin) == (expected == "done" ? "2" : "1"))
     }
   }
 
-  @Test func theTimesThatAreTaken() throws {
+  @Test func acceptedTimes() throws {
     let origin = try opened()
     let year: Int64 = 366 * 86_400_000
     for (ahead, status) in [(0, 400), (-1, 400), (1, 202), (year, 202), (year + 1, 400)] as [(Int64, Int)] {
@@ -177,7 +178,7 @@ extension ScheduleTests {
       body["schedule"] = .string(Timestamp.text(now.withLock { $0 } + ahead))
       #expect(try origin.api("POST", "\(Self.online)/releases", .object(body)).status == status, "\(ahead)")
     }
-    // The same moment, wherever it is written; and the hour that there is twice when summer time ends.
+    // The same time in any zone, including the hour that occurs twice when summer time ends.
     for (text, moment) in [
       ("2026-12-01T02:00+08:00", "2026-11-30T18:00:00.000Z"),
       ("2027-10-31T02:30+02:00", "2027-10-31T00:30:00.000Z"),
@@ -191,7 +192,7 @@ extension ScheduleTests {
     }
   }
 
-  @Test func theClockIsSetBack() throws {
+  @Test func clockSetBack() throws {
     let origin = try opened()
     let done = try schedule(origin, "releases", origin.release(["a.js": "second"]))
     let later = try schedule(origin, "releases", origin.release(["a.js": "third"]), in: 3)
@@ -204,7 +205,7 @@ extension ScheduleTests {
     #expect(try version(origin) == "3" && state(origin, later)["state"]?.string == "done")
   }
 
-  @Test func whatCannotBePushedFollowsUnlessItIsOvertaken() throws {
+  @Test func failedPushIsRetriedUnlessSuperseded() throws {
     let fails = Locked(true)
     let origin = try TestOrigin(
       { options in
@@ -222,7 +223,7 @@ extension ScheduleTests {
     #expect(
       waiting["reason"]?.string?.contains("a test") == true && waiting["version"]?.isNull == true,
       "\(waiting)")
-    // Some time later, and once then.
+    // Later, and then once.
     let tries = Locked(0)
     let service = ScheduleService(api: origin.origin.api, secondsBetweenAttempts: 1) { _ in
       tries.withLock { $0 += 1 }
@@ -231,16 +232,16 @@ extension ScheduleTests {
     fails.withLock { $0 = false }
     service.run()
     #expect(try state(origin, late)["state"]?.string == "waiting" && tries.withLock { $0 } == 1)
-    // Where it is staged, it is tried again by itself.
+    // A staged release is retried by itself.
     for _ in 0..<100 where try state(origin, late)["state"]?.string == "waiting" {
       Clock.sleep(for: .milliseconds(100))
       service.run()
     }
-    #expect(try state(origin, late)["state"]?.string == "done", "\(said(origin, late))")
+    #expect(try state(origin, late)["state"]?.string == "done", "\(description(origin, late))")
     fails.withLock { $0 = true }
     let overtaken = try schedule(origin, "releases", origin.release(["a.js": "third"]))
     pass(origin)
-    #expect(try state(origin, overtaken)["state"]?.string == "waiting", "\(said(origin, overtaken))")
+    #expect(try state(origin, overtaken)["state"]?.string == "waiting", "\(description(origin, overtaken))")
     fails.withLock { $0 = false }
     #expect(try origin.publish(["a.js": "a hotfix"]).status == 201)
     run(try origin.restarted())
@@ -248,8 +249,8 @@ extension ScheduleTests {
     #expect(end["state"]?.string == "failed" && end["code"]?.string == "overtaken", "\(end)")
   }
 
-  /// Tried again where it was scheduled, it would take the place of what was staged after it.
-  @Test func whatIsStagedLaterTakesTheActsPlace() throws {
+  /// If the act were retried, it would replace what was staged after it.
+  @Test func laterStagedReleaseSupersedesTheAct() throws {
     let fails = Locked(true)
     let origin = try TestOrigin(
       { options in
@@ -263,10 +264,10 @@ extension ScheduleTests {
     now.withLock { $0 += Self.hour }
     let service = ScheduleService(api: origin.origin.api, secondsBetweenAttempts: 0.2) { _ in }
     service.run()
-    // While it is alone it stays where it is staged.
+    // Alone, it stays staged.
     Clock.sleep(for: .milliseconds(300))
     service.run()
-    #expect(try state(origin, old)["state"]?.string == "waiting", "\(said(origin, old))")
+    #expect(try state(origin, old)["state"]?.string == "waiting", "\(description(origin, old))")
     #expect(try origin.publish(["a.js": "a hotfix"]).status >= 500)
     Clock.sleep(for: .milliseconds(300))
     service.run()
@@ -281,7 +282,7 @@ extension ScheduleTests {
     #expect(isLive)
   }
 
-  @Test func aChannelHasAHundredOfThem() throws {
+  @Test func channelHasAtMostAHundred() throws {
     let origin = try opened()
     var body = try origin.release(["a.js": "second"]).object ?? JSONObject()
     body["schedule"] = time(in: 1)
@@ -294,7 +295,7 @@ extension ScheduleTests {
     #expect(try origin.api("POST", path, .object(body)).status == 400)
     body["schedule"] = time(in: 1)
     #expect(try origin.api("POST", path, .object(body)).status == 202)
-    // The newest that are over are listed, and no others kept.
+    // The newest finished ones are listed, and no others are kept.
     pass(origin)
     #expect(try schedule(origin, "releases", .object(body)) > 101)
     let ids = try origin.api("GET", "\(Self.online)/schedules").json["schedules"]?.array?.compactMap {
@@ -307,7 +308,7 @@ extension ScheduleTests {
     #expect(rows == ScheduleLimits.ended)
   }
 
-  @Test func whatIsOverKeepsNothing() throws {
+  @Test func finishedActsKeepNothing() throws {
     let origin = try opened()
     let ids = [
       try schedule(origin, "releases", origin.release(["a.js": "second"])),
@@ -326,8 +327,8 @@ extension ScheduleTests {
     #expect(kept == 0)
   }
 
-  /// A freeze that is planned for that time refuses a step, but neither a pause nor a halt.
-  @Test func aPlannedFreezeAndTheStepsOfARollout() throws {
+  /// A freeze scheduled for that time refuses a step, but neither a pause nor a halt.
+  @Test func plannedFreezeAndRolloutSteps() throws {
     let origin = try opened()
     #expect(try origin.candidate(["a.js": "second"]).status == 201)
     let plan: JSONValue = ["from": time(in: 1), "reason": "holidays", "to": time(in: 5)]

@@ -6,7 +6,7 @@ import Testing
 @testable import Origin
 
 extension ScheduleTests {
-  /// Waits until something holds, while what is due is begun as the origin does each second.
+  /// Waits for a condition while due acts are started, as the origin does each second.
   private func until(_ service: ScheduleService, _ seconds: Int = 20, _ isSo: () throws -> Bool) rethrows
     -> Bool
   {
@@ -22,19 +22,19 @@ extension ScheduleTests {
     ScheduleService(api: origin.origin.api) { [logged] line in logged.withLock { $0.append(line) } }
   }
 
-  /// The place that files are pushed to takes its time.
-  @Test func aSlowActHoldsUpNeitherAHaltNorAnotherChannel() throws {
-    let place = Monitor(false)
+  /// The CDN is slow.
+  @Test func slowActDelaysNeitherAHaltNorAnotherChannel() throws {
+    let cdn = Monitor(false)
     let origin = try TestOrigin(
       publicURL: "https://cdn.example.com/hxm",
       { options in
         options.push = ReleasePush(names: { prepared in
           prepared.changes.contains { $0.url.text.hasSuffix("slow.js") } ? ["slow"] : []
         }) { _ in
-          _ = place.waiting { $0 ? true : nil }
+          _ = cdn.waiting { $0 ? true : nil }
         }
       }, clock: { [now] in now.withLock { $0 } })
-    defer { place.broadcasting { $0 = true } }
+    defer { cdn.broadcasting { $0 = true } }
     #expect(try origin.publish(["a.js": "one"]).status == 201)
     #expect(try origin.publish(["a.js": "tested"], channel: "test").status == 201)
     #expect(try origin.candidate(["a.js": "second"]).status == 201)
@@ -53,7 +53,7 @@ extension ScheduleTests {
     for id in [slow, behind] {
       #expect(try state(origin, id)["state"]?.string == "waiting", "\(said(origin, id))")
     }
-    place.broadcasting { $0 = true }
+    cdn.broadcasting { $0 = true }
     let isDone = try until(service) { try state(origin, behind)["state"]?.string == "done" }
     #expect(try isDone && state(origin, slow)["state"]?.string == "done", "\(said(origin, slow))")
     #expect(
@@ -61,16 +61,16 @@ extension ScheduleTests {
         state(origin, behind)["version"]?.string ?? "") ?? 0)
   }
 
-  /// The same for one that waits for its deltas; and those of several channels wait side by side, as none occupies an API worker.
-  @Test func actsThatWaitForDeltasHoldUpNothing() throws {
+  /// The same for an act that waits for its deltas; those of several channels wait concurrently, as none occupies an API worker.
+  @Test func actsThatWaitForDeltasDelayNothing() throws {
     let origin = try TestOrigin({ $0.deltaWait = 600 }, clock: { [now] in now.withLock { $0 } })
     var random = SystemRandomNumberGenerator()
     func large(_ megabytes: Int = 16) -> String {
       var bytes = [UInt8](repeating: 0, count: megabytes << 20)
-      for place in stride(from: 0, to: bytes.count, by: 8) {
+      for start in stride(from: 0, to: bytes.count, by: 8) {
         var word = random.next()
         for offset in 0..<8 {
-          bytes[place + offset] = 33 + UInt8(truncatingIfNeeded: word) % 90
+          bytes[start + offset] = 33 + UInt8(truncatingIfNeeded: word) % 90
           word >>= 8
         }
       }
@@ -97,18 +97,18 @@ extension ScheduleTests {
     #expect(
       try isDone && state(origin, slow)["state"]?.string == "done",
       "\(said(origin, slow)) \(logged.withLock { $0 })")
-    // None was refused since others waited.
+    // None was refused because others waited.
     #expect(logged.withLock { $0.allSatisfy { $0.contains("is done") } }, "\(logged.withLock { $0 })")
   }
 
-  /// Which lanes begin beside those at work.
+  /// The lanes that may start besides running ones.
   @Test func lanesAreBounded() {
     var lanes = ScheduleLanes()
     func lane(_ channel: Int64, _ isStep: Bool = false) -> ScheduleLane {
       ScheduleLane(channel: channel, isStep: isStep)
     }
     #expect(lanes.begin([lane(1), lane(2)]) == [lane(1), lane(2)])
-    // One of a lane at a time; the steps of a rollout beside the releases.
+    // One act of a lane at a time; rollout steps run besides releases.
     #expect(lanes.begin([lane(1), lane(1, true)]) == [lane(1, true)])
     let more = (3...20).map { lane(Int64($0)) }
     #expect(lanes.begin(more) == Array(more.prefix(ScheduleLanes.most - 2)))
@@ -120,7 +120,7 @@ extension ScheduleTests {
   }
 
   /// A pause that was due after a resume must not be undone by it.
-  @Test func stepsOfARolloutFollowEachOther() throws {
+  @Test func rolloutStepsAreDoneInOrder() throws {
     let origin = try opened()
     #expect(try origin.candidate(["a.js": "second"]).status == 201)
     let set = try schedule(origin, "rollout/set", ["share": 2500])
@@ -137,8 +137,8 @@ extension ScheduleTests {
     #expect(try origin.api("GET", "\(Self.online)/rollout").json["open"]?["paused"]?.bool == true)
   }
 
-  /// The origin didn't run at the times of both: the release that was due first supersedes the candidate.
-  @Test func aStepFollowsTheReleaseThatWasDueBeforeIt() throws {
+  /// The origin was down at both times: the release that was due first supersedes the candidate.
+  @Test func stepIsDoneAfterTheReleaseDueBeforeIt() throws {
     let origin = try opened()
     #expect(try origin.candidate(["a.js": "second"]).status == 201)
     let release = try schedule(origin, "releases", origin.release(["a.js": "third"]))
@@ -152,8 +152,8 @@ extension ScheduleTests {
     #expect(try bytes(origin) == "third".utf8.count)
   }
 
-  /// A step and a release of another bundle at the same second: whichever comes first, both are done.
-  @Test func aStepFollowsACandidateThatIsMadeAgainJustThen() throws {
+  /// A step and a release of another bundle in the same second: both are done in either order.
+  @Test func stepAppliesToACandidateRemadeAtThatTime() throws {
     for round in 0..<8 {
       let origin = try opened()
       #expect(try origin.candidate(["a.js": "second"]).status == 201)
@@ -173,10 +173,10 @@ extension ScheduleTests {
     }
   }
 
-  /// The same, made sure: another bundle's release comes while the halt's files are pushed.
-  @Test func aHaltFollowsACandidateThatIsMadeAgainMeanwhile() throws {
+  /// The same, forced: another bundle is released while the halt's files are pushed.
+  @Test func haltAppliesToACandidateRemadeMeanwhile() throws {
     let isArmed = Locked(false)
-    // Only the thread that halts uses it.
+    // Used only by the thread that halts.
     nonisolated(unsafe) var made: TestOrigin?
     let origin = try TestOrigin(
       { options in

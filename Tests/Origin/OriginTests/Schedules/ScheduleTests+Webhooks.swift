@@ -6,12 +6,12 @@ import Values
 @testable import Origin
 
 extension ScheduleTests {
-  /// Nobody is at a terminal then.
-  @Test func webhooksAreToldOfWhatFailedOrWasMissed() throws {
+  /// No one sees the output of a scheduled act.
+  @Test func webhooksReportFailedAndMissedActs() throws {
     let origin = try opened()
     let url = try ResourceURL("https://hooks.example.com/x")
     let hook = try origin.store.addWebhook(WebhookDraft(url: url))
-    func told() throws -> [JSONValue] {
+    func delivered() throws -> [JSONValue] {
       var bodies: [JSONValue] = []
       while let head = try origin.store.webhookHeads().first(where: { $0.webhook == hook.id }) {
         let job = try #require(try origin.store.webhookJob(head.row))
@@ -25,14 +25,14 @@ extension ScheduleTests {
     #expect(try origin.api("DELETE", "\(Self.online)/schedules/\(cancelled)").status == 200)
     pass(origin)
     #expect(try state(origin, done)["state"]?.string == "done")
-    // The release's own event says it.
-    #expect(try told().map { $0["type"]?.string } == ["release"])
+    // A successful release has its own event.
+    #expect(try delivered().map { $0["type"]?.string } == ["release"])
     let failed = try schedule(origin, "releases", origin.release(["a.js": "third"]), in: 1)
     let missed = try schedule(origin, "rollback", ["allBundles": true, "to": "1"], in: 2)
     #expect(try origin.api("POST", "\(Self.online)/freeze", ["reason": "sale <now>"]).status == 200)
-    _ = try told()
+    _ = try delivered()
     pass(origin)
-    let bodies = try told()
+    let bodies = try delivered()
     let data = bodies.first?["data"]
     #expect(bodies.count == 1 && bodies.first?["type"]?.string == "schedule", "\(bodies)")
     #expect(data?["schedule"]?.integer == failed && data?["act"]?.string == "publish", "\(bodies)")
@@ -49,7 +49,7 @@ extension ScheduleTests {
     #expect(data?["receipt"]?.string?.hasPrefix("\(receipt?.id ?? 0):") == true, "\(bodies)")
     now.withLock { $0 += 26 * Self.hour }
     run(origin)
-    let late = try told()
+    let late = try delivered()
     #expect(late.count == 1 && late.first?["data"]?["state"]?.string == "missed", "\(late)")
     #expect(late.first?["data"]?["schedule"]?.integer == missed, "\(late)")
     #expect(late.first?["data"]?["code"]?.string == "missed", "\(late)")

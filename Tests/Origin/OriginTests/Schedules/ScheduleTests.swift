@@ -7,7 +7,7 @@ import Values
 
 @testable import Origin
 
-/// Acts that are scheduled now and carried out later, by an origin whose clock a test turns.
+/// Acts that are scheduled and carried out later, by an origin with a clock that the test sets.
 @Suite struct ScheduleTests {
   static let online = "apps/shop/channels/online"
   let now = Locked<Int64>(1_796_000_000_000)
@@ -25,7 +25,7 @@ import Values
     .string(Timestamp.text(now.withLock { $0 } + hours * Self.hour))
   }
 
-  /// Schedules an act; gives its id.
+  /// Schedules an act, and returns its id.
   @discardableResult
   func schedule(
     _ origin: TestOrigin, _ route: String, _ body: JSONValue, in hours: Int64 = 1, token: String? = nil,
@@ -39,7 +39,7 @@ import Values
     return try #require(reply.json["scheduled"]?["id"]?.integer.map { Int64($0) })
   }
 
-  /// Lets time pass, and carries out what is due.
+  /// Advances the clock, and carries out what is due.
   func pass(_ origin: TestOrigin, hours: Int64 = 1) {
     now.withLock { $0 += hours * Self.hour }
     run(origin)
@@ -53,8 +53,8 @@ import Values
     try origin.api("GET", "\(Self.online)/schedules/\(id)").json
   }
 
-  /// The same for a message.
-  func said(_ origin: TestOrigin, _ id: Int64) -> String {
+  /// The same as a message.
+  func description(_ origin: TestOrigin, _ id: Int64) -> String {
     (try? state(origin, id)).map { "\($0)" } ?? "unknown"
   }
 
@@ -71,7 +71,7 @@ import Values
     try origin.store.auditRows(after: 0, limit: 1000).map(\.act)
   }
 
-  @Test func aPublishIsMadeAtItsTimeAndOnce() throws {
+  @Test func publishIsMadeOnceAtItsTime() throws {
     let origin = try opened()
     let id = try schedule(origin, "releases", origin.release(["a.js": "second"]))
     #expect(try version(origin) == "1")
@@ -87,12 +87,12 @@ import Values
     #expect(end["endedBy"]?.string == "admin")
     #expect(try acts(origin).suffix(3) == ["schedule.add", "publish", "schedule.run"])
     #expect(try origin.store.verifyAudit().0 == nil)
-    // Nothing of it is kept.
+    // Nothing of the schedule remains in the status.
     #expect(try origin.api("GET", Self.online).json["scheduled"] == nil)
     #expect(try origin.api("DELETE", "\(Self.online)/schedules/\(id)").status == 409)
   }
 
-  @Test func itReplacesTheBundleAsOfThenAndLeavesTheOthersAlone() throws {
+  @Test func publishReplacesItsBundleAndKeepsOthers() throws {
     let origin = try opened()
     let body = try origin.release(["a.js": "second"])
     try schedule(origin, "releases", body)
@@ -103,7 +103,7 @@ import Values
     #expect(try bytes(origin, "new.js") == nil && bytes(origin, "b.js") == 1)
   }
 
-  @Test func ifVersionIsCheckedThen() throws {
+  @Test func ifVersionIsCheckedAtTheDueTime() throws {
     let origin = try opened()
     var body = try origin.release(["a.js": "second"]).object ?? JSONObject()
     body["ifVersion"] = "1"
@@ -114,20 +114,20 @@ import Values
     #expect(end["state"]?.string == "failed" && end["code"]?.string == "if-version", "\(end)")
     #expect(try version(origin) == "2")
     #expect(try acts(origin).last == "schedule.fail")
-    let told = try origin.api("GET", Self.online).json["scheduled"]?.array?.first
-    #expect(told?["state"]?.string == "failed" && told?["reason"]?.string != nil)
-    // And for a week.
+    let answer = try origin.api("GET", Self.online).json["scheduled"]?.array?.first
+    #expect(answer?["state"]?.string == "failed" && answer?["reason"]?.string != nil)
+    // For a week.
     pass(origin, hours: 7 * 24)
     #expect(try origin.api("GET", Self.online).json["scheduled"] == nil)
   }
 
-  @Test func itsBytesAndVersionsOutliveGC() throws {
+  @Test func gcKeepsBytesAndVersionsOfScheduledActs() throws {
     let origin = try opened()
     let id = try schedule(origin, "releases", origin.release(["a.js": "second"]), in: 24 * 30)
     let back = try schedule(origin, "rollback", ["bundle": "main", "to": "1"], in: 24 * 30)
     for number in 0..<4 { #expect(try origin.publish(["a.js": "x\(number)"]).status == 201) }
     func collect() throws -> CollectionReport {
-      // Reservations of uploads end, and what no release used is old.
+      // Reservations of uploads expire, and unused uploads are old.
       now.withLock { $0 += 48 * Self.hour }
       var policy = RetentionPolicy()
       (policy.versions, policy.days) = (1, 1)
@@ -138,15 +138,16 @@ import Values
     let kept = try #require(report.channels.first?.kept)
     #expect(kept.first { $0.version.number == 1 }?.reasons.contains(.scheduled(id)) == true, "\(kept)")
     pass(origin, hours: 24 * 30 - 96)
-    #expect(try state(origin, id)["version"]?.string == "6", "\(said(origin, id)) \(logged.withLock { $0 })")
+    #expect(
+      try state(origin, id)["version"]?.string == "6", "\(description(origin, id)) \(logged.withLock { $0 })")
     #expect(try state(origin, back)["version"]?.string == "7")
     #expect(try bytes(origin) == 3)
     #expect(try origin.store.checkup(deep: true).isClean)
-    // Nothing holds them any more.
+    // Nothing keeps them any more.
     #expect(try collect().channels.first?.kept.contains { $0.version.number == 1 } == false)
   }
 
-  @Test func whatIsCancelledIsNotDone() throws {
+  @Test func cancelledActIsNotDone() throws {
     let origin = try opened()
     let id = try schedule(origin, "releases", origin.release(["a.js": "second"]))
     let answer = try origin.api("DELETE", "\(Self.online)/schedules/\(id)")
@@ -158,7 +159,7 @@ import Values
     #expect(try origin.api("GET", "\(Self.online)/schedules").json["schedules"]?.array?.count == 1)
   }
 
-  @Test func twoAtTheSameTimeAreDoneInTheirOrder() throws {
+  @Test func actsAtTheSameTimeAreDoneInOrder() throws {
     let origin = try opened()
     let last = try schedule(origin, "releases", origin.release(["a.js": "the last"]), in: 2)
     let first = try schedule(origin, "releases", origin.release(["a.js": "1st"]))
@@ -169,7 +170,7 @@ import Values
       "\(logged.withLock { $0 })")
   }
 
-  @Test func aTokenThatMayNotAnyMoreIsRefused() throws {
+  @Test func tokenThatLostItsRightIsRefused() throws {
     let origin = try opened()
     func token(_ name: String, _ more: JSONValue = [:]) throws -> (id: String, text: String) {
       var body = more.object ?? JSONObject()
@@ -191,7 +192,7 @@ import Values
       try origin.store.auditRows(after: 0, limit: 1000).last { $0.act == "publish" }?.author == "two")
   }
 
-  @Test func itsTokenIsCheckedInTheTransactionToo() throws {
+  @Test func tokenIsCheckedInTheTransaction() throws {
     let origin = try opened()
     let made = try origin.api("POST", "tokens", ["name": "one", "scope": "publish"]).json
     let text = try #require(made["token"]?.string)
@@ -212,19 +213,19 @@ import Values
     #expect(try origin.store.freeze(of: origin.store.channel(app, channel)) == nil)
   }
 
-  @Test func aFreezeOfThatTimeRefusesIt() throws {
+  @Test func freezeAtTheDueTimeRefuses() throws {
     let origin = try opened()
     let id = try schedule(origin, "releases", origin.release(["a.js": "second"]))
     var body = try origin.release(["a.js": "emergency"]).object ?? JSONObject()
     body["breakGlass"] = "it burns"
     let urgent = try schedule(origin, "releases", .object(body), in: 2)
     #expect(try origin.api("POST", "\(Self.online)/freeze", ["reason": "sale"]).status == 200)
-    // Who schedules beside a freeze without an end is told of it.
+    // Scheduling during a freeze without an end returns a warning.
     let beside = try origin.release(["a.js": "beside"]).object ?? JSONObject()
     var later = beside
     later["schedule"] = time(in: 5)
-    let told = try origin.api("POST", "\(Self.online)/releases", .object(later))
-    #expect(told.status == 202 && told.json["freeze"]?["reason"]?.string == "sale")
+    let answer = try origin.api("POST", "\(Self.online)/releases", .object(later))
+    #expect(answer.status == 202 && answer.json["freeze"]?["reason"]?.string == "sale")
     pass(origin)
     let end = try state(origin, id)
     #expect(end["state"]?.string == "failed" && end["code"]?.string == "frozen", "\(end)")
@@ -232,7 +233,7 @@ import Values
     pass(origin)
     #expect(try state(origin, urgent)["version"]?.string == "2")
     #expect(try origin.api("POST", "\(Self.online)/thaw", [:]).status == 200)
-    // One of a calendar is known now.
+    // A scheduled freeze is known now.
     let plan: JSONValue = ["from": time(in: 10), "reason": "holidays", "to": time(in: 20)]
     #expect(try origin.api("POST", "\(Self.online)/freeze", plan).status == 200)
     later["schedule"] = time(in: 11)
@@ -257,7 +258,7 @@ import Values
     #expect(try version(origin) == "1")
   }
 
-  @Test func whatWouldBeRefusedForGoodIsRefusedNow() throws {
+  @Test func permanentErrorsAreRefusedWhenScheduling() throws {
     let origin = try opened()
     func refused(_ change: (inout JSONObject) -> Void) throws -> TestOrigin.Reply {
       var body = try origin.release(["a.js": "second"]).object ?? JSONObject()
@@ -291,7 +292,7 @@ import Values
     #expect(try acts(origin).contains("schedule.add") == false)
   }
 
-  @Test func aRepeatedRequestSchedulesOnce() throws {
+  @Test func repeatedRequestSchedulesOnce() throws {
     let origin = try opened()
     var body = try origin.release(["a.js": "second"]).object ?? JSONObject()
     body["schedule"] = time(in: 1)
@@ -317,19 +318,19 @@ import Values
     #expect(try open()?["share"]?.integer == 2500)
     pass(origin)
     #expect(try open()?["paused"]?.bool == true)
-    // Made again on top of another bundle's release, it is the same candidate.
+    // Remade on top of another bundle's release, it is the same candidate.
     #expect(try origin.publish(["b.js": "b"], bundle: "other").status == 201)
     pass(origin)
     #expect(try open()?["paused"]?.bool == false, "\(logged.withLock { $0 })")
     pass(origin)
     #expect(try open()?.isNull == true)
     for id in [set, pause, resume, complete] {
-      #expect(try state(origin, id)["state"]?.string == "done", "\(said(origin, id))")
+      #expect(try state(origin, id)["state"]?.string == "done", "\(description(origin, id))")
     }
     #expect(try version(origin) == "4" && bytes(origin) == 6)
   }
 
-  @Test func aStepFailsIfAnotherCandidateIsOpen() throws {
+  @Test func stepFailsIfAnotherCandidateIsOpen() throws {
     let origin = try opened()
     #expect(try origin.candidate(["a.js": "second"]).status == 201)
     let complete = try schedule(origin, "rollout/complete", [:])
@@ -342,14 +343,14 @@ import Values
     }
     #expect(try origin.api("GET", "\(Self.online)/rollout").json["open"]?["version"]?.string == "3")
     let again = try schedule(origin, "rollout/halt", ["message": "broken"])
-    // A halt is never stopped by a freeze.
+    // A freeze never prevents a halt.
     #expect(try origin.api("POST", "\(Self.online)/freeze", ["reason": "sale"]).status == 200)
     pass(origin)
     #expect(try state(origin, again)["version"]?.string == "4")
     #expect(try bytes(origin) == 3)
   }
 
-  @Test func rollbacksAndPromotionsNameTheVersionOfNow() throws {
+  @Test func rollbacksAndPromotionsUseTheVersionsAtScheduling() throws {
     let origin = try opened()
     #expect(try origin.publish(["a.js": "second"]).status == 201)
     #expect(try origin.publish(["a.js": "tested"], channel: "test").status == 201)
@@ -358,26 +359,26 @@ import Values
     #expect(try origin.publish(["a.js": "untested yet"], channel: "test").status == 201)
     #expect(try origin.publish(["a.js": "a hotfix"]).status == 201)
     pass(origin)
-    #expect(try state(origin, promote)["version"]?.string == "4", "\(said(origin, promote))")
+    #expect(try state(origin, promote)["version"]?.string == "4", "\(description(origin, promote))")
     #expect(try bytes(origin) == "tested".utf8.count)
     pass(origin)
-    #expect(try state(origin, back)["version"]?.string == "5", "\(said(origin, back))")
+    #expect(try state(origin, back)["version"]?.string == "5", "\(description(origin, back))")
     #expect(try bytes(origin) == "one".utf8.count)
   }
 
-  @Test func whatIsTooLateIsMissedAndWhatIsNotIsDone() throws {
+  @Test func tooLateActsAreMissed() throws {
     let origin = try opened()
     let missed = try schedule(origin, "releases", origin.release(["a.js": "missed"]))
     let late = try schedule(origin, "releases", origin.release(["a.js": "late"]), in: 2)
     now.withLock { $0 += 26 * Self.hour }
     run(try origin.restarted())
-    #expect(try state(origin, missed)["state"]?.string == "missed", "\(said(origin, missed))")
-    #expect(try state(origin, late)["state"]?.string == "done", "\(said(origin, late))")
+    #expect(try state(origin, missed)["state"]?.string == "missed", "\(description(origin, missed))")
+    #expect(try state(origin, late)["state"]?.string == "done", "\(description(origin, late))")
     #expect(try bytes(try origin.restarted()) == "late".utf8.count)
     #expect(try acts(origin).contains("schedule.fail"))
   }
 
-  @Test func whatIsLiveAlreadyIsDone() throws {
+  @Test func publishOfLiveFilesIsDone() throws {
     let origin = try opened()
     let id = try schedule(origin, "releases", origin.release(["a.js": "one"]))
     pass(origin)
@@ -386,7 +387,7 @@ import Values
     #expect(try acts(origin).last == "schedule.run")
   }
 
-  @Test func aTokenForABundleCancelsItsOwn() throws {
+  @Test func tokenForABundleCancelsOnlyItsOwn() throws {
     let origin = try opened()
     let body: JSONValue = ["app": "shop", "bundles": "main", "name": "team", "scope": "publish"]
     let token = try #require(try origin.api("POST", "tokens", body).json["token"]?.string)
@@ -396,7 +397,7 @@ import Values
     #expect(try origin.api("DELETE", "\(Self.online)/schedules/\(own)", token: token).status == 200)
   }
 
-  @Test func aRemovedChannelCancelsWhatWaits() throws {
+  @Test func removedChannelCancelsPendingActs() throws {
     let origin = try opened()
     #expect(try origin.publish(["a.js": "tested"], channel: "test").status == 201)
     let body = try origin.release(["a.js": "later"], channel: "test")

@@ -4,11 +4,10 @@ import Values
 
 @testable import Origin
 
-/// What the command line of the version before sends is carried out as that version's origin did, and answered with all
-/// that it reads there. `Goldens/older-client.txt` has its requests and the answers that it got, as they went over the
-/// wire; it isn't recorded anew.
+/// Requests of the previous version's command line have the same effect as at that version's origin, and the answers have all members that
+/// it reads. `Goldens/older-client.txt` has its requests and the answers that it got; it isn't recorded again.
 @Suite struct OlderClientTests {
-  @Test func itsRequestsAreAnsweredAsBefore() throws {
+  @Test func requestsAreAnsweredAsBefore() throws {
     let origin = try TestOrigin(publicURL: "https://cdn.example.com")
     let file = DurableFile.parent(of: #filePath) + "/Goldens/older-client.txt"
     let lines = try #require(try DurableFile.read(file)).split(separator: UInt8(ascii: "\n"))
@@ -28,7 +27,7 @@ import Values
     }
   }
 
-  /// The members of `old` that `new` lacks, or has of another type. What is null may become something, and the reverse.
+  /// The members of `old` that `new` lacks, or that have another type. Null may become a value, and the reverse.
   private static func lost(of old: JSONValue, in new: JSONValue?, _ path: String) -> [String] {
     switch (old, new) {
     case (.object(let object), .object(let other)?):

@@ -17,7 +17,7 @@ import Values
     return golden
   }
 
-  /// That the type reads what was answered, and writes it just so.
+  /// Expects that the type decodes the answer, and encodes it identically.
   private static func expect<Answer: Codable>(_ answer: JSONValue, is type: Answer.Type) throws {
     #expect(JSONValue(encoding: try answer.decode(type)) == answer)
   }
@@ -120,7 +120,7 @@ import Values
 
   @Test func tokens() throws {
     let golden = try Self.golden("expiresAt")
-    // Told in the order in which they were made, a minute apart.
+    // Listed in the order of their creation, a minute apart.
     try golden.ask("GET", "tokens")
     let hash = JSONValue.string(SHA256.of([1]).hex)
     for body: JSONValue in [
@@ -149,7 +149,7 @@ import Values
     try golden.check("tokens")
   }
 
-  @Test func keeping() throws {
+  @Test func retention() throws {
     let golden = try Self.golden("longestWriteMilliseconds")
     let pins = "\(Self.online)/pins"
     try golden.ask("GET", pins)
@@ -205,7 +205,7 @@ import Values
     try Self.expect(golden.ask("GET", "disk?hours=2"), is: DiskAnswer.self)
     try golden.ask("POST", "\(Self.online)/freeze", ["reason": "an incident"])
     try golden.ask("POST", "\(Self.online)/policy", ["act": "kill", "message": "white pages"])
-    // Without the disk, which no two machines have alike: what a token without limits is told is in FleetTests.
+    // Without the disk, which differs between machines: FleetTests covers what an unrestricted token gets.
     let token = try golden.origin.api(
       "POST", "tokens", ["app": "shop", "name": "screen", "scope": "read"]
     ).json["token"]?.string
@@ -297,7 +297,7 @@ import Values
     ("\(online)/policy", ["act": "kill", "until": 1], "until"), ("\(online)/policy", ["act": []], "act"),
   ]
 
-  @Test(arguments: wrong.indices) func namesTheMemberThatIsOfTheWrongType(index: Int) throws {
+  @Test(arguments: wrong.indices) func errorNamesTheMemberOfTheWrongType(index: Int) throws {
     let (path, body, member) = Self.wrong[index]
     let origin = try TestOrigin()
     try origin.publish(["a.js": "a"])

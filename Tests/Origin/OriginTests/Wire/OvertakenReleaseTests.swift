@@ -1,9 +1,9 @@
 import Manifests
 import Testing
 
-/// Releases that name the version which they are to replace.
+/// Releases that name the version they replace.
 @Suite struct OvertakenReleaseTests {
-  @Test func aReleaseReplacesWhatItNames() throws {
+  @Test func releaseReplacesTheNamedVersion() throws {
     let origin = try TestOrigin()
     let releases = "apps/shop/channels/online/releases"
     func release(_ text: String, bundle: String = "main", replacing version: String) throws
@@ -15,7 +15,7 @@ import Testing
       return try origin.api("POST", releases, .object(body))
     }
     #expect(try release("1", replacing: "0").status == 201)
-    // Whatever bundle it is that was released meanwhile.
+    // Even if another bundle was released meanwhile.
     #expect(try release("2", bundle: "other", replacing: "1").status == 201)
     for version in ["0", "1", "3"] {
       let refused = try release("3", replacing: version)

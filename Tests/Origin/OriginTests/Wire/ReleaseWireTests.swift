@@ -6,12 +6,12 @@ import Values
 
 @testable import Origin
 
-/// The API of releases, of what makes them and of what is read of them, byte for byte.
+/// The API of releases and preparations, and of reading them, byte for byte.
 @Suite struct ReleaseWireTests {
   private static let online = "apps/shop/channels/online"
   private static let test = "apps/shop/channels/test"
 
-  /// The member of a release's `set` for a file with this text, whose bytes the origin then has.
+  /// The member of a release's `set` for a file with this text, whose bytes are uploaded.
   private static func file(_ text: String, _ path: String, _ origin: TestOrigin, stored: Bool = true) throws
     -> JSONObject.Member
   {
@@ -59,7 +59,7 @@ import Values
     let second = try Self.change(golden, "main", base: "1", [("a.js", "two")], remove: ["b.css"])
     try golden.ask("POST", releases, ["bundles": [second], "ifVersion": "1", "message": "second\nline"])
     try golden.ask("POST", releases, ["bundles": [second], "ifVersion": "1"])
-    // What its publisher hadn't seen is replaced.
+    // It replaces changes that its publisher hadn't seen.
     let blind = try Self.change(golden, "main", base: "1", [("c.js", "three")])
     try golden.ask("POST", releases, ["bundles": [blind], "now": true])
     let lacking = try Self.change(golden, "main", base: "3", [("d.js", "not here")], stored: false)
@@ -129,8 +129,8 @@ import Values
     #expect(try origin.api("POST", "\(Self.online)/policy", kill).status == 201)
     #expect(try origin.api("POST", "\(Self.online)/settings", ["interval": 300]).status == 200)
     #expect(try origin.api("POST", "\(Self.online)/freeze", ["reason": "the sale"]).status == 200)
-    let glass: JSONValue = ["breakGlass": "it burns", "bundle": "main", "steps": 1]
-    #expect(try origin.api("POST", "\(Self.online)/rollback", glass).status == 201)
+    let breakGlass: JSONValue = ["breakGlass": "it burns", "bundle": "main", "steps": 1]
+    #expect(try origin.api("POST", "\(Self.online)/rollback", breakGlass).status == 201)
     for path in [
       "", "/log", "/log?limit=1", "/log?before=3", "/log?at=2025-11-19T00:00:00Z", "/log?limit=0",
       "/log?before=x", "/diff?from=1&to=3", "/diff?from=3&to=1", "/diff?from=3&to=3", "/diff?from=1",
@@ -170,7 +170,7 @@ import Values
       ["bundle": "main", "breakGlass": "", "steps": 1],
     ] {
       if body["now"] != nil {
-        // Else it isn't certain what is known when the answer is made.
+        // Otherwise it isn't certain what is known when the answer is made.
         _ = try origin.api("POST", rollback, ["allBundles": true, "dryRun": true, "to": "3"])
       }
       try golden.ask("POST", rollback, body)

@@ -22,7 +22,7 @@ import Values
         "url": .string(hook),
       ])
     #expect(made["secret"] == nil)
-    // One that the origin makes varies in what a golden would show of it.
+    // A secret made by the origin differs each time.
     let given = try golden.origin.api("POST", "webhooks", ["url": "https://x.example.com"])
     #expect(given.status == 201 && given.json["secret"]?.string?.hasPrefix("whsec_") == true)
     let refused: [JSONValue] = [
@@ -55,8 +55,8 @@ import Values
     try golden.check("webhooks")
   }
 
-  /// Who may see the origin as a whole is told of receivers that fail, without the path of their URL.
-  @Test func aFailingReceiverIsAProblem() throws {
+  /// Tokens with access to the whole origin see failing receivers, without the path of their URL.
+  @Test func failingReceiverIsAProblem() throws {
     let now = Locked<Int64>(1_763_500_000_000)
     let origin = try TestOrigin(clock: { now.withLock { $0 } })
     func problem() throws -> String? {

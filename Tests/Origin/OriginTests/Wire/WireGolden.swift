@@ -5,16 +5,15 @@ import Values
 
 @testable import Origin
 
-/// Requests to the API and their answers, one after another, held against a golden file; XCACHE_RECORD=1 writes it anew.
-///
-/// Whoever wrote a client against these answers reads them by their keys: a golden that changes is a change of the API.
+/// Requests to the API and their answers, compared with a golden file; XCACHE_RECORD=1 writes it again. Clients depend on the keys in these
+/// answers: a golden file that changes is a change of the API.
 final class WireGolden {
   let origin: TestOrigin
   private let now: Locked<Int64>
   private let varying: Set<String>
   private var text = ""
 
-  /// - Parameter varying: the keys of members whose values differ from run to run; of these the shape is held alone.
+  /// - Parameter varying: the keys of members whose values differ from run to run; only their shape is compared.
   init(
     varying: Set<String> = ["id", "milliseconds", "origin", "receipt"],
     _ change: (inout Origin.Options) -> Void = { _ in }
@@ -29,9 +28,9 @@ final class WireGolden {
       }, clock: { now.withLock { $0 } })
   }
 
-  /// Asks, a minute after what was done before, and writes both down.
+  /// Sends a request, a minute after the previous one, and records both request and answer.
   ///
-  /// - Parameter shown: what stands for a path with parts that vary.
+  /// - Parameter shown: the recorded path, if the path has parts that vary.
   @discardableResult
   func ask(
     _ method: String, _ path: String, _ body: JSONValue? = nil, token: String? = nil, as shown: String? = nil
@@ -41,7 +40,7 @@ final class WireGolden {
       "\(method) \(shown ?? path)\(sent)", try origin.api(method, path, body, token: token))
   }
 
-  /// The same with a body that is no JSON, and further fields.
+  /// The same with a body that isn't JSON, and additional headers.
   @discardableResult
   func send(_ method: String, _ path: String, _ fields: [String] = [], body: [UInt8], as shown: String) throws
     -> JSONValue
@@ -59,7 +58,7 @@ final class WireGolden {
     return json
   }
 
-  /// Holds what was written down against `Goldens/NAME.txt`, line by line.
+  /// Compares the record with `Goldens/NAME.txt`, line by line.
   func check(_ name: String, source: SourceLocation = #_sourceLocation) throws {
     let file = DurableFile.parent(of: #filePath) + "/Goldens/\(name).txt"
     if getenv("XCACHE_RECORD") != nil { try DurableFile.write(Array(text.utf8), to: file) }
@@ -91,7 +90,7 @@ final class WireGolden {
     }
   }
 
-  /// A value without what it says: letters, digits, `-` and `_` become `x`.
+  /// The shape of a value: letters, digits, `-` and `_` become `x`.
   private static func shape(_ json: JSONValue) -> JSONValue {
     switch json {
     case .string(let text):

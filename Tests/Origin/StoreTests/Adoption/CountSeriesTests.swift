@@ -4,10 +4,10 @@ import Testing
 
 @testable import Store
 
-/// What charts are made of: bounded, taken together after some days, and the same for gc.
+/// The data of charts: bounded, aggregated after some days, and the basis of gc.
 @Suite struct CountSeriesTests {
   let scratch = Scratch()
-  /// Milliseconds since 1970; begins on a Wednesday at noon.
+  /// Milliseconds since 1970; starts on a Wednesday at noon.
   let now = Locked<Int64>(1_763_553_600_000)
 
   private func open(versions: Int = 3) throws -> Store {
@@ -28,7 +28,7 @@ import Testing
     }
   }
 
-  @Test func hoursOfADayAreTakenTogetherAndNothingIsLost() throws {
+  @Test func hoursAreAggregatedIntoDaysWithoutLoss() throws {
     let store = try open()
     let shop = try store.shop()
     for _ in 0..<6 {
@@ -43,7 +43,7 @@ import Testing
     let before = try store.pollSeries(of: shop, .day, points: 20)
     #expect(try rows(store) == 12)
     while try store.rollUpCounts() {}
-    #expect(try rows(store) == 12, "counts of this week stay by the hour")
+    #expect(try rows(store) == 12, "counts of this week are kept by the hour")
     pass(hours: 10 * 24)
     while try store.rollUpCounts() {}
     #expect(try rows(store) == 2)
@@ -51,7 +51,7 @@ import Testing
     #expect(before.counts.map(\.count).sorted() == [6, 60])
     #expect(after.counts.map(\.count).sorted() == [6, 60])
     #expect(try store.failureSeries(of: shop, .week, points: 3).counts.map(\.count) == [12])
-    // gc asks in how many hours devices came, and when last: they came in six, the last of them at 17 o'clock.
+    // gc needs the number of hours with polls and the last of them: here six, the last at 17:00.
     var policy = RetentionPolicy()
     policy.versions = 1
     let kept = try store.collect(policy, dryRun: true).channels[0].kept
@@ -66,7 +66,7 @@ import Testing
     try store.count((1...140).map { PollCount(channel: shop.id, version: $0, polls: Int($0)) })
     #expect(try rows(store) == Store.maxSeparateVersions + 1)
     let shares = try store.adoption(of: shop, hours: 1).shares
-    // The most frequent ones are told apart, whatever their order; nothing is left uncounted.
+    // The most frequent ones are listed separately, whatever their order; the others are summed.
     #expect(shares.first?.version == 140)
     #expect(shares.last?.version == PollCount.other && shares.last?.polls == (1...12).reduce(0, +))
     #expect(shares.reduce(0) { $0 + $1.polls } == (1...140).reduce(0, +))
@@ -74,7 +74,7 @@ import Testing
     #expect(try store.adoption(of: shop, hours: 1).shares.first?.polls == 141)
   }
 
-  @Test func afterNinetyDaysNothingIsLeft() throws {
+  @Test func countsAreRemovedAfterNinetyDays() throws {
     let store = try open()
     let shop = try store.shop()
     try store.count([PollCount(channel: shop.id, version: 3, polls: 1)])
@@ -96,7 +96,7 @@ import Testing
     #expect(Timestamp.text(start) == "2025-11-10T00:00:00.000Z")
   }
 
-  @Test func theTrailIsFilteredAndTellsWhy() throws {
+  @Test func auditLogIsFilteredAndHasReasons() throws {
     let store = try open()
     let shop = try store.shop()
     _ = try store.freezeChannel(

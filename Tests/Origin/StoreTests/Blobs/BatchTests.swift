@@ -5,17 +5,17 @@ import Testing
 
 @testable import Store
 
-/// Many small files that arrive together.
+/// Many small files uploaded together.
 @Suite struct BatchTests {
   static func small(_ sample: Sample) -> SmallFile {
     SmallFile(claim: sample.claim, bytes: sample.bytes[...])
   }
 
-  @Test func eachIsThereOnce() throws {
+  @Test func eachFileIsStoredOnce() throws {
     let scratch = Scratch()
     let store = try scratch.open()
     let samples = (0..<50).map { Sample("file \($0)") }
-    // One of them twice, one that is there already.
+    // One file twice, and one that already exists.
     let known = samples[7]
     _ = try store.receive(known.bytes.span.bytes, known.claim)
     try store.receive((samples + [samples[3]]).map(Self.small))
@@ -28,7 +28,7 @@ import Testing
     try store.receive(samples.map(Self.small))
   }
 
-  @Test func theFirstBadOneEndsIt() throws {
+  @Test func firstInvalidFileEndsTheBatch() throws {
     let scratch = Scratch()
     let store = try scratch.open()
     let samples = (0..<5).map { Sample("file \($0)") }
@@ -42,8 +42,8 @@ import Testing
     #expect(try store.missing(of: samples.map(\.claim.sha256)) == samples[3...].map(\.claim.sha256))
   }
 
-  /// What a crash left half written under a file's name counts for nothing, and is replaced.
-  @Test(arguments: [false, true]) func halfAFile(_ isBeforeTheStart: Bool) throws {
+  /// A partial file left by a crash doesn't count as present, and is replaced.
+  @Test(arguments: [false, true]) func partialFile(_ isBeforeTheStart: Bool) throws {
     let scratch = Scratch()
     let sample = Sample("a file")
     do {
@@ -59,23 +59,23 @@ import Testing
     #expect(try store.open(sample.claim.sha256).size == Int64(sample.bytes.count))
   }
 
-  /// What arrived whole before the process ended is found by the next one, and released by it.
-  @Test func aRestartFindsWhatArrived() throws {
+  /// Complete files uploaded before a restart are found and released after it.
+  @Test func uploadsSurviveARestart() throws {
     let scratch = Scratch()
     let samples = (0..<40).map { Sample("file \($0)") }
     let digests = samples.map(\.claim.sha256)
     do { try scratch.open().receive(samples.map(Self.small)) }
     let store = try scratch.open()
     #expect(try store.missing(of: digests).isEmpty)
-    // gc beside the publisher who was told so.
+    // gc, while a publisher relies on that.
     _ = try store.collect()
     let set = Dictionary(uniqueKeysWithValues: samples.enumerated().map { ("f\($0).js", $1) })
     _ = try store.publish(base: 0, set: set, sends: false)
     for sample in samples { #expect(try store.open(sample.claim.sha256).size == Int64(sample.bytes.count)) }
   }
 
-  /// A release names nothing that somebody took away or cut since it arrived, and what is sent again takes its place.
-  @Test(arguments: [4, 400]) func whatWentMeanwhileIsSentAgain(count: Int) throws {
+  /// A release names no file that was removed or truncated since its upload, and can be retried after sending it again.
+  @Test(arguments: [4, 400]) func lostUploadsAreSentAgain(count: Int) throws {
     let scratch = Scratch()
     let store = try scratch.open()
     let samples = (0..<count).map { Sample("file \($0)") }
@@ -95,8 +95,8 @@ import Testing
     for sample in samples { #expect(try store.bytes(of: sample.claim.sha256, limit: 100) == sample.bytes) }
   }
 
-  /// What nobody asked for again is gone with the first gc after a restart.
-  @Test func gcRemovesWhatNobodyKnows() throws {
+  /// Uploads without a reservation are removed by the first gc after a restart.
+  @Test func gcRemovesUnreservedUploads() throws {
     let scratch = Scratch()
     let samples = (0..<40).map { Sample("file \($0)") }
     do { try scratch.open().receive(samples.map(Self.small)) }
@@ -108,8 +108,8 @@ import Testing
     #expect(try store.missing(of: samples.map(\.claim.sha256)).isEmpty)
   }
 
-  /// What arrived stays a day, gc or not, and longer while a publisher counts on it.
-  @Test func namedFilesWaitADay() throws {
+  /// Uploads are kept for a day, with or without gc, and longer while a publisher relies on them.
+  @Test func uploadsAreKeptForADay() throws {
     let scratch = Scratch()
     let now = Locked<Int64>(Clock.unixMilliseconds())
     var options = Store.Options()
@@ -131,8 +131,8 @@ import Testing
     #expect(try store.open(samples[0].claim.sha256).size > 0)
   }
 
-  /// A whole file that somebody took away, with half a file of an earlier process under its name: it is sent again.
-  @Test func aNameAloneSaysNothing() throws {
+  /// A complete file that was deleted, with a partial file of an earlier process under its name, is sent again.
+  @Test func fileNameAloneIsNotTrusted() throws {
     let scratch = Scratch()
     let store = try scratch.open()
     let sample = Sample("a file")
@@ -148,8 +148,8 @@ import Testing
     #expect(try store.open(sample.claim.sha256).size == Int64(sample.bytes.count))
   }
 
-  /// Something that nobody knows has the name.
-  @Test func aNameThatIsTaken() throws {
+  /// An unknown file has the name.
+  @Test func nameInUse() throws {
     let scratch = Scratch()
     let store = try scratch.open()
     let sample = Sample("a file")
@@ -159,8 +159,8 @@ import Testing
     #expect(try store.bytes(of: sample.claim.sha256, limit: 100) == sample.bytes)
   }
 
-  /// Each step of the disk fails once; those before it are kept, and the next attempt stores the others.
-  @Test func aDiskThatFails() throws {
+  /// Each disk operation fails once; files stored before it are kept, and the next attempt stores the others.
+  @Test func failingDisk() throws {
     let samples = (0..<4).map { Sample("file \($0)") }
     for nth in 0..<20 {
       let scratch = Scratch()
@@ -187,8 +187,8 @@ import Testing
     Issue.record("it never succeeds")
   }
 
-  /// The disk is full for one sender of a file, while another one's arrives whole under the same name.
-  @Test func aFullDiskLeavesWhatOthersSent() throws {
+  /// The disk is full for one sender of a file, while another one completes the same file.
+  @Test func fullDiskKeepsFilesOfOtherSenders() throws {
     let scratch = Scratch()
     let sample = Sample("a file")
     let other = Locked<Store?>(nil)
@@ -211,7 +211,7 @@ import Testing
     #expect(try store.bytes(of: sample.claim.sha256, limit: 100) == sample.bytes)
   }
 
-  @Test func manyAtOnce() throws {
+  @Test func concurrentBatches() throws {
     let scratch = Scratch()
     let store = try scratch.open()
     let samples = (0..<300).map { Sample("file \($0)") }
@@ -228,10 +228,9 @@ import Testing
 }
 
 extension BatchTests {
-  /// The process is killed at each step of a batch and of its release: what is left is nothing, or whole, and the next
-  /// attempt comes to the same.
+  /// The process is killed at each step of a batch and of its release: files are complete or missing, and a retry has the same result.
   @Test(arguments: 1...25)
-  func whatAKilledBatchLeavesIsWhole(fatal: Int) async throws {
+  func killedBatchLeavesNoPartialFiles(fatal: Int) async throws {
     let scratch = Scratch()
     let data = scratch.data
     let isOver = fatal > 20

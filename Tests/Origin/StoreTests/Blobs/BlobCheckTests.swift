@@ -4,14 +4,14 @@ import Testing
 
 @testable import Store
 
-/// Large blobs at their first use after a start: what has been checked may be sent, and nothing else.
+/// Large blobs at their first use after a start: only verified parts are sent.
 @Suite struct BlobCheckTests {
   private static let block = UInt64(BlockTree.blockSize)
   /// Five blocks and a bit, each different.
   private static let bytes = (0..<(5 << 20) + 1000).map { UInt8(truncatingIfNeeded: $0 >> 16 &+ $0 &* 7) }
   private static let sha256 = SHA256.of(bytes)
 
-  /// A folder with the published blob, opened again.
+  /// A folder with a published blob, reopened.
   private struct Restarted {
     let scratch = Scratch()
     let store: Store
@@ -46,30 +46,30 @@ import Testing
     try Kernel.write(bytes.span.bytes, to: Kernel.open(path, [.write]), path: path)
   }
 
-  /// How many bytes may be sent from a block on, and whether it was told that more is known.
-  private static func ask(_ check: BlobCheck, _ block: UInt64, _ told: Locked<Int> = Locked(0)) -> Int? {
-    check.checked(at: block * Self.block + 10, upTo: 3 << 20) { told.withLock { $0 += 1 } }
+  /// How many bytes may be sent from a block on, and how often the caller was notified.
+  private static func ask(_ check: BlobCheck, _ block: UInt64, _ notified: Locked<Int> = Locked(0)) -> Int? {
+    check.checked(at: block * Self.block + 10, upTo: 3 << 20) { notified.withLock { $0 += 1 } }
   }
 
   private static func finish(_ check: BlobCheck) {
     for _ in 0..<100 where !check.isOver { check.step() }
   }
 
-  @Test func aRequestedBlockIsCheckedFirstAndAlone() throws {
+  @Test func requestedBlockIsCheckedFirst() throws {
     let restarted = try Restarted()
     let check = try restarted.check
-    let told = Locked(0)
-    #expect(Self.ask(check, 3, told) == 0)
+    let notified = Locked(0)
+    #expect(Self.ask(check, 3, notified) == 0)
     check.step()
-    #expect(told.withLock { $0 } == 1)
-    // Up to the end of that block, and no other.
+    #expect(notified.withLock { $0 } == 1)
+    // Up to the end of that block only.
     #expect(Self.ask(check, 3) == Int(Self.block) - 10)
     #expect(Self.ask(check, 2) == 0 && Self.ask(check, 4) == 0)
     check.step()
     #expect(Self.ask(check, 2) == (2 << 20) - 10)
     Self.finish(check)
     #expect(check.isDone && Self.ask(check, 0) == 3 << 20)
-    // Whoever comes now opens it as any other.
+    // From now on it is opened like any other blob.
     guard case .checked(let blob) = try restarted.store.openForSending(Self.sha256) else {
       Issue.record("it is checked twice")
       return
@@ -77,7 +77,7 @@ import Testing
     #expect(blob.size == Int64(Self.bytes.count))
   }
 
-  @Test func allWhoSendItShareOneCheck() throws {
+  @Test func concurrentSendersShareOneCheck() throws {
     let restarted = try Restarted()
     let new = Locked(0)
     let first = try restarted.check
@@ -92,37 +92,37 @@ import Testing
     #expect(new.withLock { $0 } == 0 && first.isDone)
   }
 
-  @Test func aBadBlockIsNeverSent() throws {
+  @Test func damagedBlockIsNeverSent() throws {
     let restarted = try Restarted()
     try Self.flip(restarted.path, at: 3 << 20)
     let check = try restarted.check
-    let told = Locked(0)
-    #expect(Self.ask(check, 3, told) == 0)
+    let notified = Locked(0)
+    #expect(Self.ask(check, 3, notified) == 0)
     check.step()
-    #expect(Self.ask(check, 3, told) == 0)
-    // The others may be, until the whole has decided.
+    #expect(Self.ask(check, 3, notified) == 0)
+    // Other blocks may be sent until the whole is known to be damaged.
     #expect(Self.ask(check, 1) == 0)
     check.step()
     #expect(Self.ask(check, 1) == Int(Self.block) - 10)
     Self.finish(check)
     #expect(
-      !check.isDone && Self.ask(check, 3) == nil && Self.ask(check, 1) == nil && told.withLock { $0 } > 0)
+      !check.isDone && Self.ask(check, 3) == nil && Self.ask(check, 1) == nil && notified.withLock { $0 } > 0)
     #expect { throw try #require(check.failure) } throws: {
       if case StoreError.corruptBlob(Self.sha256) = $0 { true } else { false }
     }
     #expect(try restarted.store.missing(of: [Self.sha256]) == [Self.sha256])
     #expect(throws: StoreError.self) { try restarted.check }
-    // Sent once more, it is good at once.
+    // After another upload, it is intact at once.
     try restarted.store.send([Sample(large: Self.bytes)])
     #expect(try restarted.store.missing(of: [Self.sha256]).isEmpty)
   }
 
-  /// Without a tree nothing is sent before the whole is known to be good, which makes the tree.
+  /// Without a hash tree, nothing is sent until the whole has been verified, which also makes the tree.
   @Test(arguments: [
     "DELETE FROM block_tree", "UPDATE block_tree SET digests = zeroblob(length(digests))",
     "UPDATE block_tree SET size = size + 1", "UPDATE block_tree SET root = zeroblob(32)",
   ])
-  func withoutATreeTheWholeDecides(damage: String) throws {
+  func withoutATreeTheWholeIsChecked(damage: String) throws {
     let restarted = try Restarted { store, _ in
       try store.derived.work { (db) throws(StoreError) in try db.script(damage) }
     }
@@ -147,8 +147,8 @@ import Testing
     #expect(try restarted.store.derived.tree(of: Self.sha256, size: Int64(Self.bytes.count)) != nil)
   }
 
-  /// A tree of other bytes that was written whole: its blocks are in doubt, and the hash of the whole is right.
-  @Test func aWrongTreeCostsTimeAndNothingElse() throws {
+  /// A valid tree of other bytes: its blocks don't match, but the hash of the whole does.
+  @Test func wrongTreeOnlyCostsTime() throws {
     let restarted = try Restarted { store, _ in
       let count = BlockTree.count(Int64(Self.bytes.count))
       let digests = [UInt8](repeating: 9, count: count * SHA256.byteCount)
@@ -165,7 +165,7 @@ import Testing
     #expect(tree?.agrees(0, with: .of(Array(Self.bytes[..<(1 << 20)]))) == true)
   }
 
-  @Test func aFileThatWasCutIsBad() throws {
+  @Test func truncatedFileIsDamaged() throws {
     let restarted = try Restarted()
     try Kernel.truncate(Kernel.open(restarted.path, [.write]), to: 5 << 20)
     let check = try restarted.check
@@ -174,7 +174,7 @@ import Testing
     #expect(check.failure != nil && Self.ask(check, 1) == nil)
   }
 
-  /// Threads that take its steps in any order.
+  /// Threads execute its steps in any order.
   @Test func threadsTakeStepsInAnyOrder() throws {
     for _ in 0..<10 {
       let restarted = try Restarted()
@@ -188,7 +188,7 @@ import Testing
     }
   }
 
-  @Test func gcDropsTheTreesOfBlobsThatAreGone() throws {
+  @Test func gcRemovesTreesOfRemovedBlobs() throws {
     let restarted = try Restarted()
     let store = restarted.store
     let known = try store.derived.known()

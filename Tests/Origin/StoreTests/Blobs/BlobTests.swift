@@ -20,7 +20,7 @@ import Testing
     return bytes
   }
 
-  @Test func whatIsPublishedIsStoredOnceAndReadBack() throws {
+  @Test func publishedBytesAreStoredOnceAndReadBack() throws {
     let store = try scratch.open()
     let sample = Sample("some bytes")
     #expect(try store.missing(of: [sample.claim.sha256]) == [sample.claim.sha256])
@@ -41,7 +41,7 @@ import Testing
     BlobClaim(sha256: .of([1, 2, 3]), md5: .of([1, 2, 3]), size: 2),
     BlobClaim(sha256: .of([1, 2, 3]), md5: .of([1, 2, 3]), size: 4),
   ])
-  func otherBytesThanAnnouncedAreRefusedAndDropped(claim: BlobClaim) throws {
+  func bytesWithAnotherDigestAreRefusedAndDeleted(claim: BlobClaim) throws {
     let store = try scratch.open()
     let bytes: [UInt8] = [1, 2, 3]
     #expect { try store.receive(bytes.span.bytes, claim) } throws: {
@@ -51,7 +51,7 @@ import Testing
     #expect(try Folder.textNames(folder.whole).isEmpty)
   }
 
-  @Test func aFileThatStopsHalfwayIsDropped() throws {
+  @Test func partialUploadIsDeleted() throws {
     let store = try scratch.open()
     do {
       var incoming = try store.receive(Sample("whole").claim)
@@ -61,7 +61,7 @@ import Testing
     #expect(try Folder.textNames(folder.temporary) == ["whole"])
   }
 
-  @Test func aRestartKeepsWholeFilesAndDropsHalfOnes() throws {
+  @Test func restartKeepsCompleteFilesAndDeletesPartialOnes() throws {
     let (good, bad, old) = (Sample("good"), Sample("bad"), Sample("old"))
     do {
       let store = try scratch.open()
@@ -79,7 +79,7 @@ import Testing
     #expect(throws: Never.self) { try store.publish(base: 0, set: ["a": good], sends: false) }
   }
 
-  @Test func wholeFilesWaitADay() throws {
+  @Test func completeFilesAreKeptForADay() throws {
     let now = Locked<Int64>(Clock.unixMilliseconds())
     var options = Store.Options()
     options.clock = { now.withLock { $0 } }
@@ -94,8 +94,8 @@ import Testing
     #expect(try Folder.textNames(folder.whole).isEmpty)
   }
 
-  /// What a publisher at work was told is there stays, however long it takes; what nobody knows of goes.
-  @Test func theSweepGoesByWhatIsThere() throws {
+  /// A file that a publisher was told exists is kept as long as its reservation; unknown files are removed.
+  @Test func sweepRemovesUnreservedFiles() throws {
     let now = Locked<Int64>(Clock.unixMilliseconds())
     var options = Store.Options()
     options.clock = { now.withLock { $0 } }
@@ -118,7 +118,7 @@ import Testing
   }
 
   @Test(arguments: ["other bytes", nil] as [String?])
-  func aBadBlobIsSetAsideAndCanBeSentAgain(damage: String?) throws {
+  func damagedBlobIsSetAsideAndCanBeSentAgain(damage: String?) throws {
     let sample = Sample("good bytes")
     let sha256 = sample.claim.sha256
     do {
@@ -147,19 +147,19 @@ import Testing
     #expect(throws: Never.self) { try store.publish("other", base: 0, set: ["b": sample], sends: false) }
   }
 
-  @Test func theScrubReadsWhatWasReadBefore() throws {
+  @Test func scrubReadsFilesAgain() throws {
     let sample = Sample("good bytes")
     let store = try scratch.open()
     try store.publish(base: 0, set: ["a": sample])
     _ = try store.open(sample.claim.sha256)
-    // Of the same size: another one is noticed when the file is opened.
+    // Of the same size: another size is noticed when the file is opened.
     try DurableFile.write(Array("BAD! bytes".utf8), to: folder.blob(sample.claim.sha256))
     #expect(throws: Never.self) { _ = try store.open(sample.claim.sha256) }
     #expect(try store.scrub { _ in true } == [sample.claim.sha256])
     #expect(throws: StoreError.self) { _ = try store.open(sample.claim.sha256) }
   }
 
-  @Test func manyFilesBecomeDurableAtOnce() throws {
+  @Test func manyFilesAreSyncedTogether() throws {
     let steps = Locked<[String]>([])
     var options = Store.Options()
     options.disk = Disk { step, _ in steps.withLock { $0.append(step.description) } }
@@ -172,7 +172,7 @@ import Testing
     #expect(done.lastIndex(of: "syncfs") == done.count - 1)
   }
 
-  @Test func aReleaseNamesOnlyBytesThatAreOnTheDisk() throws {
+  @Test func releaseNamesOnlyDurableBytes() throws {
     let steps = Locked<[String]>([])
     var options = Store.Options()
     options.disk = Disk { step, path in

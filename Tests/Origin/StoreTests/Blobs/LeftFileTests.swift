@@ -4,7 +4,7 @@ import Testing
 
 @testable import Store
 
-/// Files under `blobs/` that are there without a release, and those of releases that aren't there any more.
+/// Files under `blobs/` without a release, and missing files of releases.
 @Suite struct LeftFileTests {
   private let scratch = Scratch()
   private let samples = (0..<40).map { Sample("file \($0)") }
@@ -13,7 +13,7 @@ import Testing
     Dictionary(uniqueKeysWithValues: samples.enumerated().map { ("f\($0).js", $1) })
   }
 
-  /// The clock of a test, and options that go by it.
+  /// A clock set by the test, and options with it.
   private static func clock() -> (now: Locked<Int64>, options: Store.Options) {
     let now = Locked<Int64>(Clock.unixMilliseconds())
     var options = Store.Options()
@@ -23,8 +23,8 @@ import Testing
 
   private static let hour: Int64 = 3_600_000
 
-  /// A disk that fills up in the middle of a file keeps nothing of it: a start may need that room.
-  @Test func aFullDiskKeepsNoHalfFile() throws {
+  /// A disk that fills up during a file keeps no part of it: the next start may need that room.
+  @Test func fullDiskKeepsNoPartialFile() throws {
     var options = Store.Options()
     let isFull = Locked(true)
     let third = samples[3].claim.sha256
@@ -46,8 +46,8 @@ import Testing
     for sample in samples { #expect(try store.bytes(of: sample.claim.sha256, limit: 100) == sample.bytes) }
   }
 
-  /// What arrived for a process that is no more goes after a day, without gc; what was released since stays.
-  @Test func aRestartForgetsNothingThatIsToGo() throws {
+  /// Uploads to an earlier process are removed after a day, without gc; released ones are kept.
+  @Test func uploadsBeforeARestartExpire() throws {
     do { try scratch.open().receive(samples.map(BatchTests.small)) }
     let (now, options) = Self.clock()
     let store = try scratch.open(options)
@@ -59,13 +59,13 @@ import Testing
     #expect(try store.blobs.files() == [digests[0]])
     #expect(try Kernel.status(store.folder.unreleased) == nil)
     #expect(try store.missing(of: digests) == Array(digests.dropFirst()))
-    // Sent again, they wait for a day of their own.
+    // Sent again, they are kept for another day.
     try store.receive(samples.map(BatchTests.small))
     #expect(try Kernel.status(store.folder.unreleased) != nil)
     #expect(try store.missing(of: digests).isEmpty)
   }
 
-  /// A disk that has as much room as it is told, and a clock.
+  /// A disk with the given free space, and a clock.
   private static func disk(_ available: Locked<Int64>) -> (now: Locked<Int64>, options: Store.Options) {
     var (now, options) = clock()
     options.disk = Disk(
@@ -75,8 +75,8 @@ import Testing
 
   private static let minute: Int64 = 60_000
 
-  /// What a publish left behind that failed goes while the disk is short of room, once nobody is at work; else after a day.
-  @Test(arguments: [true, false]) func aFullDiskKeepsNoFailedPublish(_ isShort: Bool) throws {
+  /// Uploads of a failed publish are removed once no upload is active while the disk is short of room, otherwise after a day.
+  @Test(arguments: [true, false]) func fullDiskKeepsNoFailedPublish(_ isShort: Bool) throws {
     let available = Locked<Int64>(50 << 30)
     let (now, options) = Self.disk(available)
     let store = try scratch.open(options)
@@ -90,8 +90,8 @@ import Testing
     #expect(try store.missing(of: digests).count == (isShort ? samples.count : 0))
   }
 
-  /// Also where there is room for all but the one file that was refused; and gc does the same.
-  @Test func anUploadThatFindsNoRoomIsEnough() throws {
+  /// Also if there is room for all but the one refused file; gc does the same.
+  @Test func refusedUploadCountsAsAShortage() throws {
     let available = Locked<Int64>(50 << 30)
     let (now, options) = Self.disk(available)
     let store = try scratch.open(options)
@@ -102,9 +102,8 @@ import Testing
     #expect(try store.collect().temporary.count == samples.count)
   }
 
-  /// A publish that goes on keeps all of its files, however long it takes, and however short the disk is; what was left
-  /// before it began goes.
-  @Test func aPublishThatGoesOnKeepsItsFiles() throws {
+  /// An active publish keeps all of its files, however long it takes and however short the disk is; earlier uploads are removed.
+  @Test func activePublishKeepsItsFiles() throws {
     let available = Locked<Int64>(3 << 30)
     let (now, options) = Self.disk(available)
     let store = try scratch.open(options)
@@ -125,8 +124,8 @@ import Testing
     try store.publish(base: 0, set: ["a": own[10]], sends: false)
   }
 
-  /// What a publish was told is there stays as long as it goes on, though somebody else left it, and however short the disk is.
-  @Test func aPublishThatGoesOnKeepsWhatItWasTold() throws {
+  /// Files that an active publish was told exist are kept, even if another one uploaded them, and however short the disk is.
+  @Test func activePublishKeepsFilesOfOthers() throws {
     let available = Locked<Int64>(3 << 30)
     let (now, options) = Self.disk(available)
     let store = try scratch.open(options)
@@ -147,8 +146,8 @@ import Testing
     try store.publish(base: 0, set: ["a": samples[0]], sends: false)
   }
 
-  /// A publish that was going on when the origin was started anew may be going on still.
-  @Test func aPublishGoesOnAfterAStart() throws {
+  /// A publish that was active before a restart may still be.
+  @Test func publishContinuesAfterARestart() throws {
     do { try scratch.open().receive(samples.map(BatchTests.small)) }
     let available = Locked<Int64>(3 << 30)
     let (now, options) = Self.disk(available)
@@ -162,8 +161,8 @@ import Testing
     #expect(try store.sweepUploads().files == samples.count)
   }
 
-  /// A publisher that goes on after the restart keeps what it was told is there.
-  @Test func whatAPublisherCountsOnStays() throws {
+  /// A publisher that continues after the restart keeps the files that it was told exist.
+  @Test func reservedFilesSurviveARestart() throws {
     do { try scratch.open().receive(samples.map(BatchTests.small)) }
     let (now, options) = Self.clock()
     let store = try scratch.open(options)
@@ -181,13 +180,13 @@ import Testing
     }
   }
 
-  /// What happened to the file of a release.
+  /// What happened to a release's file.
   enum Loss: CaseIterable {
     case removed, cut, grown, folder
   }
 
-  /// A release that names a stored file looks whether it is there, and has it sent again where it isn't.
-  @Test(arguments: Loss.allCases) func aReleaseNamesNothingThatIsGone(_ loss: Loss) throws {
+  /// A release checks that the stored files it names exist, and requests missing ones again.
+  @Test(arguments: Loss.allCases) func releaseNamesNoMissingFile(_ loss: Loss) throws {
     let store = try scratch.open()
     let sample = samples[0]
     let sha256 = sample.claim.sha256
@@ -219,8 +218,8 @@ import Testing
     }
   }
 
-  /// Who asks before sending is told so, too.
-  @Test(arguments: [true, false]) func whatIsGoneIsAskedFor(_ isSmall: Bool) throws {
+  /// The check for missing blobs finds it as well.
+  @Test(arguments: [true, false]) func lostFilesAreReportedMissing(_ isSmall: Bool) throws {
     let store = try scratch.open()
     try store.publish(base: 0, set: set)
     for sample in samples[..<3] { try Kernel.remove(store.folder.blob(sample.claim.sha256)) }
@@ -230,8 +229,8 @@ import Testing
     for sample in samples { #expect(try store.bytes(of: sample.claim.sha256, limit: 100) == sample.bytes) }
   }
 
-  /// A folder in a file's place is someone's: it is set aside, and in no release's way.
-  @Test(arguments: [true, false], [1, 40]) func aFolderInAFilesPlace(_ isSmall: Bool, _ count: Int) throws {
+  /// A folder in a file's place isn't deleted but set aside, and doesn't block a release.
+  @Test(arguments: [true, false], [1, 40]) func folderInAFilesPlace(_ isSmall: Bool, _ count: Int) throws {
     let store = try scratch.open()
     let sha256 = digests[0]
     let sent = Array(samples[..<count])

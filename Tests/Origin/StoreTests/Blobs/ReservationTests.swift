@@ -5,7 +5,7 @@ import Values
 
 @testable import Store
 
-/// What a publisher is told is there is kept for its release; what isn't there leaves nothing behind.
+/// Blobs that a publisher was told exist are reserved for its release; missing ones aren't.
 @Suite struct ReservationTests {
   private let scratch = Scratch()
 
@@ -15,8 +15,8 @@ import Values
 
   private static func unknown(_ count: Int) -> [SHA256] { (0..<count).map { .of(Array("none \($0)".utf8)) } }
 
-  /// More than are reserved at once.
-  @Test func digestsThatNobodyHasLeaveNoPromise() throws {
+  /// More than can be reserved at once.
+  @Test func missingDigestsAreNotReserved() throws {
     let store = try scratch.open()
     let (stored, sent) = (Sample("stored"), Sample("sent"))
     try store.publish(base: 0, set: ["a.js": stored])
@@ -29,7 +29,7 @@ import Values
     #expect(Self.reserved(store) == Set(held))
   }
 
-  @Test func aReleaseOfBytesThatNobodyHasLeavesNoPromise() throws {
+  @Test func releaseOfMissingBytesReservesNothing() throws {
     let store = try scratch.open()
     let sent = Sample("sent")
     try store.send([sent])
@@ -41,13 +41,13 @@ import Values
       if case StoreError.missingBlobs(let missing) = error { missing.count == 1200 } else { false }
     }
     #expect(Self.reserved(store) == [sent.claim.sha256])
-    // Nor does one that is only planned.
+    // Nor does a preview.
     _ = try store.preview(store.request([store.change("main", base: 0, set: set)]))
     #expect(Self.reserved(store) == [sent.claim.sha256])
   }
 
-  /// What many files needed in memory goes back once they are released; what is known of the others stays.
-  @Test func tablesGiveTheirRoomBack() throws {
+  /// The memory for many uploads is freed once they are released; entries of others are kept.
+  @Test func tablesShrink() throws {
     let store = try scratch.open()
     let waiting = Sample("waiting")
     try store.send([waiting])
@@ -70,7 +70,7 @@ import Values
     try store.publish(base: 0, set: ["w": waiting], sends: false)
   }
 
-  @Test func polledChannelsComeInTheOrderOfTheirPolls() throws {
+  @Test func polledChannelsAreOrderedByTheirPolls() throws {
     let now = Locked<Int64>(1_800_000_000_000)
     var options = Store.Options()
     options.clock = { now.withLock { $0 } }
@@ -92,8 +92,8 @@ import Values
     #expect(try store.polledChannels(hours: 1) == [channels[2], channels[1]])
   }
 
-  /// Two ask for the same bytes at once: the first finds them missing, they arrive, the second finds them.
-  @Test func aPromiseThatWasMadeAgainIsNotTakenBack() throws {
+  /// Two clients ask for the same bytes: the first finds them missing, they are uploaded, and the second finds them.
+  @Test func renewedReservationIsNotCancelled() throws {
     let store = try scratch.open()
     let digests = Self.unknown(2)
     let first = try store.blobs.reserve(digests)

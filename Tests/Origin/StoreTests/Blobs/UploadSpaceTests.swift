@@ -3,12 +3,12 @@ import Testing
 
 @testable import Store
 
-/// What uploads leave free of the disk for the database: 32 MB, whatever their senders said of their sizes.
+/// Uploads leave 32 MB of the disk free for the database, whatever sizes they announce.
 @Suite struct UploadSpaceTests {
   private static let size: Int64 = 1 << 30
   private static let left: Int64 = 32_000_000
 
-  /// A disk whose free space is `available` less what uploads wrote to the folder.
+  /// A disk with free space of `available` less the bytes that uploads wrote to the folder.
   private static func open(_ scratch: Scratch, available: Int64) throws -> Store {
     var options = Store.Options()
     let data = scratch.data
@@ -33,7 +33,7 @@ import Testing
   }
 
   /// A chunked or coded body has no length.
-  @Test func aBodyOfUnknownSizeLeavesTheRest() throws {
+  @Test func bodyOfUnknownSizeLeavesTheReserve() throws {
     let scratch = Scratch()
     let store = try Self.open(scratch, available: 40_000_000)
     let piece = [UInt8](repeating: 7, count: 65_536)
@@ -48,8 +48,8 @@ import Testing
     #expect(sent > 6_000_000 && Int64(sent) <= 40_000_000 - Self.left, "\(sent)")
   }
 
-  /// Each of them fits.
-  @Test func bodiesThatArriveAtTheSameTimeLeaveTheRest() throws {
+  /// Each of them alone would fit.
+  @Test func concurrentBodiesLeaveTheReserve() throws {
     let scratch = Scratch()
     let store = try Self.open(scratch, available: 50_000_000)
     let piece = [UInt8](repeating: 7, count: 65_536)
@@ -62,20 +62,20 @@ import Testing
           let there = Self.written(scratch.data + "/tmp")
           most.withLock { $0 = max($0, there) }
         }
-        // Nothing that others need is freed before they have found the disk full.
+        // Space is freed only after all others have found the disk full.
         while refused.withLock({ $0 }) < 6 { Clock.sleep(for: .milliseconds(1)) }
       } catch {
         #expect(Self.isDiskFull(error), "\(error)")
         refused.withLock { $0 += 1 }
       }
     }
-    // What others have taken and not yet written isn't seen by the disk: a piece for each.
+    // Space granted to others but not yet written isn't visible to the disk: one piece for each.
     let limit = 50_000_000 - Self.left + 8 * 65_536
     #expect(most.withLock { $0 } <= limit, "\(most.withLock { $0 })")
   }
 
   /// The smallest file takes a block.
-  @Test func smallFilesCountWithTheirBlocks() throws {
+  @Test func smallFilesCountAsWholeBlocks() throws {
     let scratch = Scratch()
     let store = try Self.open(scratch, available: Self.left + 1_000_000)
     let files = (0..<300).map { index in
@@ -87,8 +87,8 @@ import Testing
     #expect(throws: Never.self) { try store.receive(Array(files.prefix(200))) }
   }
 
-  /// Bodies that anyone's download makes are optional.
-  @Test func codedBodiesLeaveTheRest() throws {
+  /// Coded bodies, which downloads cause, are optional.
+  @Test func codedBodiesLeaveTheReserve() throws {
     let scratch = Scratch()
     let store = try Self.open(scratch, available: Self.left + 1000)
     let path = store.derived.file(.of([1]), "gzip")

@@ -9,8 +9,8 @@ import Testing
     var mayEnd = 0
   }
 
-  /// The disk is asked once for many files, and not again while it writes.
-  @Test func aRoundComesAfterManyFilesAndOneAtATime() {
+  /// The disk is asked once for many files, and not again while it is writing.
+  @Test func roundsFollowManyFilesOneAtATime() {
     let rounds = Monitor(Rounds())
     let writeback = Writeback {
       let number = rounds.withLock { rounds in
@@ -30,7 +30,7 @@ import Testing
     writeback.made(3 * Writeback.worthIt)
     #expect(rounds.withLock { $0.begun } == 1)
     rounds.broadcasting { $0.mayEnd = 1 }
-    // What was made meanwhile is worth a round as soon as one file more is.
+    // Files made meanwhile cause a round with the next file.
     for _ in 0..<6000 where rounds.withLock({ $0.begun }) == 1 {
       writeback.made(1)
       Clock.sleep(for: .milliseconds(10))

@@ -20,14 +20,14 @@ import Testing
     try store.checkup(deep: deep).findings.map(\.code)
   }
 
-  @Test func aSoundFolderIsClean() throws {
+  @Test func intactFolderHasNoFindings() throws {
     let store = try filled()
     let checkup = try store.checkup(deep: true)
     #expect(checkup.findings.isEmpty)
     #expect(checkup.releases == 3 && checkup.blobs == 4 && checkup.hashed == 6 && checkup.acts == 4)
   }
 
-  /// Each breach is made behind the triggers' back; every rule has been seen to fail.
+  /// Each violation is made with the triggers dropped, so that every rule has been seen to fail.
   @Test(arguments: [
     ("entry-overlap", "UPDATE entry SET until = 3 WHERE since = 1 AND until = 2"),
     ("entry-disagreement", "UPDATE entry SET resource_id = 1 WHERE bundle_id = 2 AND url_id = 1"),
@@ -57,7 +57,7 @@ import Testing
     ("script-bytes", "INSERT INTO policy_script VALUES (zeroblob(32), x'61', 1)"),
     ("foreign-key", "UPDATE resource SET content_type_id = 99 WHERE id = 1"),
   ])
-  func everyRuleIsSeenToBreak(code: String, sql: String) throws {
+  func everyRuleDetectsItsViolation(code: String, sql: String) throws {
     let store = try filled()
     try store.connections.writing { (db) throws(StoreError) in
       let names = try db.all("SELECT name FROM sqlite_schema WHERE type = 'trigger'") {
@@ -73,13 +73,13 @@ import Testing
     #expect(try !store.checkup(deep: true).isClean)
   }
 
-  /// The chain is followed in every check-up, and the first bad row is named.
+  /// Every check-up verifies the chain, and names the first damaged row.
   @Test(arguments: [
     ("UPDATE audit SET author = 'bob' WHERE id >= 2", "row 2 was changed"),
     ("DELETE FROM audit WHERE id = 2", "row 2 was removed"),
     ("UPDATE audit SET hash = zeroblob(32) WHERE id = 1", "row 1 was changed"),
   ])
-  func theFirstBadRowOfTheTrailIsNamed(sql: String, words: String) throws {
+  func firstDamagedAuditRowIsNamed(sql: String, words: String) throws {
     let store = try filled()
     try store.connections.writing { (db) throws(StoreError) in
       for name in ["audit_is_immutable", "audit_stays"] { try db.script("DROP TRIGGER \(name)") }
@@ -92,8 +92,8 @@ import Testing
     }
   }
 
-  /// A hash of another size, which a check of the schema forbids, is a bad row and no end of the process.
-  @Test func aDamagedHashIsABadRow() throws {
+  /// A hash of another size, which the schema forbids, is a damaged row and doesn't crash.
+  @Test func damagedHashIsADamagedRow() throws {
     let store = try filled()
     try store.connections.writing { (db) throws(StoreError) in
       try db.script("DROP TRIGGER audit_is_immutable; PRAGMA ignore_check_constraints = ON")
@@ -103,7 +103,7 @@ import Testing
     #expect(try !store.checkup(deep: false).isClean)
   }
 
-  @Test func filesThatAreMissingCutOrAlteredAreSeen() throws {
+  @Test func missingTruncatedAndChangedFilesAreFound() throws {
     let store = try filled()
     let path = store.folder.blob(Sample("a2").claim.sha256)
     try DurableFile.write(Array("xx".utf8), to: path)
@@ -115,15 +115,15 @@ import Testing
     #expect(try codes(store, deep: false) == ["blob-bytes"])
   }
 
-  @Test func aFileOfNoReleaseIsANote() throws {
+  @Test func unreferencedFileIsANote() throws {
     let store = try filled()
     try DurableFile.write(Array("x".utf8), to: store.folder.blob(SHA256.of(Array("x".utf8))))
     let checkup = try store.checkup(deep: true)
     #expect(checkup.findings.map(\.code) == ["orphans"] && checkup.isClean)
   }
 
-  /// A damaged page may hold a digest of any size; reading it is an error and not the end of the process.
-  @Test func aDigestOfAnotherSizeIsRefused() async throws {
+  /// A damaged page may contain a digest of any size; reading it is an error and doesn't crash.
+  @Test func digestOfAnotherSizeIsRefused() async throws {
     let scratch = Scratch()
     await #expect(processExitsWith: .success) { [path = scratch.path + "/a.db" as String] in
       let db = try Database(path: path, .writing)
@@ -131,7 +131,7 @@ import Testing
         "CREATE TABLE t (sha256 BLOB, md5 BLOB); INSERT INTO t VALUES (zeroblob(31), zeroblob(17))")
       guard db.refuses(SHA256.self, "SELECT sha256 FROM t"), db.refuses(MD5.self, "SELECT md5 FROM t"),
         db.refuses(SHA256?.self, "SELECT sha256 FROM t"),
-        // The statement is whole again for the next row.
+        // The statement can be used for the next row.
         try db.value([UInt8].self, "SELECT sha256 FROM t")?.count == 31
       else { exit(3) }
       try db.script("CREATE TABLE v (version INTEGER); INSERT INTO v VALUES (-123)")

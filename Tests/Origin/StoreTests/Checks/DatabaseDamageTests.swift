@@ -4,11 +4,11 @@ import Testing
 
 @testable import Store
 
-/// Single bits of `xcache.db` that change on the disk: `make test-damage` in short, without a server.
+/// Flipped bits in `xcache.db`: a short `make test-damage`, without a server.
 @Suite struct DatabaseDamageTests {
   let scratch = Scratch()
 
-  /// What devices are answered from.
+  /// The rows from which devices are answered.
   private func answers(_ store: Store) throws -> [String] {
     var answers: [String] = []
     for channel in try store.channels() {
@@ -23,7 +23,7 @@ import Testing
   }
 
   @Test(arguments: 1...4 as ClosedRange<UInt64>)
-  func whatAFlippedBitChangesIsFound(seed: UInt64) throws {
+  func flippedBitsThatChangeAnswersAreFound(seed: UInt64) throws {
     do {
       let store = try scratch.open()
       for version in 0..<6 {
@@ -56,7 +56,7 @@ import Testing
           found += 1
         }
       } catch {
-        // Not even to be opened or read.
+        // It can't even be opened or read.
         found += 1
       }
       for ending in ["-wal", "-shm"] { try Kernel.remove(path + ending) }

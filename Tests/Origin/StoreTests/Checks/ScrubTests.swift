@@ -8,19 +8,19 @@ import Testing
   let scratch = Scratch()
   private static let week = 7.0 * 24 * 3600
 
-  @Test func aRoundTakesLessThanItsPeriod() {
+  @Test func roundTakesLessThanItsPeriod() {
     let pace = ScrubPace(period: Self.week)
     let size: Int64 = 1 << 40
     let even = pace.rate(files: 1000, bytes: size, age: 3600)
     #expect(Double(size) / even < Self.week * 0.72 && Double(size) / even > Self.week * 0.7)
-    // Late: faster, up to eight times.
+    // When late, it is up to eight times as fast.
     let late = pace.rate(files: 1000, bytes: size, age: Self.week * 6 / 7)
     #expect(late > 2 * even && late < 8 * even)
     #expect(pace.rate(files: 1000, bytes: size, age: Self.week * 3) == 8 * even)
     #expect(pace.rate(files: 0, bytes: 0, age: 0) > 0)
   }
 
-  /// Days of a server that is started anew each day, over files of very different sizes that more come to.
+  /// A server that is restarted each day, with files of very different sizes, and new ones.
   @Test(arguments: 1...5) func everyFileIsReadInAWeek(seed: UInt64) {
     struct File {
       var size: Double
@@ -41,7 +41,7 @@ import Testing
         files: files.count, bytes: Int64(files.reduce(0) { $0 + $1.size }), age: now - file.readAt)
       let end = now + file.size / pace.rate(ofFile: Int64(file.size), at: rate)
       if end > restart {
-        // What was read of it counts for nothing.
+        // The partial read doesn't count.
         now = restart + 60
         restart += 86400
         files.append(File(size: next(5e9), readAt: now))
@@ -54,7 +54,7 @@ import Testing
     #expect(oldest < Self.week, "\(oldest / 86400) days")
   }
 
-  @Test func itGoesOnWhereItStopped() throws {
+  @Test func continuesAfterARestart() throws {
     let now = Locked<Int64>(Clock.unixMilliseconds())
     var options = Store.Options()
     options.clock = { now.withLock { $0 } }
@@ -75,8 +75,8 @@ import Testing
     #expect(try store.scrubState().files == 4)
   }
 
-  /// While the clock is ahead files are read; with the right time nobody knows when that was.
-  @Test func whatWasReadAtATimeThatHasNotComeIsReadNext() throws {
+  /// While the clock is ahead, files are read; once it is right again, these times mean nothing.
+  @Test func filesReadAtAFutureTimeAreReadNext() throws {
     let now = Locked<Int64>(Clock.unixMilliseconds())
     var options = Store.Options()
     options.clock = { now.withLock { $0 } }
@@ -94,19 +94,19 @@ import Testing
     try store.noteScrubbed([ahead, derived])
     now.withLock { $0 -= 364 * 86_400_000 }
     #expect(Set(try store.nextToScrub(limit: 2).map(\.kind)) == [ahead.kind, derived.kind])
-    // Once it is read again, it is the last.
+    // After it is read again, it is the last one.
     try store.noteScrubbed([ahead, derived])
     #expect(Set(try store.nextToScrub(limit: 4).suffix(2).map(\.kind)) == [ahead.kind, derived.kind])
   }
 
-  @Test func aFileThatWasHealedMeanwhileStays() throws {
+  @Test func fileRestoredMeanwhileIsKept() throws {
     let store = try scratch.open()
     let sample = Sample("a file of bytes")
     let path = store.folder.blob(sample.claim.sha256)
     try store.publish(base: 0, set: ["a": sample])
     let bad = try #require(try Kernel.status(path)?.inode)
     try DurableFile.write(sample.bytes, to: path)
-    // Found bad by someone who opened it before.
+    // Found damaged by a reader that opened it before.
     #expect(try !store.blobs.quarantine(sample.claim.sha256, inode: bad))
     #expect(try store.missing(of: [sample.claim.sha256]).isEmpty)
   }
@@ -126,7 +126,7 @@ import Testing
     #expect(try store.scrub(item) { _ in true } == .good)
   }
 
-  @Test func whatIsUnderDerivedIsComparedWithWhatWasMade() throws {
+  @Test func derivedFilesAreVerified() throws {
     let store = try scratch.open()
     let (target, base) = (SHA256.of([1]), SHA256.of([2]))
     try store.derived.keep([1, 2, 3, 4], of: target, on: base)
@@ -136,16 +136,16 @@ import Testing
     #expect(try store.scrub { _ in true }.isEmpty)
     #expect(store.changes.edition != edition && store.changes.found.derived == 1)
     #expect(try store.derived.open(target, on: base) == nil)
-    // It is looked for and made again.
+    // It is missing now, and made again.
     #expect(try store.derived.pairs(of: target).isEmpty)
     #expect(try !store.derived.isDone(1, from: ManifestVersion(1), to: ManifestVersion(2)))
-    // A file that nothing is known of isn't answered from.
+    // An unknown file isn't served.
     try store.derived.keepFile([1, 2, 3], at: store.derived.file(target, "gzip"))
     try store.derived.work { (db) throws(StoreError) in try db.run("DELETE FROM file") }
     #expect(try store.derived.openFile(store.derived.file(target, "gzip")) == nil)
   }
 
-  @Test("doctor --deep reads what was made of blobs, and changes nothing", arguments: ["gzip", "delta"])
+  @Test("doctor --deep verifies derived files, and changes nothing", arguments: ["gzip", "delta"])
   func checkupOfDerivedFiles(kind: String) throws {
     let store = try scratch.open()
     let (target, base) = (SHA256.of([1]), SHA256.of([2]))
@@ -168,7 +168,7 @@ import Testing
     #expect(try store.checkup(deep: true).findings.isEmpty)
   }
 
-  @Test func aDigestOfAnotherSizeEndsTheQueryAlone() throws {
+  @Test func digestOfAnotherSizeFailsOnlyTheQuery() throws {
     let store = try scratch.open()
     try store.publish(base: 0, set: ["a": Sample("a")])
     try store.connections.writing { (db) throws(StoreError) in

@@ -29,7 +29,7 @@ import Testing
     }
   }
 
-  @Test func eachDocumentHasACounterOfItsOwn() throws {
+  @Test func documentsHaveCountersOfTheirOwn() throws {
     let scratch = Scratch()
     let store = try scratch.open()
     try store.publish(base: 0, set: ["a": Sample("a")])
@@ -38,7 +38,7 @@ import Testing
     #expect(try Self.version(Self.push(store, "[2]", Self.request())) == "changed 2, was 1")
     #expect(try Self.version(Self.push(store, "[2]", Self.request())) == "unchanged 2")
     #expect(try Self.version(Self.push(store, "{}", Self.request(.policy, .set))) == "changed 1, was 0")
-    // A document makes no manifest version, and knows which one was live.
+    // A document makes no manifest version, and records the one that was live.
     #expect(try store.shop().version == ManifestVersion(2))
     let log = try store.log(.prefetch, of: store.shop())
     #expect(log.map(\.version) == [2, 1] && log.map(\.manifestVersion.number) == [2, 1])
@@ -46,7 +46,7 @@ import Testing
     #expect(try store.log(.prefetch, of: store.shop(), limit: 1, before: 2).map(\.version) == [1])
   }
 
-  @Test func ifVersionRefusesWhatCameAfter() throws {
+  @Test func ifVersionRefusesLaterChanges() throws {
     let scratch = Scratch()
     let store = try scratch.open()
     try store.publish(base: 0, set: ["a": Sample("a")])
@@ -55,7 +55,7 @@ import Testing
     #expect(try Self.version(Self.push(store, "[2]", Self.request(ifVersion: 1))) == "changed 2, was 1")
   }
 
-  @Test func contentsAreReadBackAfterARestart() throws {
+  @Test func contentsSurviveARestart() throws {
     let scratch = Scratch()
     do {
       let store = try scratch.open()
@@ -78,26 +78,26 @@ import Testing
     #expect(throws: StoreError.self) { try store.document(.prefetch, of: channel, at: 3) }
   }
 
-  @Test func committedRunsOnceAndOnlyAfterAChange() throws {
+  @Test func committedIsCalledOncePerChange() throws {
     let scratch = Scratch()
     let store = try scratch.open()
     try store.publish(base: 0, set: ["a": Sample("a")])
-    var seen: [Int64?] = []
+    var versions: [Int64?] = []
     for text in ["[1]", "[1]", "[2]"] {
       _ = try store.change(
         try Self.request(), change: { _, _ in Array(text.utf8) },
-        committed: { seen.append($1.prefetch?.version) })
+        committed: { versions.append($1.prefetch?.version) })
     }
-    #expect(seen == [1, 2])
+    #expect(versions == [1, 2])
   }
 
-  @Test func anUnknownChannelIsSaid() throws {
+  @Test func unknownChannel() throws {
     let scratch = Scratch()
     let store = try scratch.open()
     #expect(throws: StoreError.self) { try Self.push(store, "[]", Self.request()) }
   }
 
-  /// The rules that no code path can break.
+  /// Constraints that hold whatever the code does.
   @Test(arguments: [
     "UPDATE document SET content = '[]' WHERE version = 2",
     "DELETE FROM document WHERE version = 2",
@@ -111,7 +111,7 @@ import Testing
     "UPDATE channel SET poll_interval = 3601",
     "UPDATE policy_script SET bytes = x'00'",
     "INSERT INTO policy_script VALUES (x'00', x'00', 0)",
-  ]) func wrongStatesAreImpossible(statement: String) throws {
+  ]) func invalidStatesAreRefused(statement: String) throws {
     let scratch = Scratch()
     let store = try scratch.open()
     try store.publish(base: 0, set: ["a": Sample("a")])
@@ -123,9 +123,9 @@ import Testing
     }
   }
 
-  /// A restored origin's documents leave the gap that manifests do: a device that knows a later version of the lost
-  /// origin would not fetch a `policy kill` of the same number.
-  @Test func aRestoreFromABackupLeavesRoomAboveEveryDocument() throws {
+  /// A restored origin's documents skip version numbers as manifests do: otherwise a device with a later version of the lost origin would
+  /// ignore a `policy kill` with the same number.
+  @Test func restoreLeavesAGapInDocumentNumbers() throws {
     let scratch = Scratch()
     let store = try scratch.open()
     try store.publish(base: 0, set: ["a": Sample("a")])
@@ -134,7 +134,7 @@ import Testing
     _ = try Restore.restore(backup: scratch.path + "/backup", to: scratch.path + "/new")
     do {
       let restored = try Store(path: scratch.path + "/new")
-      // What is live stays as it is; what comes next is far above it, the first policy of all, too.
+      // Live documents keep their numbers; the next ones are far above, including a first policy.
       #expect(try restored.extras(of: restored.shop()).prefetch?.version == 2)
       #expect(try Self.version(Self.push(restored, "[3]", Self.request())) == "changed 1002, was 2")
       #expect(
@@ -150,8 +150,8 @@ import Testing
     #expect(try Self.version(Self.push(again, "[4]", Self.request())) == "changed 2002, was 1002")
   }
 
-  /// Numbers that a restore raised and nothing has used yet are not forgotten by the next restore.
-  @Test func aSecondRestoreGoesOnFromTheFirst() throws {
+  /// Numbers raised by a restore, but not used yet, count for the next restore.
+  @Test func secondRestoreContinuesFromTheFirst() throws {
     let scratch = Scratch()
     let store = try scratch.open()
     try store.publish(base: 0, set: ["a": Sample("a")])
@@ -164,7 +164,7 @@ import Testing
     #expect(try again.publish(base: 1, set: ["a": Sample("b")]).version == ManifestVersion(2000))
   }
 
-  @Test func aPrefetchConfigThatComesAlongKnowsOfTheGap() throws {
+  @Test func prefetchConfigOfARollbackSkipsTheGap() throws {
     let scratch = Scratch()
     let store = try scratch.open()
     try store.publish(base: 0, set: ["a": Sample("a")])

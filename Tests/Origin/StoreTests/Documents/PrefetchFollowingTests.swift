@@ -4,12 +4,12 @@ import Testing
 
 @testable import Store
 
-/// A prefetch config that comes along with a rollback or a promotion: one act, all of it or nothing.
+/// Rollbacks and promotions with the prefetch config are one transaction.
 @Suite struct PrefetchFollowingTests {
   let scratch = Scratch()
   private let now = Locked<Int64>(1_000_000)
 
-  /// Versions 1 to 3, a second apart, each with a config of its own that was pushed half a second later.
+  /// Versions 1 to 3, a second apart, each with a config that was pushed half a second later.
   private func history() throws -> Store {
     var options = Store.Options()
     options.clock = { [now] in now.withLock { $0 } }
@@ -41,14 +41,14 @@ import Testing
     try #require(try store.document(.prefetch, of: store.channel(try AppName("shop"), channel)))
   }
 
-  /// Where to, the content that comes back and the version that it was.
+  /// The target, the content that is restored and its version.
   @Test(arguments: [
     (RollbackInput.Target.version(.number(ManifestVersion(1))), "[1]", Int64(1)),
     (.steps(1), "[2]", 2), (.version(.moment(1_001_700)), "[2]", 2),
-    // At these moments the versions were there, their configs not yet.
+    // At these times the versions existed, but not their configs.
     (.version(.moment(1_001_200)), "[1]", 1), (.version(.moment(1_000_200)), "[]", 0),
   ])
-  func itComesBack(target: RollbackInput.Target, content: String, source: Int64) throws {
+  func rollbackRestoresTheConfig(target: RollbackInput.Target, content: String, source: Int64) throws {
     let store = try history()
     var dry = try request(target)
     dry.dryRun = true
@@ -69,7 +69,7 @@ import Testing
       acts.map(\.act) == ["prefetch.rollback", "rollback"] && acts.map(\.address) == ["10.0.0.7", "10.0.0.7"])
     #expect(done.release.receipt == (try store.auditHead()))
 
-    // Twice in a row changes nothing, and leaves no row; but steps lead further back each time.
+    // A second rollback changes nothing and leaves no row, except by steps, which lead further back.
     if case .steps = target { return }
     let again = try store.rollback(try request(target))
     #expect(!again.release.changed && again.release.extras == nil)
@@ -77,7 +77,7 @@ import Testing
     #expect(try store.auditHead().row == rows + 2)
   }
 
-  @Test func withoutAskingItStays() throws {
+  @Test func configIsKeptUnlessRequested() throws {
     let store = try history()
     var request = try request(.steps(2))
     request.withPrefetch = false
@@ -85,21 +85,21 @@ import Testing
     #expect(try newest(store).version == 3)
   }
 
-  @Test func itComesBackThoughTheManifestStays() throws {
+  @Test func configIsRestoredThoughTheManifestIsUnchanged() throws {
     let store = try history()
     try push(store, "[9]")
     let moment = RollbackInput.Target.version(.moment(now.withLock { $0 } - 100))
     _ = try store.freezeChannel(try AppName("shop"), .online, reason: "sale", by: .local)
     #expect(throws: StoreError.self) { try store.rollback(try request(moment)) }
     _ = try store.thawChannel(try AppName("shop"), .online, by: .local)
-    var told = 0
-    let done = try store.rollback(try request(moment), committed: { _ in told += 1 })
-    #expect(!done.release.changed && told == 1 && done.release.extras?.prefetch?.version == 5)
+    var calls = 0
+    let done = try store.rollback(try request(moment), committed: { _ in calls += 1 })
+    #expect(!done.release.changed && calls == 1 && done.release.extras?.prefetch?.version == 5)
     #expect(try store.shop().version.number == 3)
     #expect(try newest(store).content == Array("[3]".utf8))
   }
 
-  @Test func whatFailsLeavesNothing() throws {
+  @Test func failureChangesNothing() throws {
     let store = try history()
     let head = try store.auditHead()
     #expect(throws: StoreError.self) {
@@ -110,8 +110,8 @@ import Testing
     #expect(try newest(store).version == 3 && store.shop().version.number == 3 && store.auditHead() == head)
   }
 
-  /// An origin that was made of a mirror knows the newest config alone.
-  @Test func whatIsNotKeptIsNotGuessed() throws {
+  /// An origin that was restored from a mirror has only the newest config.
+  @Test func removedConfigIsAnError() throws {
     let store = try history()
     try store.connections.writing { (db) throws(StoreError) in
       try db.script("DELETE FROM document WHERE version < 3")
@@ -123,7 +123,7 @@ import Testing
         == false)
   }
 
-  @Test func itIsPromotedInTheSameAct() throws {
+  @Test func configIsPromotedInTheSameTransaction() throws {
     let store = try history()
     let shop = try store.shop()
     let test = try ChannelName("test")
@@ -146,12 +146,12 @@ import Testing
     let again = try promote()
     #expect(!again.changed && again.prefetch?.changed == false && again.extras == nil)
     try push(store, "[7]", test)
-    var told = 0
+    var calls = 0
     var request = try store.request([try store.change("main", base: 0, set: ["f.js": Sample("content 3")])])
     request.channel = test
     request.prefetch = PrefetchCarryOver(content: Array("[3]".utf8), source: 3, from: .online)
-    #expect(try store.commit(request, committed: { _ in told += 1 }).prefetch?.version == 3)
-    #expect(told == 1)
+    #expect(try store.commit(request, committed: { _ in calls += 1 }).prefetch?.version == 3)
+    #expect(calls == 1)
     #expect(try store.verifyAudit().0 == nil)
   }
 }

@@ -4,13 +4,13 @@ import Testing
 
 @testable import Store
 
-/// What is known of the files that `serve --cdn push` has brought to a place.
+/// The record of files that `serve --cdn push` has pushed to a place.
 @Suite struct PushRecordTests {
   private static let place = PushPlace(name: "s3://bucket/hxm", endpoint: "https://s3.example.com")
 
   private let scratch = Scratch()
 
-  /// Makes a release whose files are pushed, and gives those that had to be.
+  /// Makes a release whose files are pushed, and returns those that had to be.
   private func release(_ text: String, on base: Int64, _ store: Store) throws -> [String] {
     let made = Locked<PreparedRelease?>(nil)
     try store.send([Sample(text)])
@@ -24,28 +24,28 @@ import Testing
     let release = try #require(made.withLock { $0 })
     let left = try store.unpushed(release)
     try store.notePushed(release)
-    // Of a first release nothing is looked up.
+    // For a first release, nothing is looked up.
     #expect(try base == 0 || store.unpushed(release).isEmpty)
     return left.map(\.url.text)
   }
 
-  /// The paths that are recorded, without what is the same in all.
+  /// The recorded paths, without their common parts.
   private func recorded(_ store: Store) throws -> [String] {
     try store.pushedFiles().map { $0.path.split(separator: "/")[2...3].joined(separator: "/") }.sorted()
   }
 
-  @Test func bytesThatComeBackAreKnown() throws {
+  @Test func restoredBytesAreKnown() throws {
     let store = try scratch.open()
     try store.beginPushing(to: Self.place)
     #expect(try release("one", on: 0, store) == ["https://m.example.com/a.js"])
     #expect(try release("two", on: 1, store) == ["https://m.example.com/a.js"])
     #expect(try release("one", on: 2, store) == [])
     #expect(try recorded(store) == ["1/1", "2/2"])
-    // Also by the next process.
+    // Also in the next process.
     withExtendedLifetime(store) {}
   }
 
-  @Test func anotherPlaceOrStoreKnowsNothing() throws {
+  @Test func recordsBelongToOnePlaceAndStore() throws {
     let store = try scratch.open()
     try store.beginPushing(to: Self.place)
     _ = try release("one", on: 0, store)
@@ -58,7 +58,7 @@ import Testing
     #expect(try recorded(store) == [] && store.pushPlace()?.name == "/srv/www")
   }
 
-  @Test func anAdminMakesItForget() throws {
+  @Test func adminCanRemoveTheRecord() throws {
     let store = try scratch.open()
     #expect(throws: StoreError.self) { try store.forget(mirror: Self.place.name) }
     try store.beginPushing(to: Self.place)
@@ -67,13 +67,13 @@ import Testing
     #expect(try recorded(store) == ["1/1"])
     let edition = store.changes.edition
     try store.forget(mirror: Self.place.name)
-    // Those who announce deltas and packs look again.
+    // Offers of deltas and packs are recomputed.
     #expect(try recorded(store) == [] && store.changes.edition > edition)
   }
 
-  /// `mirror --prune` removes what its versions don't name, and tells the origin before.
+  /// `mirror --prune` removes what its versions don't name, and tells the origin first.
   @Test(arguments: ["s3://bucket/hxm", "s3://bucket/hxm (app shop)", "s3://bucket/hxm-copy"])
-  func aMirrorThereMayHaveRemovedWhatItNamesNoMore(name: String) throws {
+  func filesUnnamedByAMirrorAtThePlaceMayBeGone(name: String) throws {
     let store = try scratch.open()
     try store.beginPushing(to: Self.place)
     for version in 0..<4 { _ = try release("\(version)", on: Int64(version), store) }
@@ -84,17 +84,17 @@ import Testing
         versions.map { MirroredVersion(app: shop.app, channel: shop.name, version: ManifestVersion($0)) })
     }
     try register(3...4)
-    let isThere = !name.hasSuffix("copy")
-    #expect(try recorded(store) == (isThere ? ["3/3", "4/4"] : ["1/1", "2/2", "3/3", "4/4"]))
-    // The bytes of version 1 come back: unless they may be gone, nothing is pushed.
-    #expect(try release("0", on: 4, store).isEmpty == !isThere)
+    let isAtThePlace = !name.hasSuffix("copy")
+    #expect(try recorded(store) == (isAtThePlace ? ["3/3", "4/4"] : ["1/1", "2/2", "3/3", "4/4"]))
+    // Version 1's bytes are released again: nothing is pushed unless they may have been removed.
+    #expect(try release("0", on: 4, store).isEmpty == !isAtThePlace)
     #expect(try recorded(store).contains("1/1"))
-    // The next run names the version that has them.
+    // The next run names the version with them.
     try register(4...5)
     #expect(try recorded(store).contains("1/1"))
   }
 
-  @Test func gcForgetsWithTheResource() throws {
+  @Test func gcRemovesRecordsWithTheirResources() throws {
     let store = try scratch.open()
     try store.beginPushing(to: Self.place)
     for version in 0..<3 { _ = try release("\(version)", on: Int64(version), store) }
@@ -105,7 +105,7 @@ import Testing
     #expect(try recorded(store) == ["3/3"])
   }
 
-  @Test func whatIsRestoredKnowsNothing() throws {
+  @Test func restoredStoreHasNoRecords() throws {
     do {
       let store = try scratch.open()
       try store.beginPushing(to: Self.place)

@@ -5,7 +5,7 @@ import Values
 
 @testable import Store
 
-/// Purged bytes are gone with every version that had them, and don't come back.
+/// Purged bytes are removed with every version that had them, and can't be published again.
 @Suite struct PurgeTests {
   private static let actor = Actor(name: "lead", address: "")
   private static let secret = Sample("secret")
@@ -22,7 +22,7 @@ import Values
 
   private static func digest() throws -> SHA256 { try secret.content.sha256 }
 
-  @Test func versionsAndFilesGo() throws {
+  @Test func versionsAndFilesAreRemoved() throws {
     let scratch = Scratch()
     let store = try Self.made(scratch)
     let sha256 = try Self.digest()
@@ -41,7 +41,7 @@ import Values
     #expect(try store.leases().isEmpty && store.pins(of: channel).isEmpty)
     #expect(throws: StoreError.self) { _ = try store.open(sha256) }
     #expect(try Kernel.status(store.folder.blob(sha256)) == nil)
-    // What stays is as it was, and the way from one to the other, too.
+    // The remaining versions are unchanged, and so are the changes between them.
     #expect(
       try store.manifest(channel, at: ManifestVersion(1)).map(\.entry.sha256) == [
         try Sample("1").content.sha256
@@ -52,7 +52,7 @@ import Values
     #expect(try store.checkup(deep: true).findings.isEmpty)
   }
 
-  @Test func theyAreNotTakenAgainUntilThatIsLifted() throws {
+  @Test func purgedBytesAreRefusedUntilThePurgeIsLifted() throws {
     let scratch = Scratch()
     let sha256 = try Self.digest()
     do {
@@ -60,7 +60,7 @@ import Values
       try store.forbid(sha256, reason: "a key", by: Self.actor)
       _ = try store.erase(try store.purgePlan(sha256), reason: "a key", by: Self.actor)
     }
-    // Also after a restart, by every way in.
+    // Also after a restart, in every way of uploading and releasing.
     let store = try scratch.open()
     func isPurged(_ body: () throws -> Void) -> Bool {
       do { try body() } catch StoreError.purged(let purges) { return purges.map(\.sha256) == [sha256] } catch
@@ -78,7 +78,7 @@ import Values
     try store.publish(base: 4, set: ["c": Self.secret])
   }
 
-  @Test func bytesThatAreLiveStay() throws {
+  @Test func liveBytesAreKept() throws {
     let scratch = Scratch()
     let store = try scratch.open()
     try store.publish(base: 0, set: ["a": Self.secret, "b": Self.secret, "c": Sample("1")])
@@ -90,7 +90,7 @@ import Values
     #expect(try store.checkup(deep: true).findings.isEmpty)
   }
 
-  @Test func aRollbackCannotGetAheadOfIt() throws {
+  @Test func rollbackToPurgedBytesIsRefused() throws {
     let scratch = Scratch()
     let store = try Self.made(scratch)
     try store.forbid(Self.digest(), reason: "a key", by: Self.actor)
@@ -101,7 +101,7 @@ import Values
     #expect(try store.channel(AppName("shop"), .online).version.number == 4)
   }
 
-  /// Every place where a CDN may have the bytes, or what was made of them.
+  /// Every URL at which a CDN may have the bytes, or what was made of them.
   @Test func everyURLIsListed() throws {
     let scratch = Scratch()
     let store = try Self.made(scratch)
@@ -119,7 +119,7 @@ import Values
     #expect(!downloads.contains { $0.hasSuffix("/1-4.zip") } && Set(downloads).count == downloads.count)
   }
 
-  @Test func aDonePurgeTellsItsURLsAgain() throws {
+  @Test func finishedPurgeListsItsURLsAgain() throws {
     let scratch = Scratch()
     let (sha256, page, download): (SHA256, String, String)
     let before: [String]
@@ -141,13 +141,13 @@ import Values
     }
     let plan = try store.purgePlan(sha256)
     #expect(plan.uses.isEmpty && Set(plan.downloads) == Set(before))
-    // A purge that is lifted is forgotten with its URLs.
+    // A lifted purge is removed with its URLs.
     _ = try store.liftPurge(sha256, by: Self.actor)
     #expect(try store.purgePlan(sha256).downloads.isEmpty)
     #expect(throws: StoreError.self) { try store.content(named: page) }
   }
 
-  @Test func whatIsMeant() throws {
+  @Test func targetsOfAPurge() throws {
     let scratch = Scratch()
     let store = try Self.made(scratch)
     let channel = try store.channel(AppName("shop"), .online)
@@ -165,8 +165,8 @@ import Values
     #expect(throws: StoreError.self) { try store.content(named: "https://m.example.com/none") }
   }
 
-  /// Their number grows with the square of the versions, and nobody purges a million URLs.
-  @Test func aPatternStandsForVeryManyZips() throws {
+  /// The number of zips grows with the square of the versions, and a million URLs can't be purged one by one.
+  @Test func patternReplacesManyZips() throws {
     let scratch = Scratch()
     let store = try scratch.open()
     try store.publish(base: 0, set: ["a": Self.secret])
@@ -178,8 +178,8 @@ import Values
     #expect(many.downloads.contains { $0.hasSuffix("/xcache/shop/bundle/*") })
   }
 
-  /// As after a kill between the transaction and the files.
-  @Test func whatWasCutOffIsKnownAndFinished() throws {
+  /// As after a kill between transaction and removal of the files.
+  @Test func interruptedPurgeIsFinished() throws {
     let scratch = Scratch()
     let sha256 = try Self.digest()
     do {
@@ -197,7 +197,7 @@ import Values
     #expect(try store.unfinishedPurges().isEmpty)
   }
 
-  @Test func aPurgeThatIsLiftedMeanwhileRemovesNothing() throws {
+  @Test func purgeLiftedMeanwhileRemovesNothing() throws {
     let scratch = Scratch()
     let store = try Self.made(scratch)
     let sha256 = try Self.digest()
@@ -212,8 +212,8 @@ import Values
     #expect(try Kernel.status(store.folder.blob(sha256)) != nil)
   }
 
-  /// A purge's rest is removed by a list that was read before: what was published again meanwhile stays.
-  @Test func whatIsNotPurgedAnyMoreStays() throws {
+  /// The rest of a purge is removed by a list that was read before: bytes published again meanwhile are kept.
+  @Test func bytesNoLongerPurgedAreKept() throws {
     let scratch = Scratch()
     let store = try Self.made(scratch)
     let sha256 = try Self.digest()
@@ -228,8 +228,8 @@ import Values
     #expect(throws: StoreError.self) { try store.note(pushed: ["xcache/1/1/1/u/x"], with: sha256) }
   }
 
-  /// The number of a release that was refused is given to the next one: a pack of the former is none of the latter.
-  @Test func aPackOfAnotherReleaseOfTheSameNumberGoes() throws {
+  /// The number of a refused release is reused by the next one, to which a pack of the refused one doesn't lead.
+  @Test func packOfARefusedReleaseIsRemoved() throws {
     let scratch = Scratch()
     let store = try Self.made(scratch)
     let channel = try store.channel(AppName("shop"), .online)
@@ -242,16 +242,16 @@ import Values
     let coming = PackEnds(
       base: four, baseDigest: right.digest, version: ManifestVersion(5), digest: SHA256.of([1]))
     #expect(try store.wants(coming, of: channel.id))
-    for (ends, stays) in [(wrong, false), (right, true)] {
+    for (ends, isKept) in [(wrong, false), (right, true)] {
       let parts = PackParts(head: [1, 2], records: [], frames: ScratchFile(in: store.folder))
       let pack = try store.derived.keep(parts, ends, of: channel.id)
-      #expect(try store.packsOfKeptVersions()[channel.id] == (stays ? [pack] : nil))
+      #expect(try store.packsOfKeptVersions()[channel.id] == (isKept ? [pack] : nil))
       _ = try store.removeUnneededDerived()
-      #expect(try (Kernel.status(store.derived.packFile(pack, of: channel)) != nil) == stays)
+      #expect(try (Kernel.status(store.derived.packFile(pack, of: channel)) != nil) == isKept)
     }
   }
 
-  @Test func aDeltaThatIsDoneAfterThePurgeIsNotStored() throws {
+  @Test func deltaFinishedAfterThePurgeIsNotStored() throws {
     let scratch = Scratch()
     let store = try Self.made(scratch)
     let (sha256, other) = (try Self.digest(), try Sample("1").content.sha256)
@@ -264,7 +264,7 @@ import Values
     }
   }
 
-  @Test func aPurgeThatHoldsIsOpenedAgainForWhatWasPushed() throws {
+  @Test func purgeIsReopenedForPushedFiles() throws {
     let scratch = Scratch()
     let store = try Self.made(scratch)
     let sha256 = try Self.digest()
@@ -286,8 +286,8 @@ import Values
     #expect(try store.unfinishedPurges().isEmpty)
   }
 
-  /// A purge that was cut off before its releases leaves the versions; whoever rolls back is told why not.
-  @Test func nothingRollsBackToBytesThatAreBeingPurged() throws {
+  /// A purge that was interrupted before its releases leaves the versions; a rollback to them is refused with the reason.
+  @Test func rollbackDuringAPurgeIsRefused() throws {
     let scratch = Scratch()
     let store = try Self.made(scratch)
     try store.forbid(try Self.digest(), reason: "a key", by: Self.actor)
@@ -312,8 +312,8 @@ import Values
     try rollback(to: 1, dryRun: false)
   }
 
-  /// A backup of it would have what was purged, or call it damaged.
-  @Test func aBackupBesideAPurgeStartsOver() throws {
+  /// A concurrent backup would contain the purged bytes, or report them as damaged.
+  @Test func backupDuringAPurgeStartsOver() throws {
     let scratch = Scratch()
     let store = try Self.made(scratch)
     let backup = scratch.path + "/backup"
@@ -333,7 +333,7 @@ import Values
     #expect(try store.backUp(to: backup).damaged.isEmpty)
   }
 
-  @Test func whatAKilledServerHalfMadeGoesAtTheNextStart() throws {
+  @Test func partialFilesAreRemovedAtTheNextStart() throws {
     let scratch = Scratch()
     let part: String
     do {

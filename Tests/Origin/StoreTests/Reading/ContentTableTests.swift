@@ -6,8 +6,8 @@ import Values
 @testable import Store
 
 @Suite struct ContentTableTests {
-  /// What a table gives is what it was given, and it finds each URL, but none between them.
-  @Test func givesBackWhatItWasGiven() throws {
+  /// A table returns the items it was made from, finds each URL, and none between them.
+  @Test func roundTrips() throws {
     var items: [ContentTable.Element] = []
     for number in 0..<1000 {
       let bytes = Array("\(number)".utf8)

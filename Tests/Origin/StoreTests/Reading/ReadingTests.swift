@@ -15,7 +15,7 @@ import Values
     return try #require(parsed)
   }
 
-  @Test func everyDownloadURLEverGivenLeadsToItsBytes() throws {
+  @Test func allDownloadURLsLeadToTheirBytes() throws {
     let store = try scratch.open()
     let first = try store.publish(base: 0, set: ["a b.js": Sample("one"), long: Sample("two")])
     let second = try store.publish(base: 1, set: ["a b.js": Sample("three"), long: Sample("four")])
@@ -29,7 +29,7 @@ import Values
     }
   }
 
-  @Test func aDownloadPathThatDiffersAnywhereLeadsNowhere() throws {
+  @Test func changedDownloadPathIsUnknown() throws {
     let store = try scratch.open()
     let outcome = try store.publish(base: 0, set: ["a.js": Sample("one"), long: Sample("two")])
     for change in outcome.changes {
@@ -52,7 +52,7 @@ import Values
     }
   }
 
-  @Test func theLogTellsTheNewestFirst() throws {
+  @Test func logIsNewestFirst() throws {
     let store = try scratch.open()
     try store.publish("one", base: 0, set: ["a.js": Sample("a")])
     try store.publish("two", base: 0, set: ["b.js": Sample("bb"), "c.js": Sample("c")])
@@ -70,7 +70,7 @@ import Values
     #expect(bundles.map(\.version.number) == [1, 3] && bundles.map(\.bytes) == [1, 3])
   }
 
-  @Test func aDiffHasTheContentsOfBothSides() throws {
+  @Test func diffHasTheContentsOfBothVersions() throws {
     let store = try scratch.open()
     try store.publish(base: 0, set: ["a.js": Sample("a"), "b.js": Sample("b"), "d.js": Sample("d")])
     try store.publish(base: 1, set: ["a.js": Sample("a2"), "c.js": Sample("c"), "d.js": Sample("d2")])
@@ -94,7 +94,7 @@ import Values
     }
   }
 
-  @Test func theDefaultAppStaysWhatItWas() throws {
+  @Test func defaultAppDoesNotChange() throws {
     let store = try scratch.open()
     #expect(try store.defaultApp() == nil)
     try store.publish(base: 0, set: ["a.js": Sample("a")])
@@ -108,7 +108,7 @@ import Values
     #expect(try store.channels().map(\.app.text) == ["shop", "aaa"])
   }
 
-  @Test func aBundleThatNeverWasIsEmpty() throws {
+  @Test func unknownBundleIsEmpty() throws {
     let store = try scratch.open()
     try store.publish(base: 0, set: ["a.js": Sample("a")])
     let none = try store.entries(of: try BundleName("none"), in: try store.shop())

@@ -7,7 +7,7 @@ import Testing
 @Suite struct CommitTests {
   let scratch = Scratch()
 
-  @Test func firstPublishMakesAppChannelAndVersionOne() throws {
+  @Test func firstPublishCreatesAppChannelAndVersionOne() throws {
     let store = try scratch.open()
     let outcome = try store.publish(base: 0, set: ["a.js": Sample("a"), "b.js": Sample("bb")])
     #expect(outcome.changed && outcome.createdApp && outcome.createdChannel)
@@ -27,7 +27,7 @@ import Testing
     #expect(try store.digestByQuery(shop, at: shop.version) == shop.digest)
   }
 
-  @Test func publishingWhatIsThereMakesNoVersion() throws {
+  @Test func unchangedPublishMakesNoVersion() throws {
     let store = try scratch.open()
     try store.publish(base: 0, set: ["a.js": Sample("a")])
     let again = try store.publish(base: 1, set: ["a.js": Sample("a")], remove: ["never.js"])
@@ -36,7 +36,7 @@ import Testing
     #expect(!fromNothing.changed)
   }
 
-  @Test func bytesThatComeBackGetTheirOldDownloadBack() throws {
+  @Test func restoredBytesGetTheirFormerDownload() throws {
     let store = try scratch.open()
     let first = try store.publish(base: 0, set: ["a.js": Sample("one")])
     let second = try store.publish(base: 1, set: ["a.js": Sample("two")])
@@ -48,7 +48,7 @@ import Testing
     #expect(third.counts == ChangeCounts(changed: 1))
   }
 
-  @Test func aStaleBaseReplacesAndSaysWhom() throws {
+  @Test func staleBaseReplacesAndNamesTheRelease() throws {
     let store = try scratch.open()
     try store.publish(base: 0, set: ["a.js": Sample("a"), "b.js": Sample("b")])
     try store.publish(base: 1, set: ["a.js": Sample("other"), "new.js": Sample("n")], remove: ["b.js"])
@@ -60,7 +60,7 @@ import Testing
     #expect(late.counts == ChangeCounts(added: 2, changed: 1, removed: 1))
   }
 
-  @Test func ifVersionRefusesWhatChangedAfter() throws {
+  @Test func ifVersionRefusesLaterChanges() throws {
     let store = try scratch.open()
     try store.publish(base: 0, set: ["a.js": Sample("a")])
     try store.publish("other", base: 0, set: ["o.js": Sample("o")])
@@ -87,7 +87,7 @@ import Testing
       return conflicts.map(\.url.text) == ["https://m.example.com/s.js", "https://m.example.com/t.js"]
         && conflicts.allSatisfy { $0.bundle.text == "one" }
     }
-    // Both at once may move on together.
+    // In one release, both may change.
     try store.send([Sample("s2")])
     let both = try store.commit(
       try store.request([
@@ -98,7 +98,7 @@ import Testing
     #expect(both.bundles.map(\.counts) == [ChangeCounts(changed: 1), ChangeCounts(changed: 1)])
   }
 
-  @Test func withinOneReleaseBundlesMayNotDisagree() throws {
+  @Test func bundlesOfOneReleaseMayNotConflict() throws {
     let store = try scratch.open()
     try store.send([Sample("1"), Sample("2")])
     #expect {
@@ -113,7 +113,7 @@ import Testing
     #expect(try store.channels().isEmpty)
   }
 
-  @Test func urlsThatMatchAreDuplicates() throws {
+  @Test func equivalentURLsAreDuplicates() throws {
     let store = try scratch.open()
     let within = ["a%62.js": Sample("1"), "ab.js": Sample("1")]
     #expect {
@@ -123,7 +123,7 @@ import Testing
     #expect {
       try store.publish("two", base: 0, set: ["a%62.js": Sample("1")])
     } throws: { if case StoreError.duplicateURLs(let pairs) = $0 { pairs.count == 1 } else { false } }
-    // One spelling may take the other's place in one release.
+    // One spelling may replace the other in one release.
     let renamed = try store.publish("one", base: 1, set: ["a%62.js": Sample("1")], remove: ["ab.js"])
     #expect(renamed.counts == ChangeCounts(added: 1, removed: 1))
     #expect {
@@ -131,7 +131,7 @@ import Testing
     } throws: { if case StoreError.duplicateURLs = $0 { true } else { false } }
   }
 
-  @Test func unpublishTakesAllOfOneBundle() throws {
+  @Test func unpublishRemovesOneBundle() throws {
     let store = try scratch.open()
     try store.publish("one", base: 0, set: ["a.js": Sample("a"), "s.js": Sample("s")])
     try store.publish("two", base: 0, set: ["b.js": Sample("b"), "s.js": Sample("s")])
@@ -146,7 +146,7 @@ import Testing
     } throws: { if case StoreError.unknownBundle = $0 { true } else { false } }
   }
 
-  @Test func missingBytesAndFalseClaimsAreRefused() throws {
+  @Test func missingBytesAndWrongDigestsAreRefused() throws {
     let store = try scratch.open()
     try store.send([Sample("here")])
     #expect {
@@ -158,17 +158,17 @@ import Testing
         false
       }
     }
-    let lie = ResourceContent(
+    let wrongContent = ResourceContent(
       md5: .of([1]), sha256: .of(Array("here".utf8)), size: 4, ctype: try Sample("x").content.ctype)
     let change = BundleChange(
-      try BundleName("main"), .update(base: .none, set: [try url("a"): lie], remove: []))
+      try BundleName("main"), .update(base: .none, set: [try url("a"): wrongContent], remove: []))
     #expect {
       _ = try store.commit(try store.request([change]))
     } throws: { if case StoreError.contentMismatch = $0 { true } else { false } }
     #expect(try store.channels().isEmpty)
   }
 
-  @Test func aDryRunChangesNothing() throws {
+  @Test func dryRunChangesNothing() throws {
     let store = try scratch.open()
     let dry = try store.publish(base: 0, set: ["a.js": Sample("a")], dryRun: true, sends: false)
     #expect(dry.changed && dry.version == ManifestVersion(1) && dry.counts == ChangeCounts(added: 1))
@@ -176,30 +176,30 @@ import Testing
     #expect(try store.channels().isEmpty)
   }
 
-  @Test func theCallbacksSeeTheReleaseInOrder() throws {
+  @Test func callbacksAreCalledInOrder() throws {
     let store = try scratch.open()
     try store.send([Sample("a")])
-    var seen: [String] = []
+    var calls: [String] = []
     let outcome = try store.commit(
       try store.request([try store.change("main", base: 0, set: ["a.js": Sample("a")])]),
       digest: { prepared in
-        seen.append("digest of \(prepared.version), \(prepared.changes.count) change")
+        calls.append("digest of \(prepared.version), \(prepared.changes.count) change")
         return .of([7])
       },
-      committed: { seen.append("committed \($0.version)") })
-    #expect(seen == ["digest of 1, 1 change", "committed 1"])
+      committed: { calls.append("committed \($0.version)") })
+    #expect(calls == ["digest of 1, 1 change", "committed 1"])
     #expect(outcome.channel?.digest == .of([7]))
     #expect(try store.digest(try store.shop(), at: ManifestVersion(1)) == .of([7]))
   }
 
-  /// The digest of a large release is worked out while its rows are written, and is there when they are.
-  @Test func aLargeReleaseHasItsDigestBesideItsRows() throws {
+  /// The digest of a large release is computed while its rows are written.
+  @Test func digestOfALargeReleaseIsComputedConcurrently() throws {
     let store = try scratch.open()
     let set = Dictionary(uniqueKeysWithValues: (0..<1100).map { ("f\($0).js", Sample("file \($0)")) })
     try store.send(set.values)
     let request = try store.request([try store.change("main", base: 0, set: set)])
     let calls = Locked<[Int]>([])
-    // What isn't to be leaves nothing behind, whatever was written meanwhile.
+    // A refused release leaves nothing behind, whatever was written meanwhile.
     #expect {
       _ = try store.commit(
         request,
@@ -243,7 +243,7 @@ import Testing
     }
   }
 
-  @Test func timesNeverGoBack() throws {
+  @Test func timesNeverDecrease() throws {
     let now = Locked<Int64>(5000)
     var options = Store.Options()
     options.clock = { now.withLock { $0 } }

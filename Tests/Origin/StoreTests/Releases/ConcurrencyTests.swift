@@ -7,8 +7,8 @@ import Testing
 @Suite struct ConcurrencyTests {
   let scratch = Scratch()
 
-  /// Six publishers at once, each with a bundle of its own, one file that all share, and one file of the same bytes.
-  @Test func bundlesArePublishedAtTheSameTime() async throws {
+  /// Six concurrent publishers, each with its own bundle, one file that all share, and one file of equal bytes.
+  @Test func bundlesArePublishedConcurrently() async throws {
     let store = try scratch.open()
     let order = Locked<[Int64]>([])
     let (publishers, rounds) = (6, 8)
@@ -39,7 +39,7 @@ import Testing
     }
   }
 
-  @Test func bytesThatGetTheirRowBetweenTwoLooksAreNotMissing() throws {
+  @Test func bytesReleasedBetweenTwoQueriesAreNotMissing() throws {
     let store = try scratch.open()
     let same = Sample("same")
     try store.send([same])
@@ -51,13 +51,13 @@ import Testing
     #expect(survey.missing.isEmpty)
   }
 
-  /// What another publisher does between the plan and the transaction of a release.
+  /// A publish by another client between the plan and the transaction of a release.
   private struct Meanwhile: Sendable {
     let bundle: String
     let sample: Sample
   }
 
-  /// A store in which `meanwhile` is published once, at the moment when a release's first new file is renamed.
+  /// A store in which `meanwhile` is published once, when the first new file of a release is renamed.
   private func store(_ meanwhile: Meanwhile) throws -> Store {
     let opened = Locked<Store?>(nil)
     var options = Store.Options()
@@ -80,7 +80,7 @@ import Testing
     return store
   }
 
-  @Test func aConflictThatArisesMeanwhileIsRefused() throws {
+  @Test func conflictWithAConcurrentReleaseIsRefused() throws {
     let store = try store(Meanwhile(bundle: "other", sample: Sample("theirs")))
     #expect {
       try store.publish("mine", base: 0, set: ["shared.js": Sample("mine")], sends: false)
@@ -90,7 +90,7 @@ import Testing
     #expect(try store.shop().version == ManifestVersion(3))
   }
 
-  @Test func aReleaseThatCameMeanwhileIsNamed() throws {
+  @Test func concurrentReleaseIsNamed() throws {
     let store = try store(Meanwhile(bundle: "mine", sample: Sample("theirs")))
     let outcome = try store.publish("mine", base: 0, set: ["mine.js": Sample("mine")], sends: false)
     #expect(outcome.version == ManifestVersion(4) && outcome.previous == ManifestVersion(3))

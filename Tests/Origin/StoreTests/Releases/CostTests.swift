@@ -5,9 +5,9 @@ import Testing
 
 @testable import Store
 
-/// What a release and a patch cost follows the change, not the size of the channel.
+/// The cost of a release and a patch depends on the change, not on the size of the channel.
 @Suite struct CostTests {
-  /// What SQLite did for one small publish and the patch that it makes.
+  /// SQLite's counters for one small publish and its patch.
   struct Cost {
     var statements = 0
     var fullScanSteps = 0
@@ -57,7 +57,7 @@ import Testing
     return cost
   }
 
-  /// The counters of every statement of the writing and the one reading connection since they were last asked.
+  /// The counters of all statements of the writing and the reading connection, since the last call.
   private func counters(_ store: Store) throws -> (statements: Int, fullScan: Int, steps: Int) {
     func ask(_ db: Database) -> (Int, Int, Int) {
       (

@@ -5,11 +5,11 @@ import Testing
 
 @testable import Store
 
-/// The process is killed at each step of a publish in turn; what it left must be the old or the new state, whole.
+/// The process is killed at each step of a publish in turn; the state afterwards must be the old or the new one.
 @Suite struct CrashTests {
   static let set = ["a.js": Sample("new a"), "b.js": Sample("new b"), "c.js": Sample("new c")]
 
-  /// Kills the process when it is told of the step that it waits for.
+  /// Kills the process at a given step.
   final class Trap: Sendable {
     private let stepsLeft = Locked<Int?>(nil)
 
@@ -24,10 +24,9 @@ import Testing
     }
   }
 
-  // Three files take three steps each to arrive and up to three each to be made durable; then come the transaction
-  // and what follows it.
+  // Three files take three steps each to be received and up to three each to be synced; then come the transaction and what follows it.
   @Test(arguments: 1...20)
-  func whatAKilledPublishLeavesIsWhole(fatal: Int) async throws {
+  func killedPublishLeavesAConsistentState(fatal: Int) async throws {
     let scratch = Scratch()
     let data = scratch.data
     try await #require(processExitsWith: .signal(SIGKILL)) { [data = data as String, fatal = fatal as Int] in
@@ -48,7 +47,7 @@ import Testing
         committed: { _ in trap.step() })
       kill(getpid(), SIGKILL)
     }
-    // Acknowledged or not: only the last step comes after the commit.
+    // Only the last step is after the commit.
     try check(scratch, version: fatal < 20 ? 1 : 2)
   }
 
@@ -62,7 +61,7 @@ import Testing
     let names = version == 1 ? ["a.js", "gone.js"] : ["a.js", "b.js", "c.js"]
     #expect(manifest.map(\.url) == (try names.map(url)))
     for (_, entry) in manifest { #expect(throws: Never.self) { _ = try store.open(entry.sha256) } }
-    // The publisher, who heard nothing, tries again.
+    // The publisher, which got no answer, retries.
     let missing = try store.missing(of: Self.set.values.map(\.claim.sha256))
     try store.send(Self.set.values.filter { missing.contains($0.claim.sha256) })
     let again = try store.publish(base: 1, set: Self.set, remove: ["gone.js"], sends: false)

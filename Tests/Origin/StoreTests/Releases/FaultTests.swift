@@ -4,9 +4,9 @@ import Testing
 
 @testable import Store
 
-/// Each step on the way to the disk fails once; nothing half done may be left, and the next try must pass.
+/// Each disk operation fails once; nothing partial may be left, and a retry must succeed.
 @Suite struct FaultTests {
-  /// Counts the steps and makes one of them fail.
+  /// Counts the operations, and makes one of them fail.
   final class Fault: Sendable {
     private let state: Locked<(step: Int, failing: Int)>
     let code: Errno
@@ -30,7 +30,7 @@ import Testing
   private let first = ["a": Sample("first")]
 
   @Test(arguments: [Errno.noSpace, .ioError], [2, 40])
-  func aStepThatFailsLeavesEverythingAsItWas(code: Errno, files: Int) throws {
+  func failedOperationChangesNothing(code: Errno, files: Int) throws {
     var second: [String: Sample] = [:]
     for number in 0..<files { second["f\(number)"] = Sample("second \(number)") }
     for failing in 1... {
@@ -54,7 +54,7 @@ import Testing
         #expect(error.code == code)
       }
       #expect(try store?.shop().version == ManifestVersion(1))
-      // In every second round the process starts anew before it tries again.
+      // In every second round, the process restarts before it retries.
       if failing % 2 == 0 {
         store = nil
         store = try scratch.open()
@@ -69,7 +69,7 @@ import Testing
     }
   }
 
-  @Test func aFullDatabaseChangesNothing() throws {
+  @Test func fullDatabaseChangesNothing() throws {
     let scratch = Scratch()
     let store = try scratch.open()
     try store.publish(base: 0, set: first)
@@ -88,7 +88,7 @@ import Testing
     #expect(try store.publish(base: 1, set: set, sends: false).resources == 2001)
   }
 
-  @Test func aDigestThatCannotBeMadeEndsTheRelease() throws {
+  @Test func failedDigestEndsTheRelease() throws {
     let scratch = Scratch()
     let store = try scratch.open()
     try store.send(first.values)

@@ -5,7 +5,7 @@ import Values
 
 @testable import Store
 
-/// The security headers of entries are part of what a URL has, beside its bytes and type.
+/// The security headers of an entry belong to a URL's content, like its bytes and type.
 @Suite struct HeadersTests {
   let scratch = Scratch()
 
@@ -18,7 +18,7 @@ import Values
     return try store.manifest(shop, at: shop.version).first?.entry
   }
 
-  @Test func otherHeadersAreAnotherResourceVersionAndOldOnesComeBack() throws {
+  @Test func changedHeadersAreAnotherResourceVersion() throws {
     let store = try scratch.open()
     let plain = try store.publish(base: 0, set: ["p.html": Sample("page", type: "text/html")])
     let denied = try store.publish(base: 1, set: ["p.html": try page("DENY")])
@@ -42,7 +42,7 @@ import Values
     #expect(try store.checkup(deep: true).findings.isEmpty)
   }
 
-  @Test func everyReaderTellsThem() throws {
+  @Test func allReadersReturnHeaders() throws {
     let store = try scratch.open()
     try store.publish(base: 0, set: ["p.html": Sample("page", type: "text/html")])
     try store.publish(base: 1, set: ["p.html": try page("DENY")])
@@ -73,7 +73,7 @@ import Values
       return conflicts.map(\.bundle.text).sorted() == ["one", "two"]
         && "\(error)".contains("different content, type or headers")
     }
-    // The one publishes what the other holds with other headers: in one release both may change.
+    // One bundle's headers differ from those of the other: in one release both may change.
     let both = try store.request([
       store.change("one", base: 1, set: ["p.html": try page("SAMEORIGIN")]),
       store.change("two", base: 2, set: ["p.html": try page("SAMEORIGIN")]),
@@ -83,7 +83,7 @@ import Values
     #expect(try store.checkup(deep: true).findings.isEmpty)
   }
 
-  @Test func aRollbackBringsThemBack() throws {
+  @Test func rollbackRestoresHeaders() throws {
     let store = try scratch.open()
     try store.publish("one", base: 0, set: ["p.html": try page("DENY")])
     try store.publish("one", base: 1, set: ["p.html": try page("SAMEORIGIN")])
@@ -103,8 +103,8 @@ import Values
     }
   }
 
-  /// What a build's policies listed once isn't kept for ever.
-  @Test func thoseOfNobodyGoWithTheirResources() throws {
+  /// Headers of removed entries aren't kept for ever.
+  @Test func unusedHeadersAreRemovedWithTheirResources() throws {
     let store = try scratch.open()
     for (base, frames) in ["a", "b", "c", "d"].enumerated() {
       try store.publish(base: Int64(base), set: ["p.html": try page(frames)])

@@ -4,27 +4,27 @@ import Values
 
 @testable import Store
 
-/// Random histories against a naive model that copies every manifest whole.
+/// Random histories compared with a simple model that copies every manifest.
 @Suite struct HistoryTests {
   let scratch = Scratch()
 
-  /// What the store should be: bundles as dictionaries, all of them kept at every version.
+  /// The expected state: bundles as dictionaries, all of them kept for every version.
   struct Model {
     var bundles: [String: [ResourceURL: Sample]] = [:]
-    /// bundle contents and bundle versions after each version; [0] is the beginning.
+    /// Bundle contents after each version; [0] is the beginning.
     var history: [[String: [ResourceURL: Sample]]] = [[:]]
     var bundleVersions: [String: Int64] = [:]
-    /// Each URL's contents in the order in which it got them: the place is the resource version.
+    /// Each URL's contents in the order of their first release: the index is the resource version.
     var versions: [ResourceURL: [Sample]] = [:]
-    /// The manifest version that brought each of those in.
+    /// The manifest version in which each of them was first released.
     var broughtIn: [ResourceURL: [Int]] = [:]
 
     static func union(_ bundles: [String: [ResourceURL: Sample]]) -> [ResourceURL: Sample] {
       bundles.values.reduce(into: [:]) { $0.merge($1) { a, _ in a } }
     }
 
-    /// Whether bundles that share a URL agree.
-    static func isSound(_ bundles: [String: [ResourceURL: Sample]]) -> Bool {
+    /// Whether bundles that share a URL have equal content for it.
+    static func isConsistent(_ bundles: [String: [ResourceURL: Sample]]) -> Bool {
       var union: [ResourceURL: Sample] = [:]
       for (url, sample) in bundles.values.joined() {
         if let other = union.updateValue(sample, forKey: url), other != sample { return false }
@@ -52,11 +52,11 @@ import Values
     var refused = 0
     try store.send([Sample("content 0"), Sample("content 1")])
     for _ in 0..<60 { refused += try step(store, &model, &random) ? 0 : 1 }
-    #expect(model.history.count > 20 && refused > 0, "the history is too dull to show anything")
+    #expect(model.history.count > 20 && refused > 0, "the history has too few acts")
     try compare(store, model)
   }
 
-  /// Asks for one random release and tells the model; false where both refuse.
+  /// Requests a random release of store and model; false if both refuse it.
   private func step(_ store: Store, _ model: inout Model, _ random: inout SplitMix) throws -> Bool {
     var next = model.bundles
     var changes: [BundleChange] = []
@@ -66,7 +66,7 @@ import Values
         changes.append(BundleChange(try BundleName(name), .unpublish))
         next[name] = [:]
       } else {
-        // Any version at which a release was made may be a plan's base; mostly it is the bundle's newest.
+        // The base of a plan is any version with a release; mostly the bundle's newest.
         let newest = model.bundleVersions[name] ?? 0
         let base =
           Int.random(in: 0..<4, using: &random) > 0
@@ -82,7 +82,7 @@ import Values
     let changed = next.keys.filter { next[$0] ?? [:] != model.bundles[$0] ?? [:] }
     do {
       let outcome = try store.commit(try store.request(changes))
-      #expect(Model.isSound(next), "a conflict was not seen")
+      #expect(Model.isConsistent(next), "a conflict was not detected")
       #expect(outcome.changed == !changed.isEmpty)
       let before = Model.union(model.bundles)
       if outcome.changed { model.release(next, changed: changed) }
@@ -90,7 +90,7 @@ import Values
       check(outcome, from: before, to: Model.union(next))
       return true
     } catch StoreError.urlConflicts {
-      #expect(!Model.isSound(next), "a conflict was seen where there is none")
+      #expect(!Model.isConsistent(next), "a conflict was reported without one")
       return false
     }
   }
@@ -141,7 +141,7 @@ import Values
     }
   }
 
-  /// The manifest that the model says, downloads included.
+  /// The manifest according to the model, including downloads.
   private func entries(_ model: Model, at version: Int) throws -> [ResourceURL: Entry] {
     var entries: [ResourceURL: Entry] = [:]
     for (url, sample) in Model.union(model.history[version]) {

@@ -5,19 +5,18 @@ import Values
 
 @testable import Store
 
-/// Random histories of publishes, unpublishes and rollbacks over several bundles, against a model that copies every
-/// manifest whole.
+/// Random publishes, unpublishes, rollbacks and promotions of several bundles, compared with a model that copies every manifest.
 @Suite struct OperationsTests {
   let scratch = Scratch()
   static let bundles = ["one", "two", "three"]
 
   typealias Content = [ResourceURL: Sample]
 
-  /// What a channel should be: every bundle at every version.
+  /// The expected state of a channel: every bundle at every version.
   struct Model {
     struct Release {
       var bundles: [String: Content]
-      /// The version and bundle that a rollback went back to.
+      /// The version and bundle of a rollback.
       var target: (version: Int, bundle: String?)?
       var changed: Set<String> = []
     }
@@ -29,7 +28,7 @@ import Values
       bundles.values.reduce(into: [:]) { $0.merge($1) { a, _ in a } }
     }
 
-    static func isSound(_ bundles: [String: Content]) -> Bool {
+    static func isConsistent(_ bundles: [String: Content]) -> Bool {
       var union: Content = [:]
       for (url, sample) in bundles.values.joined() {
         if let other = union.updateValue(sample, forKey: url), other != sample { return false }
@@ -45,7 +44,7 @@ import Values
       return true
     }
 
-    /// The version that is `steps` distinct contents back, told in the plainest way.
+    /// The version `steps` distinct contents back, computed in the simplest way.
     func stepsBack(_ steps: Int, _ bundle: String?) -> Int? {
       let own = releases.indices.dropFirst().filter {
         bundle == nil || releases[$0].changed.contains(bundle ?? "")
@@ -53,7 +52,7 @@ import Values
       func content(_ version: Int) -> Content {
         bundle.map { releases[version].bundles[$0] ?? [:] } ?? Self.union(releases[version].bundles)
       }
-      // Whether a rollback brought back all that there was, not one bundle beside others that have changed.
+      // Whether a rollback restored everything, not one bundle while others had changed.
       func isWhole(_ version: Int) -> Bool {
         guard let target = releases[version].target else { return true }
         return bundle != nil || target.bundle == nil || content(version) == content(target.version)
@@ -66,7 +65,7 @@ import Values
         else { return version }
         return source(older)
       }
-      // What one bundle's rollback took back isn't gone back to.
+      // What a rollback of one bundle undid isn't a step.
       func before(_ version: Int) -> Int? {
         guard let target = releases[version].target, !isWhole(version) else {
           return own.last { $0 < version }
@@ -75,11 +74,11 @@ import Values
       }
       guard let last = own.last else { return nil }
       var place = source(last)
-      var seen = [content(place)]
-      while seen.count <= steps {
+      var contents = [content(place)]
+      while contents.count <= steps {
         guard let older = before(place) else { return nil }
         place = source(older)
-        if !seen.contains(content(place)) { seen.append(content(place)) }
+        if !contents.contains(content(place)) { contents.append(content(place)) }
       }
       return place
     }
@@ -97,10 +96,10 @@ import Values
     var rollbacks = 0
     var promotions = 0
     var refused = 0
-    var moments: [(Int64, ManifestVersion)] = []
+    var times: [(Int64, ManifestVersion)] = []
     try store.send((0..<3).map { Sample("content \($0)") })
     for _ in 0..<70 {
-      // Sometimes the clock stands: then several releases have one moment, and the last of them counts.
+      // The clock sometimes stands still: then several releases have one time, and the last of them counts.
       time.withLock { $0 += max(0, Int64.random(in: -20...40, using: &random)) }
       let place = Int.random(in: 0..<3, using: &random) / 2
       let channel = channels[place]
@@ -116,26 +115,26 @@ import Values
       } else {
         try publish(store, channel, &models[place], &random)
       }
-      if let shop = try? store.shop() { moments.append((time.withLock { $0 }, shop.version)) }
+      if let shop = try? store.shop() { times.append((time.withLock { $0 }, shop.version)) }
     }
-    #expect(rollbacks + promotions > 5 && refused >= 0, "the history is too dull to show anything")
+    #expect(rollbacks + promotions > 5 && refused >= 0, "the history has too few acts")
     for (channel, model) in zip(channels, models) {
       try compare(store, try store.channel(try AppName("shop"), channel), model)
     }
     let shop = try store.shop()
-    // Of a moment that was recorded several times, the last record counts: it saw all that happened then.
-    let last = Dictionary(moments) { $1 }
+    // If a time was recorded several times, the last record counts: it includes everything of that time.
+    let last = Dictionary(times) { $1 }
     for (moment, version) in last {
       #expect(try store.version(.moment(moment), of: shop) == version)
       #expect(try store.digest(shop, at: version) == store.digestByQuery(shop, at: version))
     }
     #expect(try store.version(.moment(0), of: shop) == .none)
     let (wrong, head) = try store.verifyAudit()
-    // Beside the releases there is the row of the first token.
+    // The first token has a row, too.
     #expect(wrong == nil && head.row == Int64(models.reduce(1) { $0 + $1.releases.count - 1 }))
   }
 
-  /// Every bundle of another channel, or one of them, as it was there at some version; false where nothing changes.
+  /// Promotes all bundles of another channel, or one of them, at some version; false if nothing changes.
   private func promote(
     _ store: Store, _ source: (channel: ChannelName, model: Model), to channel: ChannelName,
     _ model: inout Model,
@@ -160,13 +159,13 @@ import Values
     for (name, content) in there { next[name] = content }
     do {
       let outcome = try store.commit(request)
-      #expect(Model.isSound(next))
+      #expect(Model.isConsistent(next))
       let changed = model.add(next)
       #expect(outcome.changed == changed)
       return changed
     } catch {
       guard case .urlConflicts = error else { throw error }
-      #expect(!Model.isSound(next), "a conflict was seen where there is none")
+      #expect(!Model.isConsistent(next), "a conflict was reported without one")
       return false
     }
   }
@@ -197,14 +196,14 @@ import Values
       var request = try store.request([change])
       request.channel = channel
       let outcome = try store.commit(request)
-      #expect(Model.isSound(next))
+      #expect(Model.isConsistent(next))
       #expect(outcome.changed == model.add(next))
     } catch StoreError.urlConflicts {
-      #expect(!Model.isSound(next))
+      #expect(!Model.isConsistent(next))
     }
   }
 
-  /// What became of a request to go back.
+  /// The result of a rollback request.
   enum Result {
     case done, conflict, nothing
   }
@@ -240,7 +239,7 @@ import Values
   ) throws -> Result {
     var dryRequest = request
     dryRequest.dryRun = true
-    // Who goes back by steps doesn't mean to take the bundle, or the channel, out.
+    // A rollback by steps must not remove the bundle or empty the channel.
     var leavesNothing = false
     if case .steps = request.target {
       let scope = Self.bundles.filter { request.bundle.map(\.text) ?? $0 == $0 }
@@ -256,11 +255,11 @@ import Values
       return .nothing
     } catch {
       guard case .urlConflicts = error else { throw error }
-      #expect(!Model.isSound(next), "a conflict was seen where there is none")
+      #expect(!Model.isConsistent(next), "a conflict was reported without one")
       return .conflict
     }
     #expect(!leavesNothing, "nothing is left")
-    #expect(Model.isSound(next), "a conflict was not seen")
+    #expect(Model.isConsistent(next), "a conflict was not detected")
     #expect(dry.release.changes == done.release.changes && dry.bundles == done.bundles)
     #expect(done.target.number == Int64(version))
     let before = Model.union(model.newest.bundles)
@@ -285,7 +284,7 @@ import Values
       #expect(rows.map(\.url) == union.keys.sorted(), "version \(number)")
       for (url, entry) in rows {
         #expect(entry.sha256 == union[url]?.claim.sha256)
-        // Bytes that come back have the entry that they had, download URL included.
+        // Restored bytes have their former entry, including the download URL.
         let first = known[url, default: [:]][entry.sha256]
         #expect(first == nil || first == entry)
         known[url, default: [:]][entry.sha256] = entry

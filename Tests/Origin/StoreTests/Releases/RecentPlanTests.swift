@@ -4,29 +4,29 @@ import Testing
 
 @testable import Store
 
-/// A large release that is previewed and then made is planned once.
+/// A large release is planned once for preview and commit.
 @Suite struct RecentPlanTests {
   private let scratch = Scratch()
   private static let set = Dictionary(
     uniqueKeysWithValues: (0..<1200).map { ("f\($0).js", Sample("file \($0)")) })
 
-  @Test func itIsWorkedOutOnce() throws {
+  @Test func planIsReused() throws {
     let store = try scratch.open()
     try store.send(Self.set.values)
     let request = try store.request([try store.change("main", base: 0, set: Self.set)])
     #expect(try store.preview(request).new.count == 1200)
     let edition = store.connections.edition
     #expect(store.lastPlan.plan(of: request, at: edition)?.union.count == 1200)
-    // Equal content is enough.
+    // Equal content is sufficient.
     let same = try store.request([try store.change("main", base: 0, set: Self.set)])
     #expect(store.lastPlan.plan(of: same, at: edition) != nil)
     let outcome = try store.commit(request)
     #expect(outcome.counts.added == 1200)
-    #expect(store.lastPlan.plan(of: request, at: edition) == nil, "its memory is free again")
+    #expect(store.lastPlan.plan(of: request, at: edition) == nil, "the plan is freed")
   }
 
   /// Everything that a plan depends on is compared.
-  @Test func anotherRequestHasAnotherPlan() throws {
+  @Test func otherRequestIsPlannedAnew() throws {
     let store = try scratch.open()
     try store.send(Self.set.values)
     let request = try store.request([try store.change("main", base: 0, set: Self.set)])
@@ -53,8 +53,8 @@ import Testing
     }
   }
 
-  /// Another release in between: it is planned anew.
-  @Test func whatCameBetweenCounts() throws {
+  /// After another release, it is planned again.
+  @Test func planIsNotReusedAfterAnotherRelease() throws {
     let store = try scratch.open()
     try store.send(Self.set.values)
     let request = try store.request([try store.change("main", base: 0, set: Self.set)])

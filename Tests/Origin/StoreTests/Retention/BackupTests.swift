@@ -15,7 +15,7 @@ import Testing
     return try Store(path: path)
   }
 
-  @Test func aBackupIsADataFolderThatHoldsTheSame() throws {
+  @Test func backupIsADataFolderWithTheSameContent() throws {
     let store = try scratch.open()
     try store.publish(base: 0, set: ["a.js": Sample("a"), "b.js": Sample("b")])
     try store.publish(base: 1, set: ["a.js": Sample("a2")])
@@ -24,7 +24,7 @@ import Testing
     var options = Store.Options()
     options.isSecondary = true
     #expect(try Store(path: target, options: options).checkup(deep: true).findings.isEmpty)
-    // Beside: the backup's own files are no hard links.
+    // The backup has its own files, not hard links.
     let blob = Sample("a").claim.sha256
     let own = try #require(try Kernel.status(store.folder.blob(blob)))
     let copy = try #require(try Kernel.status(DataFolder(path: target).blob(blob)))
@@ -32,7 +32,7 @@ import Testing
     #expect(try store.leases().isEmpty)
   }
 
-  @Test func theSecondBackupCopiesWhatIsNew() throws {
+  @Test func secondBackupCopiesNewFiles() throws {
     let store = try scratch.open()
     try store.publish(base: 0, set: ["a.js": Sample("a"), "b.js": Sample("b")])
     _ = try store.backUp(to: target)
@@ -42,8 +42,8 @@ import Testing
     #expect(try restored().shop().version == ManifestVersion(2))
   }
 
-  /// Its origin may have carried them out since, or may still be there and do so.
-  @Test func aRestoreCancelsWhatIsScheduled() throws {
+  /// The original origin may have carried them out since, or may still run and do so.
+  @Test func restoreCancelsScheduledActs() throws {
     let store = try scratch.open()
     try store.publish(base: 0, set: ["a.js": Sample("a")])
     let actor = Actor(name: "ci", address: "10.0.0.7")
@@ -71,16 +71,16 @@ import Testing
     #expect(row.act == "schedule.cancel" && row.author == "xcache restore", "\(row)")
     #expect(row.result.contains("restored from a backup made at 20") && row.parameters.contains("\(act.id)"))
     #expect(try again.verifyAudit().0 == nil && again.checkup(deep: true).findings.isEmpty)
-    // Who moves an origin keeps them.
+    // An origin that is moved keeps them.
     let kept = scratch.path + "/kept"
     #expect(try Restore.restore(backup: target, to: kept, keepsScheduled: true).scheduled == [act])
     let moved = try Store(path: kept)
     #expect(try moved.scheduledAct(act.id, of: moved.shop()).state == .waiting)
-    // The backup itself, and the origin, are as they were.
+    // The backup and the original origin are unchanged.
     #expect(try store.scheduledAct(act.id, of: store.shop()).state == .waiting)
   }
 
-  @Test func aRestoreKeepsTheNewestAndLeavesRoomAboveIt() throws {
+  @Test func restoreKeepsTheNewestVersionAndSkipsNumbers() throws {
     let store = try scratch.open()
     try store.publish(base: 0, set: ["a.js": Sample("a")])
     try store.publish(base: 1, set: ["a.js": Sample("a2")])
@@ -97,7 +97,7 @@ import Testing
     #expect(try again.checkup(deep: true).findings.isEmpty)
   }
 
-  @Test func whatIsThereIsNeverOverwritten() throws {
+  @Test func existingFilesAreNeverOverwritten() throws {
     let store = try scratch.open()
     try store.publish(base: 0, set: ["a.js": Sample("a")])
     _ = try store.backUp(to: target)
@@ -111,7 +111,7 @@ import Testing
     }
   }
 
-  /// How a file at the source or in a backup is damaged.
+  /// Damage of a file at the source or in a backup.
   enum Harm: CaseIterable { case gone, shorter, otherByte }
 
   private func harm(_ path: String, _ harm: Harm) throws {
@@ -126,7 +126,7 @@ import Testing
     }
   }
 
-  @Test(arguments: Harm.allCases) func damageAtTheSourceIsNamedAndTheRestIsRestored(_ harm: Harm) throws {
+  @Test(arguments: Harm.allCases) func damageAtTheSourceIsNamedAndTheRestRestored(_ harm: Harm) throws {
     let store = try scratch.open()
     let (bad, good) = (Sample("a file of bytes").claim.sha256, Sample("b").claim.sha256)
     try store.publish(base: 0, set: ["a.js": Sample("a file of bytes"), "b.js": Sample("b")])
@@ -142,7 +142,7 @@ import Testing
     _ = try again.open(bad)
   }
 
-  @Test(arguments: Harm.allCases) func aDamagedBackupGivesBackWhatIsWhole(_ harm: Harm) throws {
+  @Test(arguments: Harm.allCases) func intactFilesOfADamagedBackupAreRestored(_ harm: Harm) throws {
     let store = try scratch.open()
     let (bad, good) = (Sample("a file of bytes").claim.sha256, Sample("b").claim.sha256)
     try store.publish(base: 0, set: ["a.js": Sample("a file of bytes"), "b.js": Sample("b")])
@@ -153,14 +153,14 @@ import Testing
     #expect(try again.shop().digest == store.shop().digest)
   }
 
-  /// A store whose clock the test sets.
+  /// A store with a clock that the test sets.
   private func aged(_ now: Locked<Int64>) throws -> Store {
     var options = Store.Options()
     options.clock = { now.withLock { $0 } }
     return try scratch.open(options)
   }
 
-  @Test func whatIsThereIsReadBackWithinAWeek() throws {
+  @Test func copiedFilesAreVerifiedWithinAWeek() throws {
     let now = Locked(Clock.unixMilliseconds())
     let store = try aged(now)
     var set: [String: Sample] = [:]
@@ -169,7 +169,7 @@ import Testing
     _ = try store.backUp(to: target)
     let bad = try #require(set["f3"]).claim.sha256
     try harm(DataFolder(path: target).blob(bad), .otherByte)
-    // As a bad disk would: without a new time.
+    // As on a failing disk: the modification time doesn't change.
     try Kernel.setModified(DataFolder(path: target).blob(bad), to: now.withLock { $0 } - 1000)
     #expect(try store.backUp(to: target).verified == 0)
     var reports: [BackupReport] = []
@@ -184,7 +184,7 @@ import Testing
     #expect(try restored().missing(of: [bad]).isEmpty)
   }
 
-  @Test func whatWasWrittenToIsReadBackAtOnce() throws {
+  @Test func modifiedFilesAreVerifiedAtOnce() throws {
     let now = Locked(Clock.unixMilliseconds())
     let store = try aged(now)
     let sample = Sample("a file of bytes")
@@ -202,21 +202,21 @@ import Testing
     #expect(try store.backUp(to: target, verify: true).repaired == 0)
   }
 
-  @Test func aGoodCopyOutlivesItsSource() throws {
+  @Test func intactCopyOutlivesItsSource() throws {
     let store = try scratch.open()
     let sample = Sample("a file of bytes")
     try store.publish(base: 0, set: ["a.js": sample])
     _ = try store.backUp(to: target)
     try harm(store.folder.blob(sample.claim.sha256), .otherByte)
     #expect(try store.scrub { _ in true } == [sample.claim.sha256])
-    // Set aside at the source: the backup keeps its copy, and gives it back.
+    // Set aside at the source: the backup keeps its copy, and restores it.
     #expect(try store.backUp(to: target).damaged.isEmpty)
     let again = try restored()
     #expect(try again.missing(of: [sample.claim.sha256]).isEmpty)
     #expect(try again.checkup(deep: true).findings.isEmpty)
   }
 
-  @Test func aDamagedDatabaseLeavesTheBackupFromBefore() throws {
+  @Test func damagedDatabaseKeepsThePreviousBackup() throws {
     let store = try scratch.open()
     try store.publish(base: 0, set: ["a.js": Sample("a"), "b.js": Sample("b")])
     _ = try store.backUp(to: target)
@@ -230,7 +230,7 @@ import Testing
     #expect(try restored().checkup(deep: true).findings.isEmpty)
   }
 
-  @Test func zipsOfUpdatesComeAlongWhereTheyAreWhole() throws {
+  @Test func intactUpdateZipsAreCopied() throws {
     let store = try scratch.open()
     try store.publish(base: 0, set: ["a.js": Sample("a")])
     let folder = "\(store.folder.zips)/1"
@@ -239,18 +239,18 @@ import Testing
     try DurableFile.write([1, 2, 3], to: "\(folder)/1-2.key.\(tag).zip")
     try DurableFile.write([1, 2, 3], to: "\(folder)/1-2.delta.key.\(tag).zip")
     try DurableFile.write([1, 2, 4], to: "\(folder)/1-3.key.\(tag).zip")
-    // Stands for one that is never made again.
+    // Marks a zip that is never made again.
     try DurableFile.write([], to: "\(folder)/1-4.key\(ZipFile.droppedEnding)")
     _ = try store.backUp(to: target)
     let zips = try Folder.textNames("\(try restored().folder.zips)/1").sorted()
     #expect(zips == ["1-2.delta.key.\(tag).zip", "1-2.key.\(tag).zip", "1-4.key\(ZipFile.droppedEnding)"])
   }
 
-  @Test func whatOthersHaveInAFolderStays() throws {
+  @Test func filesOfOthersAreKept() throws {
     let store = try scratch.open()
     let sample = Sample("a file of bytes")
     try store.publish(base: 0, set: ["a.js": sample])
-    // Files in `blobs` that no backup brought: nothing begins there.
+    // Files in `blobs` that aren't from a backup: no backup is begun there.
     try Kernel.makeFolder(target + "/blobs/aa")
     try DurableFile.write([1], to: target + "/blobs/aa/mine.txt")
     #expect {
@@ -259,7 +259,7 @@ import Testing
     #expect(try Folder.textNames(target) == ["blobs"])
     try Kernel.remove(target + "/blobs/aa/mine.txt")
     _ = try store.backUp(to: target)
-    // In a backup, they are passed by, and what backups leave behind isn't.
+    // In an existing backup they are ignored, and leftovers of backups are removed.
     let hex = SHA256.of([7]).hex
     let old = "\(target)/blobs/\(hex.prefix(2))/\(hex.dropFirst(2))"
     for path in ["\(target)/blobs/aa/mine.txt", "\(target)/blobs/readme", old, old + ".part"] {
@@ -271,7 +271,7 @@ import Testing
     #expect(try DurableFile.read(target + "/blobs/readme") == [1])
   }
 
-  @Test func aFirstBackupThatWasStoppedGoesOn() throws {
+  @Test func interruptedFirstBackupContinues() throws {
     let store = try scratch.open()
     try store.publish(base: 0, set: ["a.js": Sample("a"), "b.js": Sample("b")])
     _ = try store.backUp(to: target)
@@ -281,7 +281,7 @@ import Testing
     #expect(try store.backUp(to: target).damaged.isEmpty)
   }
 
-  @Test func noBackupGoesWhereTheWebReads() throws {
+  @Test func backupIntoAMirrorIsRefused() throws {
     let store = try scratch.open()
     let www = scratch.path + "/www"
     try Kernel.makeFolder(www)
@@ -294,7 +294,7 @@ import Testing
     #expect(try Folder.textNames(www) == ["mirror.json"])
   }
 
-  @Test(arguments: [true, false]) func aFolderInThePlaceOfAFileCostsThatFile(isEmpty: Bool) throws {
+  @Test(arguments: [true, false]) func folderInPlaceOfAFileLosesOnlyThatFile(isEmpty: Bool) throws {
     let store = try scratch.open()
     let (bad, good) = (Sample("a file of bytes").claim.sha256, Sample("b").claim.sha256)
     try store.publish(base: 0, set: ["a.js": Sample("a file of bytes"), "b.js": Sample("b")])
@@ -313,7 +313,7 @@ import Testing
     #expect(try Folder.textNames(DurableFile.parent(of: path) + "/" + aside[0]).count == (isEmpty ? 0 : 1))
   }
 
-  @Test func theURLsOfDamagedFilesAreNamed() throws {
+  @Test func urlsOfDamagedFilesAreNamed() throws {
     let store = try scratch.open()
     let bad = Sample("a file of bytes")
     try store.publish(base: 0, set: ["a.js": bad, "b.js": Sample("b")])
@@ -327,14 +327,14 @@ import Testing
   }
 }
 
-/// Backups are for another disk, that is for another file system.
+/// Backups usually go to another disk, and so to another file system.
 @Suite struct OtherFileSystemTests {
   private static let areTwo: Bool = {
     guard access("/dev/shm", W_OK) == 0 else { return false }
     return (try? Kernel.status("/dev/shm")?.device != Kernel.status("/tmp")?.device) ?? false
   }()
 
-  @Test(.enabled(if: areTwo)) func aBackupGoesToAnotherFileSystemAndBack() throws {
+  @Test(.enabled(if: areTwo)) func backupToAnotherFileSystem() throws {
     let (here, there) = (Scratch(), Scratch(in: "/tmp"))
     let store = try here.open()
     try store.publish(base: 0, set: ["a.js": Sample("a"), "b.js": Sample("b")])

@@ -5,7 +5,7 @@ import Values
 
 @testable import Store
 
-/// What would grow, or keep gc waiting, for ever.
+/// Bounds on what could otherwise grow or delay gc without limit.
 @Suite struct BoundTests {
   private static let day: Int64 = 86_400_000
 
@@ -39,7 +39,7 @@ import Values
     }
   }
 
-  @Test func leasesOfADayAreFewRows() throws {
+  @Test func leasesOfADayAreCombinedIntoFewRows() throws {
     let origin = try Origin()
     // A lease every 30 seconds for 20 hours.
     for _ in 0..<2400 {
@@ -48,7 +48,7 @@ import Values
     }
     let (taken, ended) = (try origin.rows("lease.take"), try origin.rows("lease.end"))
     #expect(taken.count <= 48 && ended.count <= 48 && taken.count >= 40, "\(taken.count), \(ended.count)")
-    // The rows say of all but the last hour's how many there were.
+    // The rows have the number of leases, except for those of the last hour.
     let counted = try taken.reduce(into: 0) { sum, row in
       let unrecorded = try JSONValue.parse(Array(row.parameters.utf8))["unrecorded"]?.integer ?? 0
       sum += 1 + Int(unrecorded)
@@ -57,22 +57,22 @@ import Values
     #expect(try origin.store.verifyAudit().0 == nil)
   }
 
-  /// Acts that the rows of a kind stand for.
+  /// The number of acts that the rows of a kind represent.
   private func counted(_ act: String, _ origin: Origin) throws -> Int64 {
     try origin.rows(act).reduce(0) { sum, row in
       try sum + 1 + (JSONValue.parse(Array(row.parameters.utf8))["unrecorded"]?.integer ?? 0)
     }
   }
 
-  /// Acts that were counted into the next row, which never comes.
-  @Test(arguments: [true, false]) func actsOfATokenThatStopsAreRecorded(isRevoked: Bool) throws {
+  /// Acts that were to be counted in the next row, which never comes.
+  @Test(arguments: [true, false]) func lastActsOfATokenAreRecorded(isRevoked: Bool) throws {
     let origin = try Origin()
     for _ in 0..<30 { try origin.leaseOnce() }
     #expect(try counted("lease.take", origin) == 24)
     if isRevoked {
       _ = try origin.store.revokeToken("reader")
     } else {
-      // In the hour after, the next act's row may still tell.
+      // Within the next hour, another act's row could still count them.
       origin.advance(3_600_000)
       try origin.store.auditCountedActs()
       #expect(try counted("lease.take", origin) == 24)
@@ -81,20 +81,20 @@ import Values
     }
     #expect(try counted("lease.take", origin) == 30 && counted("lease.end", origin) == 30)
     #expect(try origin.rows("lease.end").allSatisfy { $0.author == "reader" })
-    // Each once.
+    // Each is counted once.
     origin.advance(2 * Self.day)
     try origin.store.auditCountedActs()
     #expect(try counted("lease.take", origin) == 30)
     #expect(try origin.store.verifyAudit().0 == nil)
   }
 
-  @Test func aTokenReachesTheLimitOfADay() throws {
+  @Test func dailyLimitOfAToken() throws {
     let origin = try Origin()
     for _ in 0..<ActTally.daily { try origin.leaseOnce() }
     #expect { try origin.leaseOnce() } throws: {
       if case StoreError.tooManyActs("lease.take", limit: 3000) = $0 { true } else { false }
     }
-    // Others aren't concerned, and tomorrow is another day.
+    // Other tokens aren't limited, and the limit is reset the next day.
     let (other, _) = try origin.store.createToken(name: "other", scope: .read, by: .local)
     #expect(throws: Never.self) {
       try origin.store.acquireLease(holder: "x", seconds: 60, by: .token(other, address: ""))
@@ -103,8 +103,8 @@ import Values
     #expect(throws: Never.self) { try origin.leaseOnce() }
   }
 
-  /// Two registrations in turn, each of which differs from the one before.
-  @Test func alternatingRegistrationsAreFewRows() throws {
+  /// Two registrations in turn, each of which differs from the previous one.
+  @Test func alternatingRegistrationsAreCombinedIntoFewRows() throws {
     let origin = try Origin()
     let app = try AppName("shop")
     func register(_ version: Int64) throws {
@@ -115,7 +115,7 @@ import Values
     for index in 0..<ActTally.daily { try register(1 + index % 2) }
     #expect(try origin.rows("mirror.register").count == ActTally.withRow)
     #expect(throws: StoreError.self) { try register(3) }
-    // One that changes nothing is no act, so a mirror's run isn't refused.
+    // An unchanged registration isn't an act, so a mirror's run isn't refused.
     #expect(throws: Never.self) { try register(2) }
     origin.advance(Self.day)
     try register(3)
@@ -124,8 +124,8 @@ import Values
       row.parameters.contains("\"unrecorded\":\(ActTally.daily - ActTally.withRow)"), "\(row.parameters)")
   }
 
-  /// One lease after another, taken before the one before has ended.
-  @Test func leasesDelayCollectionForADayAtMost() throws {
+  /// One lease after another, each taken before the previous one ended.
+  @Test func leasesDelayGCForADayAtMost() throws {
     let origin = try Origin()
     var policy = RetentionPolicy()
     policy.versions = 1
@@ -150,15 +150,15 @@ import Values
     #expect(origin.store.now - start <= Self.day + 2 * 3_600_000)
     if case .collectionOverdue = refused {} else { Issue.record("\(String(describing: refused))") }
     #expect(try origin.store.keptVersions(of: origin.store.shop()).count == 1)
-    // From then on there are leases again.
+    // After that, leases are granted again.
     #expect(throws: Never.self) {
       lease = try origin.store.acquireLease(holder: "mirror", seconds: 60, by: origin.holder)
       try origin.store.renewLease(#require(lease).id, seconds: 60, by: origin.holder)
     }
   }
 
-  /// gc by cron, with one lease after another; and the same with a restart each night.
-  @Test(arguments: [false, true]) func leasesDelayDailyCollectionForADayAtMost(restarts: Bool) throws {
+  /// Daily gc with one lease after another, with and without a nightly restart.
+  @Test(arguments: [false, true]) func leasesDelayDailyGCForADayAtMost(restarts: Bool) throws {
     let scratch = Scratch()
     let now = Locked<Int64>(1_700_006_400_000)
     var options = Store.Options()
@@ -170,7 +170,7 @@ import Values
     while days < 5 {
       for hour in 0..<24 {
         _ = try? #require(store).acquireLease(holder: "mirror", seconds: 3600, by: holder)
-        // In the middle of a lease, a little earlier or later each day.
+        // During a lease, at a slightly different time each day.
         now.withLock { $0 += hour == 23 ? 1_800_000 - Int64(days) * 60_000 : 3_600_000 }
       }
       if (try? #require(store).collect()) != nil { break }
@@ -181,15 +181,15 @@ import Values
         store = try scratch.open(options)
       }
     }
-    // The third night's: the second one began after a day, and from then on there were no leases.
+    // In the third night: the second attempt was delayed for a day, and after that no leases were granted.
     #expect(days == 2, "gc ran after \(days) days")
     #expect(throws: Never.self) {
       try #require(store).acquireLease(holder: "mirror", seconds: 60, by: holder)
     }
   }
 
-  /// Rows about tokens and versions that are long gone.
-  @Test func whatIsCountedOfTheGoneIsForgotten() throws {
+  /// Rows of removed tokens and versions.
+  @Test func countsOfRemovedTokensAndVersionsAreRemoved() throws {
     let origin = try Origin()
     func counted() throws -> Int64? {
       try origin.store.connections.reading { (db) throws(StoreError) in
@@ -210,15 +210,15 @@ import Values
     var policy = RetentionPolicy()
     policy.versions = 2
     _ = try origin.store.collect(policy)
-    // Version 1 is gone, and what is newer stays.
+    // Version 1 is removed, newer ones are kept.
     #expect(try counted() == 2 && done() == 1)
     origin.advance(92 * Self.day)
     _ = try origin.store.collect(policy)
     #expect(try counted() == 0 && done() == 1)
   }
 
-  /// An attempt by hand that nobody repeats holds nobody up.
-  @Test func aSingleDelayedAttemptRefusesNoLease() throws {
+  /// A single manual attempt that isn't repeated blocks no lease.
+  @Test func singleDelayedAttemptBlocksNoLease() throws {
     let origin = try Origin()
     let lease = try origin.store.acquireLease(holder: "mirror", seconds: 3600, by: origin.holder)
     #expect(throws: StoreError.self) { try origin.store.collect() }
@@ -240,7 +240,7 @@ import Values
     origin.advance(1000)
   }
 
-  @Test func olderVersionsOfDocumentsGo() throws {
+  @Test func oldDocumentVersionsAreRemoved() throws {
     let origin = try Origin()
     let store = origin.store
     // 1 at release 3; 2 to 11 at release 4, which is pinned; 12 to 31 at release 5.
@@ -250,7 +250,7 @@ import Values
     _ = try store.pin(ManifestVersion(4), of: store.shop(), reason: "x", by: .local)
     try store.publish(base: 4, set: ["a.js": Sample("five")])
     for number in 12...31 { try push(origin, .prefetch, .push, "[\(number)]") }
-    let moments = try store.log(.prefetch, of: store.shop(), limit: 100).reversed().map(\.at)
+    let times = try store.log(.prefetch, of: store.shop(), limit: 100).reversed().map(\.at)
     try push(origin, .policy, .kill, "{\"intercept\":false}")
     for number in 0..<20 {
       try push(origin, .policy, .bypass, "{\"bypass\":[\"\(number)\"],\"intercept\":false}")
@@ -261,16 +261,16 @@ import Values
     #expect(try store.collect(policy).documents == 43)
     #expect(try store.collect(policy).documents == 0)
     let shop = try store.shop()
-    // The oldest, the one that a rollback to release 4 brings back, and the newest.
+    // The oldest, the one that a rollback to release 4 restores, and the newest.
     #expect(try store.log(.prefetch, of: shop, limit: 100).map(\.version) == [31, 30, 29, 11, 1])
-    // The oldest is the last that turned interception off.
+    // The oldest is the last one that turned interception off.
     #expect(try store.log(.policy, of: shop, limit: 100).map(\.version) == [21, 20, 19, 1])
     #expect(try store.prefetch(of: shop, while: ManifestVersion(4), as: nil)?.content == Array("[11]".utf8))
     #expect(try store.prefetch(of: shop, while: ManifestVersion(5), as: nil)?.version == 31)
     #expect(try store.prefetch(of: shop, while: ManifestVersion(2), as: nil) == nil)
     #expect(try store.prefetch(of: shop, while: ManifestVersion(3), as: nil)?.version == 1)
-    // A time is answered truly, or not at all.
-    for (index, moment) in moments.enumerated() {
+    // A query by time gives the right version or an error.
+    for (index, moment) in times.enumerated() {
       let version = Int64(index + 1)
       if [1, 11, 29, 30, 31].contains(version) {
         #expect(try store.document(.prefetch, of: shop, atMoment: moment)?.version == version)
@@ -285,12 +285,12 @@ import Values
       }
     }
     #expect(try store.checkup(deep: true).findings.isEmpty)
-    // Numbers go on.
+    // Numbers continue.
     try push(origin, .prefetch, .push, "[32]")
     #expect(try store.log(.prefetch, of: store.shop(), limit: 1).map(\.version) == [32])
   }
 
-  @Test func documentsOfAChannelWithoutAReleaseGo() throws {
+  @Test func documentsOfAChannelWithoutAReleaseAreRemoved() throws {
     let origin = try Origin()
     _ = try origin.store.createChannel(
       AppName("shop"), ChannelName("test"), publicURL: origin.store.shop().publicURL, by: .local)
@@ -306,7 +306,7 @@ import Values
     #expect(try origin.store.collect(policy).documents == 7)
   }
 
-  @Test func scriptsThatNoPolicyNamesGo() throws {
+  @Test func unusedScriptsAreRemoved() throws {
     let origin = try Origin()
     let store = origin.store
     var scripts: [SHA256] = []
@@ -319,7 +319,7 @@ import Values
     }
     let unused = try store.keepScript([9], for: store.shop(), by: .local)
     origin.advance(25 * 3_600_000)
-    // Stored once more: a policy is about to name it.
+    // Uploaded again, because a policy will name it.
     let again = try store.keepScript([2], for: store.shop(), by: .local)
     var policy = RetentionPolicy()
     policy.versions = 1

@@ -5,13 +5,12 @@ import Values
 
 @testable import Store
 
-/// What a store should hold after releases, pins and collections, said naively: every manifest whole, as devices got
-/// it at its release.
+/// The expected content of a store after releases, pins and collections, in a simple model: every manifest as devices got it.
 struct CollectionModel {
   struct Channel {
     var bundles: [String: [String: Sample]] = [:]
     var bundleVersions: [String: Int64] = [:]
-    /// What devices got, by version.
+    /// The manifests that devices got, by version.
     var manifests: [Int64: [ResourceURL: Entry]] = [:]
     var pins: Set<Int64> = []
     var newest: Int64 = 0
@@ -24,7 +23,7 @@ struct CollectionModel {
   }
 
   var channels: [String: Channel] = ["online": Channel(), "test": Channel()]
-  /// Bytes that were sent and that no release has taken.
+  /// Uploaded bytes that no release has used.
   var sent: Set<SHA256> = []
 
   var reachable: Set<SHA256> {
@@ -39,14 +38,14 @@ struct CollectionModel {
   }
 }
 
-/// A store whose steps may fail, opened again after each failure as after a crash.
+/// A store whose steps can fail; it is reopened after each failure, as after a crash.
 final class CrashingStore {
   let scratch = Scratch()
   private let stepsLeft = Locked<Int?>(nil)
   private let now = Locked<Int64>(Clock.unixMilliseconds())
   private(set) var store: Store
 
-  /// What a crash looks like.
+  /// The error that simulates a crash.
   static let code = Errno.ioError
 
   init() throws {
@@ -56,12 +55,12 @@ final class CrashingStore {
 
   func advance(hours: Int64) { now.withLock { $0 += hours * 3_600_000 } }
 
-  /// The step that fails; nil: none does.
+  /// Sets the step that fails; nil: none does.
   func arm(_ steps: Int?) { stepsLeft.withLock { $0 = steps } }
 
   func reopen() throws {
     arm(nil)
-    // The old one lets go of its lock first.
+    // The old store must release its lock first.
     store = try Store(path: scratch.path + "/none-\(Clock.monotonicNanoseconds())")
     var options = Store.Options()
     options.clock = { [now] in now.withLock { $0 } }

@@ -5,10 +5,10 @@ import Values
 
 @testable import Store
 
-/// Garbage collection over random histories, with crashes between its steps, against the naive model.
+/// Garbage collection over random histories, with crashes between its steps, compared with the model.
 @Suite struct CollectionTests {
   @Test(arguments: 1...8 as ClosedRange<UInt64>)
-  func whatIsKeptIsExactAndTheRestIsGone(seed: UInt64) throws {
+  func keptVersionsAreExactAndTheRestIsRemoved(seed: UInt64) throws {
     let held = try CrashingStore()
     var random = SplitMix(state: seed)
     var model = CollectionModel()
@@ -26,7 +26,7 @@ import Values
     }
     try collect(held, &model, keep: 3, crashAt: nil)
     try expectExact(held.store, model)
-    // A day later nobody counts any more on what was sent and not taken.
+    // After a day, reservations of unused uploads have expired.
     held.advance(hours: 25)
     try collect(held, &model, keep: 1, crashAt: nil)
     try expectExact(held.store, model)
@@ -107,7 +107,7 @@ import Values
     guard let shop = try info(store, "online"),
       let version = model.channels["online"]?.manifests.keys.sorted().randomElement(using: &random)
     else { return }
-    // As many as an hour's devices send: one poll alone keeps nothing.
+    // As many as devices send in an hour: a single poll keeps nothing.
     try store.count([PollCount(channel: shop.id, version: version, polls: 100)])
     model.channels["online"]?.reported.insert(version)
   }
@@ -129,7 +129,7 @@ import Values
     _ = try? held.store.collect(policy)
     try held.reopen()
     #expect(try held.store.checkup(deep: true).isClean)
-    // What the round came to is dropped whole; what it didn't come to is all there.
+    // Collected versions are removed completely; all others are complete.
     for (name, channel) in model.channels {
       guard let shop = try info(held.store, name) else { continue }
       let versions = Set(try held.store.keptVersions(of: shop).map(\.number))
@@ -141,7 +141,7 @@ import Values
     try expectReachable(held.store, model)
   }
 
-  // MARK: - Comparing
+  // MARK: - Comparison
 
   private func expectReachable(_ store: Store, _ model: CollectionModel) throws {
     for sha256 in model.reachable { #expect(throws: Never.self) { _ = try store.open(sha256) } }
@@ -172,13 +172,13 @@ import Values
     let named = try store.connections.reading { (db) throws(StoreError) in
       Set(try db.all("SELECT sha256 FROM blob") { $0.get(0, as: SHA256.self) })
     }
-    let promised = Set(store.blobs.state.withLock { Array($0.reserved.keys) })
-    #expect(named.subtracting(promised) == model.reachable.subtracting(promised))
+    let reserved = Set(store.blobs.state.withLock { Array($0.reserved.keys) })
+    #expect(named.subtracting(reserved) == model.reachable.subtracting(reserved))
   }
 
-  // MARK: - Single cases
+  // MARK: - Individual cases
 
-  @Test func aLeaseHoldsEverything() throws {
+  @Test func leaseKeepsEverything() throws {
     let scratch = Scratch()
     let store = try scratch.open()
     for version in 0..<4 { try store.publish(base: Int64(version), set: ["a.js": Sample("a\(version)")]) }
@@ -193,7 +193,7 @@ import Values
     #expect(try store.keptVersions(of: store.shop()) == [ManifestVersion(4)])
   }
 
-  @Test func whatAPublisherWasToldIsThereStays() throws {
+  @Test func reservedBlobsAreKept() throws {
     let scratch = Scratch()
     let store = try scratch.open()
     try store.publish(base: 0, set: ["a.js": Sample("old")])
@@ -204,11 +204,11 @@ import Values
     #expect(try store.collect(policy).promised == 1)
     try store.publish(base: 2, set: ["a.js": Sample("old")], sends: false)
     try store.publish(base: 3, set: ["a.js": Sample("newer")])
-    // The promise ended with its release.
+    // The reservation ended with its release.
     #expect(try store.collect(policy).blobs.count == 2)
   }
 
-  @Test func aURLThatHadSeveralContentsGoesOnCounting() throws {
+  @Test func resourceVersionsContinueAfterGC() throws {
     let scratch = Scratch()
     let store = try scratch.open()
     try store.publish(base: 0, set: ["a.js": Sample("1"), "once.js": Sample("x")])
@@ -222,7 +222,7 @@ import Values
     #expect(entries.first?.entry.version == 3)
   }
 
-  @Test func orphansAndDerivedFilesOfNothingGo() throws {
+  @Test func unreferencedAndDerivedFilesAreRemoved() throws {
     let scratch = Scratch()
     let store = try scratch.open()
     try store.publish(base: 0, set: ["a.js": Sample("a")])

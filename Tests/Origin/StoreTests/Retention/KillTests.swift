@@ -5,7 +5,7 @@ import Testing
 
 @testable import Store
 
-/// The process is killed before a step of gc, backup or rollback; what it left must hold everything that is promised.
+/// The process is killed before a step of gc, backup or rollback; the state it leaves must be consistent.
 ///
 /// A few steps are tried by default, 30 of each with XCACHE_KILLS=30 (`make kills`).
 @Suite struct KillTests {
@@ -54,11 +54,11 @@ import Testing
     let store = try scratch.open()
     #expect(try store.checkup(deep: true).isClean)
     let kept = try store.keptVersions(of: store.shop()).count
-    #expect(kept == 30 || kept == 2, "the releases of a channel go together")
+    #expect(kept == 30 || kept == 2, "releases of a channel are removed together")
     var policy = RetentionPolicy()
     policy.versions = 2
     _ = try store.collect(policy)
-    // a28, a29 and b0 to b29: all that two versions name.
+    // a28, a29 and b0 to b29: everything that two versions name.
     #expect(try store.blobs.files().count == 32)
     #expect(try store.checkup(deep: true).findings.isEmpty)
   }
@@ -81,7 +81,7 @@ import Testing
     }
     let store = try scratch.open()
     #expect(try store.checkup(deep: true).isClean)
-    // The backup is the one from before or the new one, whole.
+    // The backup is the previous or the new one, complete.
     let restored = scratch.path + "/restored"
     _ = try Restore.restore(backup: target, to: restored)
     let again = try Store(path: restored)
@@ -90,7 +90,7 @@ import Testing
     #expect(try !store.backUp(to: target).damaged.contains { _ in true })
   }
 
-  /// Two bundles go back at once; the process ends before one of the six steps, in its transaction or just after.
+  /// Two bundles are rolled back together; the process ends before one of the six steps, in the transaction or just after it.
   @Test(arguments: steps)
   func rollback(step: Int) async throws {
     let scratch = Scratch()
@@ -110,12 +110,12 @@ import Testing
     let store = try scratch.open()
     #expect(try store.checkup(deep: true).findings.isEmpty)
     let shop = try store.shop()
-    // All of it or nothing: with its release, its rows, its counts and its row of the trail.
+    // All or nothing: with its release, its rows, its counts and its audit row.
     #expect(shop.version.number == (step % 6 == 5 ? 32 : 31))
-    // The first row tells of the folder's first token.
+    // The first row is that of the folder's first token.
     #expect(try store.auditHead().row == shop.version.number + 1)
     #expect(try store.verifyAudit().0 == nil)
-    // And it can be done now.
+    // And now it succeeds.
     let again = try store.rollback(
       RollbackInput(
         app: shop.app, channel: shop.name, to: .version(.number(ManifestVersion(1))), by: .local))

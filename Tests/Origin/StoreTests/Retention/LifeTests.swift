@@ -6,29 +6,29 @@ import Values
 
 @testable import Store
 
-/// Random lives of an origin: publish, unpublish, rollback, promote, gc, pins, reports, channels that are removed and
-/// made again, with crashes between the steps of each, against the naive model.
+/// Random histories of an origin: publish, unpublish, rollback, promote, gc, pins, reports, removal and re-creation of channels, with
+/// crashes between their steps, compared with the model.
 ///
-/// Twelve seeds by default; XCACHE_SEEDS=1000 for so many.
+/// Twelve seeds by default; XCACHE_SEEDS=1000 runs 1000.
 @Suite struct LifeTests {
   static let seeds: ClosedRange<UInt64> = {
     1...max(1, getenv("XCACHE_SEEDS").flatMap { UInt64(String(cString: $0)) } ?? 12)
   }()
 
   @Test(arguments: seeds)
-  func whatIsKeptIsExactAndTheRestIsGone(seed: UInt64) throws {
+  func keptVersionsAreExactAndTheRestIsRemoved(seed: UInt64) throws {
     var life = try Life(seed: seed)
     for act in 1...80 {
       try life.act()
       if act % 16 == 0 { try life.compare() }
     }
     try life.end()
-    // Of 200 seeds the dullest four have seven kinds of acts.
-    #expect(life.model.acts.count >= 7, "a dull life shows nothing: \(life.model.acts)")
+    // In 200 seeds, each has at least seven kinds of acts.
+    #expect(life.model.acts.count >= 7, "the history has too few kinds of acts: \(life.model.acts)")
   }
 }
 
-/// One origin and what it should be.
+/// An origin and its model.
 struct Life {
   let held: CrashingStore
   var model = LifeModel()
@@ -70,8 +70,7 @@ struct Life {
     var changes: [BundleChange] = []
     var samples: [Sample] = []
     for bundle in Self.bundles.shuffled(using: &random).prefix(Int.random(in: 1...2, using: &random)) {
-      // A plan's base is the bundle's newest version, which can be told even when its release is not kept, or any
-      // that is kept.
+      // The base of a plan is the bundle's newest version, which is known even if its release isn't kept, or any kept version.
       var base = channel.bundleVersions[bundle] ?? 0
       var content = next[bundle] ?? [:]
       if Int.random(in: 0..<4, using: &random) == 0,
@@ -103,7 +102,7 @@ struct Life {
         set[path] = Sample("content \(Int.random(in: 0..<30, using: &random) / 9)")
       }
     }
-    // Names that come once, as bundlers make them.
+    // Names that occur once, as bundlers make them.
     let once = Int.random(in: 0..<1_000_000, using: &random)
     set["chunk-\(once).js"] = Sample("chunk \(once)")
     return (set, remove)
@@ -157,7 +156,7 @@ struct Life {
 
   private typealias Digest = (PreparedRelease) throws(StoreError) -> SHA256
 
-  /// Carries an act out, maybe with a crash on its way: then all of it is there or nothing.
+  /// Carries out an act, possibly with a crash: then either all of it is stored or nothing.
   private mutating func release(
     _ act: String, _ name: String, _ next: LifeModel.Bundles, _ body: (Store, @escaping Digest) throws -> Void
   ) throws {
@@ -175,7 +174,7 @@ struct Life {
       held.arm(nil)
     } catch StoreError.urlConflicts {
       held.arm(nil)
-      #expect(!LifeModel.isSound(next), "a conflict was seen where there is none")
+      #expect(!LifeModel.isConsistent(next), "a conflict was reported without one")
       model.acts["\(act) refused", default: 0] += 1
       return
     } catch StoreError.system(let error) where error.code == CrashingStore.code {
@@ -187,12 +186,12 @@ struct Life {
     let after = channel.newest + (changed.isEmpty ? 0 : 1)
     #expect(newest == after || (!isDone && newest == channel.newest), "\(act) of \(name)")
     guard newest > channel.newest else { return }
-    #expect(LifeModel.isSound(next), "a conflict was not seen")
+    #expect(LifeModel.isConsistent(next), "a conflict was not detected")
     model.acts[act, default: 0] += 1
     try record(name, newest, next, changed)
   }
 
-  /// Notes what devices get from now on, once it was held to what they should get.
+  /// Compares what devices get with the model, and records it.
   private mutating func record(
     _ name: String, _ version: Int64, _ next: LifeModel.Bundles, _ changed: [String]
   ) throws {
@@ -201,7 +200,7 @@ struct Life {
     let union = LifeModel.union(next)
     #expect(manifest.mapValues(\.sha256) == union.mapValues(\.claim.sha256))
     for (url, entry) in manifest {
-      // What some kept version holds comes back as it was, download URL included.
+      // Bytes in a kept version have their former entry, including the download URL.
       let held = channel.releases.values.compactMap { $0.manifest[url] }.filter { $0.sha256 == entry.sha256 }
       #expect(held.allSatisfy { $0 == entry }, "\(url)")
       let others = channel.releases.values.compactMap { $0.manifest[url] }.filter {
@@ -237,9 +236,9 @@ struct Life {
   private mutating func revive(_ name: String) throws {
     let info = try store.createChannel(
       shop, try ChannelName(name), publicURL: try BaseURL("https://cdn.example.com/x"), by: .local)
-    #expect(info.version.number == model.channels[name]?.newest, "the numbers of a channel go on")
+    #expect(info.version.number == model.channels[name]?.newest, "the version numbers of a channel continue")
     model.channels[name]?.isRemoved = false
-    // Its bundles begin anew where gc came by; the newest version of one that stayed is as it was.
+    // Bundles removed by gc begin again; those that are kept have their newest version.
     let known = Set(try store.bundles(of: info).map(\.name.text))
     let versions = model.channels[name]?.bundleVersions ?? [:]
     model.channels[name]?.bundleVersions = versions.filter { known.contains($0.key) }
@@ -275,7 +274,7 @@ struct Life {
       let report = try? store.collect(policy)
       model.acts[report == nil ? "gc crashed" : "gc", default: 0] += 1
       try held.reopen()
-      // A channel's releases go together; rows and files may be left, but never too few.
+      // A channel's releases are removed together; rows and files may be left, but none may be missing.
       for (name, channel) in model.channels {
         let versions = try versions(name)
         let kept = channel.kept(keep)
@@ -291,9 +290,9 @@ struct Life {
     }
   }
 
-  // MARK: - Comparing
+  // MARK: - Comparison
 
-  /// After a day nobody counts on anything any more: what is left is what kept versions name.
+  /// After a day, no reservations are left, and only what kept versions name remains.
   mutating func end() throws {
     try compare()
     held.advance(hours: 25)
@@ -329,7 +328,7 @@ struct Life {
         let touched = Set(old.manifest.keys).union(new.manifest.keys).filter {
           old.manifest[$0] != new.manifest[$0]
         }
-        #expect(changes.map(\.url) == touched.sorted(), "a patch says what differs and no more")
+        #expect(changes.map(\.url) == touched.sorted(), "a patch has exactly the differences")
       }
     }
   }
@@ -338,15 +337,15 @@ struct Life {
     for sha256 in model.reachable { #expect(throws: Never.self) { _ = try store.open(sha256) } }
   }
 
-  /// After a whole round rows and files are those that kept versions name, and what publishers were promised.
+  /// After a complete round, rows and files are those of kept versions and of reservations.
   private func expectGone() throws {
-    let promised = Set(store.blobs.state.withLock { Array($0.reserved.keys) })
+    let reserved = Set(store.blobs.state.withLock { Array($0.reserved.keys) })
     let named = try store.connections.reading { (db) throws(StoreError) in
       Set(try db.all("SELECT sha256 FROM blob") { $0.get(0, as: SHA256.self) })
     }
-    #expect(named.subtracting(promised) == model.reachable.subtracting(promised))
-    #expect(Set(try store.blobs.files()).subtracting(promised) == named.subtracting(promised))
-    // Rows of history: a URL of a bundle for as long as its bytes stay the same, so never more than whole copies.
+    #expect(named.subtracting(reserved) == model.reachable.subtracting(reserved))
+    #expect(Set(try store.blobs.files()).subtracting(reserved) == named.subtracting(reserved))
+    // Rows of history: one per URL of a bundle while its bytes stay the same, so never more than whole copies would have.
     let rows = try store.connections.reading { (db) throws(StoreError) in
       try db.value(Int.self, "SELECT count(*) FROM entry") ?? 0
     }

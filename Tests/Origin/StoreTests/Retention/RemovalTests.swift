@@ -4,11 +4,11 @@ import Testing
 
 @testable import Store
 
-/// What gc does where others are at work, and with what nobody can ask for any more.
+/// gc during other work, and of unreachable data.
 @Suite struct RemovalTests {
   let scratch = Scratch()
 
-  @Test func aRemovedChannelLeavesItsNumbersAlone() throws {
+  @Test func removedChannelKeepsOnlyItsNumbers() throws {
     let store = try scratch.open()
     for version in 0..<5 {
       try store.publish(
@@ -26,7 +26,7 @@ import Testing
     #expect(forecast.entries == report.entries && forecast.urls == report.urls && report.urls == 6)
     for table in ["entry", "resource", "url", "blob", "pin", "poll_count"] {
       let rows = try store.connections.reading { (db) throws(StoreError) in
-        // Names of tables can't be parameters.
+        // Table names can't be parameters.
         var count = 0
         switch table {
         case "entry": count = try db.value(Int.self, "SELECT count(*) FROM entry") ?? 0
@@ -47,7 +47,7 @@ import Testing
     #expect(try store.checkup(deep: true).findings.isEmpty)
   }
 
-  @Test func aMirrorKeepsWhatItNamesOfARemovedChannel() throws {
+  @Test func mirrorKeepsVersionsOfARemovedChannel() throws {
     let store = try scratch.open()
     try store.publish(base: 0, set: ["a.js": Sample("a")])
     let shop = try store.shop()
@@ -60,8 +60,8 @@ import Testing
     #expect(try store.collect().blobs.count == 1)
   }
 
-  /// A publisher sends bytes whose file is just being removed: its release waits for the end of that.
-  @Test func bytesThatComeBackWhileTheirFileGoesStay() throws {
+  /// A publisher uploads bytes whose file is being removed: its release waits until that is done.
+  @Test func bytesReleasedDuringTheirRemovalAreKept() throws {
     let other = Locked<(@Sendable () -> Void)?>(nil)
     var options = Store.Options()
     options.disk = Disk { step, _ in
@@ -98,14 +98,14 @@ import Testing
     #expect(try store.checkup(deep: true).isClean)
   }
 
-  /// Batches grow while they are quick and shrink when they are not.
-  @Test func transactionsAimAtATime() {
+  /// Batches grow while they are fast, and shrink when they are slow.
+  @Test func batchSizeAimsAtADuration() {
     var pace = Pace()
     for _ in 0..<20 { pace.record(Int64(pace.rows) * 1000, rows: pace.rows) }
     #expect(pace.rows == 5000)
     pace.record(300_000_000, rows: pace.rows)
     #expect(pace.rows == 250 && pace.longest == 300_000_000)
-    // One that had little to do says nothing.
+    // A small batch doesn't count.
     pace.record(1000, rows: 1)
     #expect(pace.rows == 250)
     for _ in 0..<20 { pace.record(1_000_000_000, rows: pace.rows) }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Store
 
-/// Which versions polls keep: those that devices use, not those that anybody once asked about.
+/// Versions are kept because of polls if devices use them, not because someone asked for them once.
 @Suite struct ReportedTests {
   private let scratch = Scratch()
   private let now = Locked<Int64>(1_760_000_000_000)
@@ -23,21 +23,21 @@ import Testing
     return try store.collect(policy, dryRun: true).channels[0].dropped.map(\.number)
   }
 
-  @Test func onePollOfEachVersionKeepsNone() throws {
+  @Test func onePollOfEachVersionKeepsNothing() throws {
     let (store, shop) = try filled(40)
     try store.count((1...40).map { PollCount(channel: shop.id, version: $0, polls: 1) })
     #expect(try dropped(store) == Array(1...39))
-    // Nor do a few, spread over two hours of a channel that nobody else polls.
+    // Nor do a few polls, over two hours, in a channel without other polls.
     now.withLock { $0 += 3_600_000 }
     try store.count((1...40).map { PollCount(channel: shop.id, version: $0, polls: 8) })
     #expect(try dropped(store) == Array(1...39))
-    #expect(try store.collect().channels[0].dropped.isEmpty, "the newest 50 stay for another reason")
+    #expect(try store.collect().channels[0].dropped.isEmpty, "the newest 50 are kept for another reason")
   }
 
-  /// Ten polls of each version, which anybody may send within a minute, keep no more than a hundred.
-  @Test func tenPollsOfEachVersionKeepNoMoreThanAHundred() throws {
+  /// Ten polls of each version, which anyone may send within a minute, keep at most a hundred.
+  @Test func tenPollsOfEachVersionKeepAtMostAHundred() throws {
     let (store, shop) = try filled(130)
-    // Each has more than 1 % of that day's polls, as no more than some are sent a day.
+    // Each has more than 1 % of that day's polls, as only a part of them is sent each day.
     for first in stride(from: Int64(1), through: 130, by: 65) {
       try store.count((first..<first + 65).map { PollCount(channel: shop.id, version: $0, polls: 10) })
       now.withLock { $0 += 86_400_000 }
@@ -45,14 +45,14 @@ import Testing
     #expect(try dropped(store).count == 130 - 101)
   }
 
-  /// Polls of version 1 and of the newest on one day, in how many hours, and whether version 1 stays.
+  /// Polls of version 1 and of the newest on one day, the number of hours with polls, and whether version 1 is kept.
   @Test(arguments: [
     (10, 0, 1, true), (9, 0, 1, false), (10, 990, 1, true), (10, 1_090, 1, false), (10, 1_090, 2, true),
     (10, 9_990, 1, false), (10, 9_990, 2, true), (10, 10_500, 2, true), (10, 12_000, 2, false),
     (1_000, 99_000, 1, true), (1_000, 999_000, 1, false), (1_000, 999_000, 2, true),
     (1_000, 1_200_000, 2, false),
   ])
-  func aShareOfADaysPollsKeepsAVersion(polls: Int, others: Int, hours: Int, isKept: Bool) throws {
+  func shareOfADaysPollsKeepsAVersion(polls: Int, others: Int, hours: Int, isKept: Bool) throws {
     let (store, shop) = try filled(3)
     let last = now.withLock { $0 } / 3_600_000 * 3_600_000
     if hours == 2 {
@@ -64,7 +64,7 @@ import Testing
       PollCount(channel: shop.id, version: 1, polls: polls - (hours - 1)),
       PollCount(channel: shop.id, version: 3, polls: others),
     ])
-    // Other days' polls don't count against it.
+    // Polls of other days don't reduce its share.
     now.withLock { $0 += 86_400_000 }
     try store.count([PollCount(channel: shop.id, version: 3, polls: 5_000_000)])
     #expect(try dropped(store) == (isKept ? [2] : [1, 2]))
@@ -73,7 +73,7 @@ import Testing
       reasons
         == (isKept
           ? [.reported(polls: polls, hours: hours, last: last)] : nil))
-    // And not for ever.
+    // But not for ever.
     now.withLock { $0 += 90 * 86_400_000 }
     #expect(try dropped(store) == [1, 2])
   }
@@ -84,7 +84,7 @@ import Testing
     return policy
   }
 
-  /// A rarely used version: a device or two that come again.
+  /// A rarely used version: one or two devices that return.
   @Test func pollsInSeveralHoursKeepAVersion() throws {
     let (store, shop) = try filled(3)
     for (hour, isKept) in [(0, false), (30, false), (700, true)] as [(Int64, Bool)] {
@@ -97,8 +97,8 @@ import Testing
     }
   }
 
-  /// Who polls every version every hour keeps a hundred of them, and not those that others use more.
-  @Test func whoPollsEverythingEveryHourKeepsNoMoreThanAHundred() throws {
+  /// A client that polls every version every hour keeps a hundred of them, but not instead of those that others use more.
+  @Test func clientPollingEverythingKeepsAtMostAHundred() throws {
     let (store, shop) = try filled(130)
     for hour in 0..<5 {
       now.withLock { $0 = 1_760_000_000_000 + Int64(hour) * 3_600_000 }
@@ -114,8 +114,8 @@ import Testing
     #expect(dropped.contains(1))
   }
 
-  /// What most devices have since an hour stays, though others poll as many old versions as there are places for longer.
-  @Test func aVersionOfMostDevicesStaysBesideVersionsOfManyHours() throws {
+  /// A version that most devices have had for an hour is kept, though as many old versions as are allowed have been polled for longer.
+  @Test func versionOfMostDevicesIsKeptBesideOldOnes() throws {
     let (store, shop) = try filled(102)
     for hour in 0..<4 {
       now.withLock { $0 = 1_760_000_000_000 + Int64(hour) * 3_600_000 }
@@ -123,7 +123,7 @@ import Testing
       if hour == 3 { polls.append(PollCount(channel: shop.id, version: 101, polls: 600)) }
       try store.count(polls)
     }
-    // Of the others, the oldest has no place.
+    // Of the others, the oldest isn't kept.
     #expect(try dropped(store) == [1])
   }
 }

@@ -4,12 +4,12 @@ import Testing
 
 @testable import Store
 
-/// Which version a moment stands for.
+/// The version that a time refers to.
 @Suite struct MomentTests {
   let scratch = Scratch()
 
-  /// gc drops versions between a pinned one and the newest: what was live then isn't known, and is never guessed.
-  @Test func aMomentOfADroppedVersionStandsForNone() throws {
+  /// gc removes versions between a pinned one and the newest: which one was live then is unknown, and not guessed.
+  @Test func timeOfARemovedVersionIsUnknown() throws {
     let time = Locked<Int64>(1_000_000)
     var options = Store.Options()
     options.clock = { time.withLock { $0 } }
@@ -32,8 +32,8 @@ import Testing
     #expect(throws: StoreError.self) { try version(at: 1_500_000) }
   }
 
-  /// Between the last version that a backup has and the first one after its restore, the last one was live.
-  @Test func theNumbersThatARestoreLeavesOutAreNoGap() throws {
+  /// Between a backup's last version and the first one after its restore, the former was live.
+  @Test func numbersSkippedByARestoreAreNoGap() throws {
     let time = Locked<Int64>(1_000_000)
     var options = Store.Options()
     options.clock = { time.withLock { $0 } }

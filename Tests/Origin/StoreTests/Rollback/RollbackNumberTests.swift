@@ -5,9 +5,9 @@ import Values
 
 @testable import Store
 
-/// The newest version that a rollback made: kept with the channel, whatever becomes of the release.
+/// The newest version made by a rollback is stored with the channel, even if its release is removed.
 @Suite struct RollbackNumberTests {
-  @Test func aDatabaseOfBeforeLearnsIt() throws {
+  @Test func migrationRecordsOlderRollbacks() throws {
     let scratch = Scratch()
     let path = scratch.path + "/old.db"
     let all = Migrations.embedded.steps
@@ -58,7 +58,7 @@ import Values
     #expect(outcome.release.channel?.rollback == ManifestVersion(3))
     let again = try store.shop()
     #expect(again.rollback == ManifestVersion(3) && again.hosts?.names.count == 2)
-    // All hosts is none that is kept.
+    // All hosts are allowed if there is no list.
     settings.hosts = .some(nil)
     #expect(try store.set(settings, of: AppName("shop"), .online).channel.hosts == nil)
     let made = try store.createToken(name: "ci", scope: .publish, hosts: HostList(["m.test", "*"]))

@@ -17,40 +17,40 @@ import Testing
 
   private func to(_ version: Int64) -> RollbackInput.Target { .version(.number(ManifestVersion(version))) }
 
-  @Test func anotherBundlesBytesAreNamedAndNothingIsChanged() throws {
+  @Test func conflictWithAnotherBundleIsNamedAndChangesNothing() throws {
     let store = try scratch.open()
     try store.publish("one", base: 0, set: ["a.js": Sample("a"), "b.js": Sample("b"), "c.js": Sample("c")])
     try store.publish("one", base: 1, remove: ["a.js", "b.js"])
     try store.publish("two", base: 0, set: ["a.js": Sample("A"), "b.js": Sample("B")])
     do {
       _ = try store.rollback(try request(to(1), bundle: "one"))
-      Issue.record("a conflict was not seen")
+      Issue.record("a conflict was not detected")
     } catch StoreError.urlConflicts(let conflicts) {
       #expect(conflicts.map(\.url) == [try url("a.js"), try url("b.js")])
       #expect(conflicts.allSatisfy { $0.bundle.text == "two" })
     }
     #expect(try store.shop().version.number == 3)
-    // The whole channel may go there: the other bundle goes, too.
+    // The whole channel can be rolled back: the other bundle is removed, too.
     let outcome = try store.rollback(try request(to(1)))
     #expect(outcome.bundles.map(\.name.text) == ["one", "two"])
     #expect(outcome.bundles.map { $0.takenBack.map(\.version.number) } == [[2], [3]])
     #expect(outcome.bundles.allSatisfy { $0.takenBack.allSatisfy { $0.author == "ci" } })
   }
 
-  @Test func aURLThatMatchesAnotherBundlesIsNamed() throws {
+  @Test func urlEquivalentToAnotherBundlesIsNamed() throws {
     let store = try scratch.open()
     try store.publish("one", base: 0, set: ["a~b.js": Sample("a")])
     try store.publish("one", base: 1, remove: ["a~b.js"])
     try store.publish("two", base: 0, set: ["a%7Eb.js": Sample("a")])
     do {
       _ = try store.rollback(try request(to(1), bundle: "one"))
-      Issue.record("a duplicate was not seen")
+      Issue.record("a duplicate was not detected")
     } catch StoreError.duplicateURLs(let duplicates) {
       #expect(duplicates.map(\.url) == [try url("a~b.js")])
     }
   }
 
-  /// Steps, and the versions that they lead to, after: 1 a, 2 b, 3 c, 4 back to 2, 5 b again by hand, 6 d.
+  /// Steps, and the versions they lead to, after: 1 a, 2 b, 3 c, 4 rollback to 2, 5 b published again, 6 d.
   @Test(arguments: [(1, 2), (2, 1)] as [(Int, Int64)])
   func stepsFollowRollbacks(steps: Int, version: Int64) throws {
     let store = try scratch.open()
@@ -60,23 +60,23 @@ import Testing
     _ = try store.rollback(try request(.steps(1)))
     try store.publish(base: 4, set: ["f.js": Sample("d")])
     for bundle in [nil, "main"] {
-      var asked = try request(.steps(steps), bundle: bundle)
-      asked.dryRun = true
-      #expect(try store.rollback(asked).target.number == version)
-      asked.target = .steps(3)
-      #expect(throws: StoreError.self) { try store.rollback(asked) }
+      var input = try request(.steps(steps), bundle: bundle)
+      input.dryRun = true
+      #expect(try store.rollback(input).target.number == version)
+      input.target = .steps(3)
+      #expect(throws: StoreError.self) { try store.rollback(input) }
     }
   }
 
-  @Test func theRefusals() throws {
+  @Test func refusals() throws {
     let store = try scratch.open()
     try store.publish(base: 0, set: ["f.js": Sample("a")])
     try store.publish(base: 1, set: ["f.js": Sample("b")])
-    for asked in [
+    for input in [
       try request(to(0)), try request(to(3)), try request(to(1), bundle: "none"), try request(.steps(2)),
       try request(to(1), ifVersion: 1), try request(.version(.moment(0))),
     ] {
-      #expect(throws: StoreError.self, "\(asked.target)") { try store.rollback(asked) }
+      #expect(throws: StoreError.self, "\(input.target)") { try store.rollback(input) }
     }
     #expect(try store.shop().version.number == 2)
     #expect(try store.rollback(try request(to(2))).release.changed == false)
@@ -84,7 +84,7 @@ import Testing
     #expect(try store.auditHead().row == 3)
   }
 
-  @Test func damagedBytesDoNotComeBack() throws {
+  @Test func damagedBytesAreNotRestored() throws {
     let store = try scratch.open()
     try store.publish(base: 0, set: ["f.js": Sample("a")])
     try store.publish(base: 1, set: ["f.js": Sample("b")])

@@ -55,7 +55,7 @@ import Testing
 
   private func extras(_ store: Store) throws -> ChannelExtras { try store.extras(of: try store.shop()) }
 
-  @Test func aConfigAloneMakesACandidateWithTheFilesOfTheFullVersion() throws {
+  @Test func configAloneMakesACandidateWithTheFullVersionsFiles() throws {
     let store = try store()
     let outcome = try candidate(next, in: store)
     let channel = try store.shop()
@@ -66,7 +66,7 @@ import Testing
     #expect(channel.rollout?.rule?.prefetch == 2 && channel.rollout?.prefetch == 2)
     #expect(try extras(store).prefetch?.version == 1)
     #expect(try extras(store).candidatePrefetch?.content == next)
-    // The same again, as a retry without its key does.
+    // The same again, as in a retry without an idempotency key.
     let again = try candidate(next, in: store)
     guard case .unchanged(let held?) = again.document else {
       Issue.record("\(again.document)")
@@ -76,7 +76,7 @@ import Testing
     #expect(try store.shop() == channel)
   }
 
-  @Test func completingMakesItTheChannels() throws {
+  @Test func completingMakesItTheChannelsConfig() throws {
     let store = try store()
     try candidate(next, in: store)
     let outcome = try change(.complete, in: store)
@@ -91,7 +91,7 @@ import Testing
     #expect(try extras(store).prefetch?.version == 3)
   }
 
-  @Test func haltingLeavesTheChannelsAndItsNumberIsNotUsedAgain() throws {
+  @Test func haltingKeepsTheChannelsConfigAndItsNumberIsNotReused() throws {
     let store = try store()
     try candidate(next, in: store)
     let outcome = try halt(store)
@@ -105,7 +105,7 @@ import Testing
     #expect(try store.document(.prefetch, of: try store.shop(), at: 2)?.content == next)
   }
 
-  @Test func itJoinsAnOpenRolloutOfTheSameDevices() throws {
+  @Test func configJoinsAnOpenRolloutOfTheSameDevices() throws {
     let store = try store()
     try store.candidate("a", base: 1, set: ["a.js": Sample("a2")], share: 500)
     let seed = try store.shop().rollout?.seed
@@ -123,7 +123,7 @@ import Testing
     #expect(outcome.release == nil)
     let rollout = try #require(try store.shop().rollout)
     #expect(rollout.candidate.number == 3 && rollout.seed == seed && rollout.prefetch == 2)
-    // Another one takes its place, in the same rollout.
+    // Another config replaces it in the same rollout.
     try candidate(third, in: store)
     #expect(try store.shop().rollout?.prefetch == 3)
     #expect(try store.log(.prefetch, of: try store.shop()).map(\.rollout) == ["open", "superseded", nil])
@@ -131,13 +131,13 @@ import Testing
     try store.publish("b", base: 2, set: ["b.js": Sample("b2")])
     #expect(try store.shop().rollout?.candidate.number == 5)
     #expect(try store.shop().rollout?.prefetch == 3)
-    // One of the candidate's bundle takes its place, and its config goes with it.
+    // A release of the candidate's bundle replaces the candidate together with its config.
     try store.publish("a", base: 1, set: ["a.js": Sample("a3")])
     #expect(try store.shop().rollout == nil)
     #expect(try extras(store).prefetch?.version == 1 && (try extras(store)).candidatePrefetch == nil)
   }
 
-  @Test func aReleaseMakesAnEmptyCandidateAgain() throws {
+  @Test func releaseRemakesACandidateWithoutFiles() throws {
     let store = try store()
     try candidate(next, in: store)
     let outcome = try store.publish("a", base: 1, set: ["a.js": Sample("a2")])
@@ -151,32 +151,32 @@ import Testing
     #expect(try store.texts(at: 6) == store.texts(at: 4))
   }
 
-  @Test func aNewerConfigOfAllDevicesTakesItsPlace() throws {
+  @Test func newerConfigForAllReplacesIt() throws {
     let store = try store()
     try candidate(next, in: store)
     let ended = try push(third, in: store)
     #expect(ended?.prefetch == 2 && ended?.state == .completed)
-    // Nothing is left of that rollout: its candidate, with the same files, is everyone's.
+    // The rollout is over: its candidate, with the same files, is the full version.
     #expect(try store.shop().rollout == nil)
     #expect(try store.shop().full.version.number == 3)
     #expect(try extras(store).prefetch?.version == 3 && (try extras(store)).candidatePrefetch == nil)
     #expect(try store.log(.prefetch, of: try store.shop()).map(\.rollout) == [nil, "superseded", nil])
-    // The files of a candidate stay a candidate's.
+    // Files of a candidate stay in the candidate.
     try store.candidate("a", base: 1, set: ["a.js": Sample("a2")], share: 500)
     try candidate(next, in: store)
-    let overtaken = try push(full, in: store)
-    #expect(overtaken?.prefetch == 4 && overtaken?.state == .open)
-    // It is known as what devices had while the full version was live.
+    let replaced = try push(full, in: store)
+    #expect(replaced?.prefetch == 4 && replaced?.state == .open)
+    // It is recorded as the config that devices had while the full version was live.
     #expect(try extras(store).prefetch?.manifestVersion.number == 3)
     #expect(try store.shop().rollout?.candidate.number == 4)
     #expect(try store.shop().rollout?.prefetch == nil)
     #expect(try extras(store).prefetch?.version == 5)
   }
 
-  @Test func aChannelWithoutAConfigCanHaveOneForSome() throws {
+  @Test func channelWithoutAConfigCanHaveACandidate() throws {
     let store = try scratch.open()
     try store.publish("a", base: 0, set: ["a.js": Sample("a1")])
-    // An empty one is what all devices have.
+    // An empty config is what all devices have.
     #expect(try candidate(ChannelExtras.noPrefetch, in: store).release == nil)
     try candidate(next, in: store)
     #expect(try store.shop().rollout?.prefetch == 1)
@@ -184,21 +184,21 @@ import Testing
     _ = try halt(store)
     try push(full, in: store)
     #expect(try extras(store).prefetch?.version == 2)
-    // There was none before, and a rollback knows.
+    // There was none before, as a rollback finds.
     let carryOver = try store.prefetch(of: try store.shop(), while: ManifestVersion(1), as: nil)
     #expect(carryOver == nil)
   }
 
-  @Test func aReleaseThatCompletesTheRolloutSaysWhatBecomesOfTheConfig() throws {
-    for what in [ReleaseInput.CandidatePrefetch.refused, .dropped, .completed] {
+  @Test func releaseThatCompletesTheRolloutDecidesAboutTheConfig() throws {
+    for decision in [ReleaseInput.CandidatePrefetch.refused, .dropped, .completed] {
       let scratch = Scratch()
       let store = try scratch.open()
       try store.publish("a", base: 0, set: ["a.js": Sample("a1")])
       try store.candidate("a", base: 1, set: ["a.js": Sample("a2")], share: 500)
       try candidate(next, in: store)
       var request = try store.request([try store.change("a", base: 1, set: ["a.js": Sample("a2")])])
-      request.candidatePrefetch = what
-      if what == .refused {
+      request.candidatePrefetch = decision
+      if decision == .refused {
         #expect {
           try store.commit(request)
         } throws: {
@@ -212,13 +212,13 @@ import Testing
       #expect(try store.shop().rollout == nil)
       #expect(try extras(store) == outcome.extras)
       #expect(outcome.extras?.candidatePrefetch == nil)
-      #expect(outcome.extras?.prefetch?.content == (what == .completed ? next : nil))
+      #expect(outcome.extras?.prefetch?.content == (decision == .completed ? next : nil))
     }
   }
 
-  /// The files of a release beside a rollout that only brought a config, and what of it ends: the candidate, or the one made again.
+  /// The files of a release during a rollout of a config, and the candidate that ends: the original one or the remade one.
   @Test(arguments: [("a1", Int64(3)), ("a2", 5)])
-  func aConfigThatComesAlongForAllIsForetold(text: String, ended: Int64) throws {
+  func dryRunShowsAPromotedConfig(text: String, ended: Int64) throws {
     let store = try store()
     try candidate(next, in: store)
     try store.send([Sample(text)])
@@ -243,7 +243,7 @@ import Testing
     #expect(try extras(store).prefetch?.content == third)
   }
 
-  @Test func aPolicyTakesNoConfigsPlace() throws {
+  @Test func policyDoesNotReplaceAConfig() throws {
     let store = try store()
     try candidate(next, in: store)
     let kill = DocumentRequest(
@@ -256,19 +256,19 @@ import Testing
     #expect(try store.shop().rollout?.prefetch == 2)
   }
 
-  @Test func numbersRiseOverARestore() throws {
+  @Test func numbersRiseAcrossARestore() throws {
     let store = try store()
     try candidate(next, in: store)
     try candidate(third, in: store)
     _ = try store.connections.transaction { (db) throws(StoreError) in try db.leaveDocumentGaps(1000) }
-    // Devices may know numbers that the backup doesn't: the config is everyone's under a new one.
+    // Devices may know numbers that the backup doesn't have: the completed config gets a new one.
     let outcome = try change(.complete, in: store)
     #expect(outcome.extras?.prefetch?.version == 1003 && outcome.extras?.prefetch?.content == third)
     try push(full, in: store)
     #expect(try extras(store).prefetch?.version == 1004)
   }
 
-  @Test func aMirrorsRunHasItAlsoAfterItWasCompleted() throws {
+  @Test func mirrorRunHasItAfterCompletion() throws {
     let store = try store()
     try candidate(next, in: store)
     let before = try store.mirrorDocument(.candidatePrefetch(2), of: try store.shop())
@@ -276,7 +276,7 @@ import Testing
     #expect(try store.mirrorDocument(.candidatePrefetch(2), of: try store.shop()) == before)
   }
 
-  @Test func whatARemovedChannelAndGCLeave() throws {
+  @Test func removedChannelAndGC() throws {
     let store = try scratch.open()
     try store.publish("a", base: 0, set: ["a.js": Sample("a1")])
     for content in [next, third, next] {
@@ -288,7 +288,7 @@ import Testing
     _ = try store.connections.transaction { (db) throws(StoreError) in
       try db.deleteUnneededCandidates(of: id, all: true)
     }
-    // They say that there was no config before the fourth.
+    // They record that there was no config before the fourth.
     #expect(try store.prefetch(of: try store.shop(), while: ManifestVersion(1), as: nil) == nil)
     #expect(try extras(store).prefetch?.version == 4)
   }
@@ -304,7 +304,7 @@ import Testing
     #expect(try store.shop().version.number == 2)
   }
 
-  @Test func aConflictIsToldAndNothingIsMade() throws {
+  @Test func conflictIsReportedAndChangesNothing() throws {
     let store = try store()
     try candidate(next, in: store)
     let outcome = try store.pushCandidatePrefetch(
@@ -317,7 +317,7 @@ import Testing
     #expect(try store.shop().rollout?.prefetch == 2)
   }
 
-  @Test func aCarriedOverConfigGoesAlongWithTheCandidate() throws {
+  @Test func promotedConfigBelongsToTheCandidate() throws {
     let store = try store()
     try store.send([Sample("a2")])
     var release = try store.request([try store.change("a", base: 1, set: ["a.js": Sample("a2")])])
@@ -329,17 +329,17 @@ import Testing
     let outcome = try store.commit(release)
     #expect(planned.prefetch == outcome.prefetch && outcome.prefetch?.version == 2)
     #expect(outcome.rollout?.open?.prefetch == 2)
-    // Promoted from here, the candidate has its own.
+    // A promotion from here takes the candidate's config.
     #expect(try store.prefetch(of: try store.shop(), while: ManifestVersion(3), as: nil)?.content == next)
     #expect(try store.prefetch(of: try store.shop(), while: ManifestVersion(2), as: nil)?.content == full)
-    // A release of the same files to all completes it, and finds the config there.
+    // A release of the same files to all completes it, and finds the config already there.
     var same = try store.request([try store.change("a", base: 1, set: ["a.js": Sample("a2")])])
     same.prefetch = release.prefetch
     same.dryRun = true
     #expect(try store.commit(same).prefetch == PrefetchOutcome(changed: false, version: 2, source: 7))
     #expect(
       try extras(store).prefetch?.version == 1 && (try extras(store)).candidatePrefetch?.content == next)
-    // Without a change of files there would be no candidate.
+    // Without changed files there would be no candidate.
     _ = try halt(store)
     #expect {
       var same = try store.request([try store.change("a", base: 1, set: ["a.js": Sample("a1")])])

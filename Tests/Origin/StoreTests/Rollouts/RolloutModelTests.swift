@@ -4,7 +4,7 @@ import Testing
 
 @testable import Store
 
-/// Random acts, compared with a model that knows nothing of rows: what each version holds, and which is the full one.
+/// Random acts, compared with a model without database rows: the content of each version, and which one is the full version.
 @Suite struct RolloutModelTests {
   private typealias Content = [String: [String: String]]
 
@@ -30,7 +30,7 @@ import Testing
       return newest
     }
 
-    /// Releases bundles. Returns the version that a release is to have, and whether there is a new one.
+    /// Releases bundles; returns the release's version.
     mutating func release(_ bundles: Content, toSome: Bool) -> Int64 {
       var wanted = fullContent
       for (name, files) in bundles { wanted[name] = files.isEmpty ? nil : files }
@@ -60,7 +60,7 @@ import Testing
   }
 
   @Test(arguments: [1, 2, 3, 4, 5, 6, 7, 8] as [UInt64])
-  func actsInAnyOrder(seed: UInt64) throws {
+  func randomActs(seed: UInt64) throws {
     let held = try CrashingStore()
     var random = SplitMix(state: seed)
     var model = Model()
@@ -103,11 +103,11 @@ import Testing
           held.arm(nil)
           #expect(outcome.version.number == model.release(bundles, toSome: toSome), note)
         } catch {
-          // A pattern with `where` in this catch makes the compiler of Swift 6.3 fail ("Found ownership error").
+          // A pattern with `where` in this catch crashes the compiler of Swift 6.3 ("Found ownership error").
           guard case StoreError.system(let system) = error, system.code == CrashingStore.code else {
             throw error
           }
-          // Then nothing is there, not even a candidate that is over.
+          // Nothing was stored, and no candidate ended.
           crashes += 1
           try held.reopen()
         }

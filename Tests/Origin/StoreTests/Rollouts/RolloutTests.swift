@@ -9,7 +9,7 @@ import Values
   let scratch = Scratch()
   let anna = Actor(name: "anna", address: "10.0.0.7")
 
-  /// A store with bundles a and b at version 2, and a candidate, 3, of a.
+  /// A store with bundles a and b at version 2, and a candidate of a, version 3.
   private func open(share: Int = 500) throws -> Store {
     let store = try scratch.open()
     try store.publish("a", base: 0, set: ["a.js": Sample("a1"), "common.js": Sample("c")])
@@ -33,7 +33,7 @@ import Values
       try AppName("shop"), .online, candidate.map { ManifestVersion($0) }, by: anna, reason: "broken")
   }
 
-  @Test func aCandidateIsTheNewestVersionBesideTheFullOne() throws {
+  @Test func candidateIsTheNewestVersion() throws {
     let store = try open()
     let channel = try store.shop()
     let rollout = try #require(channel.rollout)
@@ -48,13 +48,13 @@ import Values
     #expect(channel.full.resources == 3)
     #expect(try store.fullBundles(of: channel).map(\.version.number) == [1, 2])
     #expect(try store.candidateBundles(of: channel).map(\.text) == ["a"])
-    // The same again, as a retry without its key does.
+    // The same again, as in a retry without an idempotency key.
     let again = try store.candidate("a", base: 1, set: ["a.js": Sample("a2")])
     #expect(!again.changed && again.version.number == 3 && again.rollout == nil)
     #expect(try store.shop().rollout == rollout)
   }
 
-  @Test func aChannelsFirstReleaseGoesToAll() throws {
+  @Test func firstReleaseOfAChannelIsForAll() throws {
     let store = try scratch.open()
     #expect { try store.candidate("a", base: 0, set: ["a.js": Sample("a1")]) } throws: {
       if case StoreError.rolloutOfFirst = $0 { true } else { false }
@@ -75,7 +75,7 @@ import Values
     }
   }
 
-  @Test func haltingReleasesTheFullContentAsARollbackAlsoWhileFrozen() throws {
+  @Test func haltingReleasesTheFullContentAsARollbackEvenIfFrozen() throws {
     let store = try open()
     _ = try store.freezeChannel(try AppName("shop"), .online, reason: "sale", by: anna)
     let outcome = try halt(store)
@@ -94,7 +94,7 @@ import Values
     }
   }
 
-  @Test func aReleaseOfTheCandidatesBundleTakesItsPlace() throws {
+  @Test func releaseOfTheCandidatesBundleReplacesTheCandidate() throws {
     let store = try scratch.open()
     try store.publish("a", base: 0, set: ["a.js": Sample("a1")])
     try store.publish("b", base: 0, set: ["b.js": Sample("b1")])
@@ -109,13 +109,13 @@ import Values
     #expect(outcome.version.number == 4)
     #expect(outcome.rollout?.ended?.state == .superseded && outcome.rollout?.open == nil)
     #expect(outcome.bundles.map(\.name.text) == ["a"])
-    // The other bundle of the candidate is what it is in the full version again.
+    // The candidate's other bundle has the content of the full version again.
     #expect(try store.texts(at: 4) == ["a.js": "a3", "b.js": "b1"])
     #expect(try store.shop().rollout == nil)
     #expect(try store.shop().full.version.number == 4)
   }
 
-  @Test func aReleaseOfAnotherBundleMakesTheCandidateAgain() throws {
+  @Test func releaseOfAnotherBundleRemakesTheCandidate() throws {
     let store = try open()
     let before = try #require(try store.shop().rollout)
     let outcome = try store.publish("b", base: 2, set: ["b.js": Sample("b2")])
@@ -135,8 +135,8 @@ import Values
     #expect(try store.log(channel, limit: 1).map { $0.bundles.map(\.name.text) } == [["a"]])
   }
 
-  /// A candidate that took the place of another one takes the other's bundle back, which isn't the candidate's then.
-  @Test func whatACandidateOnlyTookBackIsntMadeAgain() throws {
+  /// A candidate that replaced another one has reverted the other's bundle, which isn't a bundle of the candidate.
+  @Test func bundleRevertedByACandidateIsNotRemade() throws {
     let store = try open()
     let outcome = try store.candidate("b", base: 2, set: ["b.js": Sample("b2")])
     #expect(outcome.rollout?.ended?.state == .superseded)
@@ -147,7 +147,7 @@ import Values
     #expect(try store.texts(at: 6) == ["a.js": "a3", "b.js": "b2", "common.js": "c"])
   }
 
-  @Test func releasingTheCandidatesContentToAllCompletesIt() throws {
+  @Test func releasingTheCandidatesContentToAllCompletesTheRollout() throws {
     let store = try open()
     let outcome = try store.publish("a", base: 1, set: ["a.js": Sample("a2")])
     #expect(!outcome.changed && outcome.version.number == 3)
@@ -185,7 +185,7 @@ import Values
 
   @Test func versionsInRequestsAreTheFullOnes() throws {
     let store = try open()
-    // The candidate is no change that a publisher has missed.
+    // The candidate isn't a change that a publisher missed.
     let outcome = try store.publish("a", base: 1, set: ["a.js": Sample("a3")], ifVersion: 2)
     #expect(outcome.version.number == 4)
     #expect(throws: StoreError.self) {
@@ -199,7 +199,7 @@ import Values
     #expect(throws: StoreError.self) { try store.commit(request) }
   }
 
-  /// What a release changes is told of the version that most devices have, not of the candidate before.
+  /// A release's changes are counted against the full version, not against the previous candidate.
   @Test func countsCompareWithTheFullVersion() throws {
     let store = try open()
     // The candidate, 3, has a.js a2. Back to a1 is no change, and common.js is one.
@@ -216,7 +216,7 @@ import Values
       }
     }
     #expect(try store.texts(at: 4) == ["a.js": "a1", "b.js": "b1", "common.js": "c2", "new.js": "new"])
-    // What the candidate keeps of the one before counts, too.
+    // Files kept from the previous candidate count, too.
     let kept = try store.candidate("a", base: 1, set: ["common.js": Sample("c2"), "more.js": Sample("m")])
     #expect(kept.counts == ChangeCounts(added: 1, changed: 1), "\(kept.counts)")
     let other = try store.publish("b", base: 2, set: ["b.js": Sample("b2")])
@@ -228,9 +228,9 @@ import Values
     #expect(all.counts == ChangeCounts(changed: 1), "\(all.counts)")
   }
 
-  /// What another team released, and that the candidate was made again for it, is no change of the candidate's bundle.
+  /// Another bundle's release, for which the candidate is remade, isn't a change of the candidate's bundle.
   @Test func ifVersionRefusesOnlyWhatChangedTheBundle() throws {
-    /// Whether a release of `bundle` with `--if-version` is refused, and for which version.
+    /// The version for which a release of `bundle` with `--if-version` is refused; nil if it isn't.
     func refusal(_ store: Store, _ bundle: String, _ limit: Int64) throws -> Int64? {
       do {
         _ = try store.publish(
@@ -251,7 +251,7 @@ import Values
     let late = try store.publish("a", base: 1, set: ["a.js": Sample("a3")], dryRun: true)
     #expect(late.bundles.first?.replaced == nil)
 
-    // Completed, it is a change to those who named a full version before it.
+    // Once completed, it is a change since an earlier full version.
     let other = RolloutTests()
     let copy = try other.open()
     try copy.publish("b", base: 2, set: ["b.js": Sample("b2")])
@@ -261,8 +261,8 @@ import Values
     }
   }
 
-  /// Who named a full version has lost nothing by a halt; who named the candidate hears of it.
-  @Test func ifVersionOfACandidateThatIsOver() throws {
+  /// With the number of a full version, a halt refuses nothing; with the candidate's, it does.
+  @Test func ifVersionOfAnEndedCandidate() throws {
     let store = try open()
     _ = try halt(store)
     for (limit, isRefused) in [(2, false), (3, true), (4, false)] as [(Int64, Bool)] {
@@ -282,7 +282,7 @@ import Values
       try store.publish("a", base: 1, set: ["a.js": Sample("a7")], ifVersion: 5, dryRun: true)
     }
     try store.publish("a", base: 1, set: ["a.js": Sample("a7")], ifVersion: 6, dryRun: true)
-    // A bundle that wasn't the candidate's is as it was.
+    // A bundle that wasn't in the candidate is unchanged.
     try store.publish("b", base: 2, set: ["b.js": Sample("b7")], ifVersion: 5, dryRun: true)
   }
 
@@ -297,8 +297,8 @@ import Values
     #expect(try store.audited().last?.contains("\"to\":\"1\"") == true)
   }
 
-  /// A build that was taken back is tried again as a candidate: a step back from its full version has its content.
-  @Test func aRollbackDoesNotGiveTheCandidateToAll() throws {
+  /// A build that was rolled back is tried again as a candidate: one step back from its full version has the same content.
+  @Test func rollbackDoesNotReleaseTheCandidateToAll() throws {
     let store = try scratch.open()
     try store.publish("a", base: 0, set: ["a.js": Sample("bad")])
     try store.publish("a", base: 1, set: ["a.js": Sample("good")])
@@ -316,8 +316,8 @@ import Values
     #expect(try store.shop().rollout?.candidate.number == 3)
   }
 
-  /// It was refused as a release without bundles.
-  @Test func aRollbackThatChangesNothingOpensNoRollout() throws {
+  /// Regression: it was refused as a release without bundles.
+  @Test func unchangedRollbackOpensNoRollout() throws {
     let store = try scratch.open()
     try store.publish("a", base: 0, set: ["a.js": Sample("a1")])
     for isDryRun in [true, false] {
@@ -330,8 +330,8 @@ import Values
     #expect(try store.shop().rollout == nil)
   }
 
-  /// Such a candidate had no bundle, and couldn't be halted.
-  @Test func whatAllDevicesHaveIsNoCandidate() throws {
+  /// Regression: such a candidate had no bundle, and couldn't be halted.
+  @Test func fullContentIsNoCandidate() throws {
     let store = try open()
     var request = try rollback(.version(.number(ManifestVersion(2))))
     request.rollout = RolloutAudience(share: 500)
@@ -341,8 +341,8 @@ import Values
     #expect(try halt(store).version.number == 4)
   }
 
-  /// Who comes second is told what the first one did.
-  @Test func whatBecameOfTheCandidateThatIsMeant() throws {
+  /// The second of two people is told what the first one did.
+  @Test func requestForAnEndedCandidateTellsWhatBecameOfIt() throws {
     func message(_ store: Store, _ candidate: Int64) throws -> String {
       var late = try input(.pause)
       late.candidate = ManifestVersion(candidate)
@@ -367,8 +367,8 @@ import Values
     #expect(try message(store, 9).contains("no rollout is open"))
   }
 
-  /// It was told to unpublish, which would take the pages from all devices.
-  @Test func whereNothingEarlierIsKeptTheWayBackIsToHalt() throws {
+  /// Regression: the message suggested to unpublish, which would remove the pages from all devices.
+  @Test func rollbackWithoutAnEarlierVersionSuggestsToHalt() throws {
     let store = try scratch.open()
     try store.publish("a", base: 0, set: ["a.js": Sample("a1")])
     try store.candidate("a", base: 1, set: ["a.js": Sample("a2")])
@@ -383,8 +383,8 @@ import Values
     }
   }
 
-  /// The candidate is what the bundle holds for now, and it was there before the publisher looked.
-  @Test func aReleaseOfTheCandidatesBundleReplacesNothingThatCameMeanwhile() throws {
+  /// The candidate is the bundle's current content, and existed before the publisher planned.
+  @Test func releaseOfTheCandidatesBundleReportsNoConcurrentChange() throws {
     let store = try open()
     let outcome = try store.publish("a", base: 1, set: ["a.js": Sample("a3")], dryRun: true)
     #expect(outcome.bundles.first { $0.name.text == "a" }?.replaced == nil)
@@ -393,7 +393,7 @@ import Values
     #expect(late.bundles.first { $0.name.text == "a" }?.replaced?.version.number == 4)
   }
 
-  @Test func aRollbackOfAnotherBundleMakesTheCandidateAgain() throws {
+  @Test func rollbackOfAnotherBundleRemakesTheCandidate() throws {
     let store = try scratch.open()
     try store.publish("a", base: 0, set: ["a.js": Sample("a1")])
     try store.publish("b", base: 0, set: ["b.js": Sample("b1")])
@@ -405,13 +405,13 @@ import Values
     #expect(try store.texts(at: 6) == ["a.js": "a2", "b.js": "b1"])
     let channel = try store.shop()
     #expect(channel.full.rollback?.number == 5 && channel.rollback?.number == 5)
-    // And one of the candidate's bundle takes it back, though the full version has that content already.
+    // A rollback of the candidate's bundle reverts it, though the full version has that content already.
     let other = try store.rollback(try rollback(.version(.number(ManifestVersion(5))), bundle: "a"))
     #expect(other.release.version.number == 7 && other.release.rollout?.ended?.state == .superseded)
     #expect(try store.texts(at: 7) == ["a.js": "a1", "b.js": "b1"])
   }
 
-  @Test func aRollbackMayBeACandidateWhichTheOthersDontPass() throws {
+  @Test func rollbackToSomeIsACandidate() throws {
     let store = try scratch.open()
     try store.publish("a", base: 0, set: ["a.js": Sample("a1")])
     try store.publish("a", base: 1, set: ["a.js": Sample("a2")])
@@ -421,14 +421,14 @@ import Values
     #expect(back.release.version.number == 3 && back.release.rollout?.open?.candidate.number == 3)
     var channel = try store.shop()
     #expect(channel.rollback?.number == 3 && channel.full.rollback == nil)
-    // To all: the content is there already.
+    // To all: they have the content already.
     let all = try store.rollback(try rollback(.version(.number(ManifestVersion(1)))))
     #expect(!all.release.changed && all.release.rollout?.ended?.state == .completed)
     channel = try store.shop()
     #expect(channel.full.version.number == 3 && channel.full.rollback?.number == 3)
   }
 
-  @Test func settingPausingAndResuming() throws {
+  @Test func setPauseResume() throws {
     let store = try open()
     let range = try AppVersionRange(">=4.2 <5")
     var outcome = try store.changeRollout(
@@ -469,13 +469,13 @@ import Values
     let channel = try store.shop()
     #expect(try store.digest(channel, at: channel.full.version) != nil)
     #expect(try store.texts(at: 2) == ["a.js": "a1", "b.js": "b1", "common.js": "c"])
-    // The bundle's own version is gone; what it holds is that of the full version, and has its number.
+    // The bundle's own version has been removed; its content is that of the full version, with its number.
     #expect(try store.entries(of: BundleName("a"), in: channel).version.number == 2)
     let outcome = try store.publish("a", base: 2, set: ["a.js": Sample("a3")])
     #expect(try store.texts(at: outcome.version.number)["common.js"] == "c")
   }
 
-  @Test func moveAndRemovalWait() throws {
+  @Test func moveAndRemovalAreRefused() throws {
     let store = try open()
     let request = RebaseInput(
       app: try AppName("shop"), channel: .online, publicURL: try BaseURL("https://other.example.com/y"),
@@ -488,7 +488,7 @@ import Values
     #expect(throws: StoreError.self) { try store.removeChannel(try AppName("shop"), .online, by: anna) }
   }
 
-  @Test func aDryRunSaysWhatBecomesOfTheCandidate() throws {
+  @Test func dryRunTellsWhatBecomesOfTheCandidate() throws {
     let store = try open()
     var outcome = try store.publish("a", base: 1, set: ["a.js": Sample("a3")], dryRun: true)
     #expect(outcome.rollout?.ended?.state == .superseded)

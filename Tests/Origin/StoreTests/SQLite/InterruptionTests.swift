@@ -3,7 +3,7 @@ import Testing
 
 @testable import Store
 
-/// Reads of requests whose client is gone are broken off, and nothing else is.
+/// Reads are interrupted if their request's client has disconnected; nothing else is.
 @Suite struct InterruptionTests {
   let scratch = Scratch()
 
@@ -17,7 +17,7 @@ import Testing
       """)
   }
 
-  @Test func aReadIsBrokenOffWhileItRuns() throws {
+  @Test func runningReadIsInterrupted() throws {
     let connections = try Connections(path: scratch.path + "/a.db")
     let cancellation = Cancellation()
     let canceller = try OSThread(name: "canceller") {
@@ -32,11 +32,11 @@ import Testing
     } throws: { if case StoreError.cancelled = $0 { true } else { false } }
     #expect(Double(Clock.monotonicNanoseconds() - start) / 1e9 < 10)
     canceller.join()
-    // The connection is as good as new, for others and for whoever asks without a cancellation.
+    // The connection can be used again, with and without a cancellation.
     #expect(try connections.reading { (db) throws(StoreError) in try db.value(Int.self, "SELECT 1") } == 1)
   }
 
-  @Test func changesAreNeverBrokenOff() throws {
+  @Test func writesAreNeverInterrupted() throws {
     let connections = try Connections(path: scratch.path + "/a.db")
     let cancellation = Cancellation()
     cancellation.cancel()

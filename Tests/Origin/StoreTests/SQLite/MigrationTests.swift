@@ -13,7 +13,7 @@ import Testing
     return "/\(root)/Migrations"
   }
 
-  @Test func everyFileIsEmbeddedAsItIs() throws {
+  @Test func embeddedMigrationsEqualTheFiles() throws {
     let names = try Folder.textNames(folder).filter { $0.hasSuffix(".sql") }
     #expect(names == Migrations.embedded.steps.map(\.name))
     for step in Migrations.embedded.steps {
@@ -21,14 +21,14 @@ import Testing
     }
   }
 
-  @Test func theyAreAppliedOnce() throws {
+  @Test func migrationsAreAppliedOnce() throws {
     let path = scratch.path + "/a.db"
     for _ in 1...2 { try Migrations.embedded.apply(to: Database(path: path, .writing)) }
     let db = try Database(path: path, .writing)
     #expect(try db.value(Int.self, "SELECT count(*) FROM migration") == Migrations.embedded.steps.count)
   }
 
-  @Test func aStepThatFailsLeavesNothing() throws {
+  @Test func failedStepIsRolledBack() throws {
     let db = try Database(path: scratch.path + "/a.db", .writing)
     let broken = Migrations(
       steps: Migrations.embedded.steps + [
@@ -39,7 +39,7 @@ import Testing
     #expect(throws: Never.self) { try Migrations.embedded.apply(to: db) }
   }
 
-  @Test func aNewerDatabaseIsRefused() throws {
+  @Test func newerDatabaseIsRefused() throws {
     let db = try Database(path: scratch.path + "/a.db", .writing)
     let newer = Migrations(
       steps: Migrations.embedded.steps + [
@@ -51,9 +51,9 @@ import Testing
     }
   }
 
-  /// A digest of another size is what a damaged file may hold.
+  /// A damaged file may contain a digest of another size.
   @Test(arguments: ["zeroblob(32)", "zeroblob(31)", "zeroblob(33)", "x''"])
-  func anAlteredMigrationIsRefused(digest: String) throws {
+  func changedMigrationIsRefused(digest: String) throws {
     let path = scratch.path + "/a.db"
     let db = try Database(path: path, .writing)
     try Migrations.embedded.apply(to: db)
@@ -68,8 +68,8 @@ import Testing
     #expect(throws: StoreError.self) { _ = try Connections(path: path, isSecondary: true) }
   }
 
-  /// The step that rebuilds a table which others refer to: rows, ids and references stay what they were.
-  @Test func contentTypesOfAnOlderDatabaseStay() throws {
+  /// The step that rebuilds a referenced table keeps rows, ids and references.
+  @Test func contentTypesOfAnOlderDatabaseAreKept() throws {
     let path = scratch.path + "/a.db"
     do {
       let db = try Database(path: path, .writing)
@@ -105,7 +105,7 @@ import Testing
     #expect(try db.value(Int.self, "SELECT count(*) FROM sqlite_schema WHERE name LIKE 'kept%'") == 0)
   }
 
-  @Test func aDatabaseOfAnotherProgramIsLeftAlone() throws {
+  @Test func databaseOfAnotherProgramIsLeftUnchanged() throws {
     let db = try Database(path: scratch.path + "/a.db", .writing)
     try db.script("CREATE TABLE notes (x)")
     #expect { try Migrations.embedded.apply(to: db) } throws: {

@@ -22,14 +22,14 @@ import Testing
     }
   }
 
-  @Test func connectionsShareNoCounterOfMemory() throws {
+  @Test func memoryStatisticsAreOff() throws {
     _ = try database()
     #expect(Database.hasNoMemoryStatistics)
     #expect(sqlite3_memory_used() == 0)
   }
 
   @Test(arguments: [0, 1, 49, 50, 51, 120])
-  func allAreThereInTheirOrder(_ count: Int) throws {
+  func rowsAreInsertedInOrder(_ count: Int) throws {
     let db = try database()
     try db.script("CREATE TABLE pair (number INTEGER PRIMARY KEY, text TEXT NOT NULL)")
     try db.insert("INSERT INTO pair (number, text)", (0..<count).map { (Int64($0), "text \($0)") })
@@ -39,7 +39,7 @@ import Testing
     #expect(rows == (0..<count).map { "\($0) text \($0)" })
   }
 
-  @Test func aRowThatIsRefusedFailsTheTransaction() throws {
+  @Test func refusedRowFailsTheTransaction() throws {
     let db = try database()
     try db.script("CREATE TABLE pair (number INTEGER PRIMARY KEY CHECK (number <> 70), text TEXT NOT NULL)")
     #expect {
@@ -50,7 +50,7 @@ import Testing
     #expect(try db.value(Int.self, "SELECT count(*) FROM pair") == 0)
   }
 
-  @Test func rowsOfBytesThatHaveOneAreLeftAsTheyAre() throws {
+  @Test func existingBlobRowsAreKept() throws {
     let db = try database()
     let all = digests(0..<120)
     let before = try BlobRow.insertNew(Array(all[30..<33]), now: 1, in: db)
@@ -58,7 +58,7 @@ import Testing
     let made = try BlobRow.insertNew(all, now: 2, in: db)
     #expect(try db.value(Int.self, "SELECT count(*) FROM blob") == 120)
     #expect(try db.value(Int.self, "SELECT count(*) FROM blob WHERE stored_at = 1") == 3)
-    // Which rows were made isn't known of a statement that met one; what is said is right.
+    // For a statement with an existing row, it isn't known which rows were made; those returned are right.
     #expect(made.keys.allSatisfy { before[$0] == nil })
     for digest in all {
       let row = try #require(try BlobRow.find(digest.sha256, in: db))
@@ -67,7 +67,7 @@ import Testing
     }
   }
 
-  @Test func numbersGoOnFromTheLargestAndNeverTrap() throws {
+  @Test func numbersContinueFromTheLargestAndNeverTrap() throws {
     #expect(try Database.firstID(after: nil, for: 10) == 1)
     #expect(try Database.firstID(after: 41, for: 10) == 42)
     for largest in [Int64.max, Int64.max - 1, Int64.max - 10, -5] {

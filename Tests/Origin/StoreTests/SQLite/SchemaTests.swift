@@ -6,7 +6,7 @@ import Testing
 @Suite struct SchemaTests {
   let scratch = Scratch()
 
-  /// What the rows are that the statements below break rules with.
+  /// The rows that the statements below refer to.
   ///
   ///     channel 1 (app 1), versions 1 to 3; bundles 1 `one`, 2 `two`, 3 `three`
   ///     url 1 `a.js`: resource 1 (until 2), resource 3; url 2 `b.js`: resource 2; url 3 `%62.js` never live now
@@ -135,17 +135,17 @@ import Testing
       "INSERT INTO token (id, name, hash, scope, app, channel, created_at, last_used_at, revoked_at) VALUES ('12345678', 'admin', \(digest), 'admin', NULL, NULL, 0, NULL, NULL)"
     ),
   ])
-  func theDatabaseRefuses(_ breach: Case) throws {
+  func databaseRefuses(_ violation: Case) throws {
     let db = try database()
-    #expect { try db.script(breach.sql) } throws: { error in
+    #expect { try db.script(violation.sql) } throws: { error in
       guard case StoreError.database(let error) = error else { return false }
-      let said = breach.rule.split(separator: "|").contains { error.message.contains($0) }
-      if !said { Issue.record("\(error.message)") }
-      return said
+      let isNamed = violation.rule.split(separator: "|").contains { error.message.contains($0) }
+      if !isNamed { Issue.record("\(error.message)") }
+      return isNamed
     }
   }
 
-  @Test func theRowsOfTheTableAboveAreAsItSays() throws {
+  @Test func rowsAreAsDocumented() throws {
     let db = try database()
     let rows = try db.all("SELECT id, text FROM url ORDER BY id") {
       "\($0.get(0, as: Int64.self)) \($0.get(1, as: String.self))"
@@ -157,7 +157,7 @@ import Testing
       ])
     let resources = try db.all("SELECT url_id FROM resource ORDER BY id") { $0.get(0, as: Int64.self) }
     #expect(resources == [1, 2, 1, 3, 5])
-    // The same statement with nothing wrong passes, so that the cases fail for their own reason.
+    // A valid statement succeeds, so that the cases fail for their own reason.
     #expect(throws: Never.self) {
       try db.script("INSERT INTO entry (url_id, bundle_id, since, resource_id) VALUES (1, 2, 3, 3)")
     }

@@ -4,15 +4,15 @@ import Testing
 
 @testable import Store
 
-/// Who writes next, and that no act waits for the log to be copied.
+/// The order of writers, and checkpoints besides commits.
 @Suite struct WriterTurnsTests {
-  @Test func whoCameFirstIsNextAndSomeGoFirst() {
+  @Test func turnsAreInOrderAndUrgentOnesFirst() {
     var turns = WriterTurns()
     let (a, b, c, d) = (
       turns.queue(goesFirst: false), turns.queue(goesFirst: false), turns.queue(goesFirst: true),
       turns.queue(goesFirst: true)
     )
-    // Only the next one begins, and nobody while a turn lasts.
+    // Only the next one begins, and none during a turn.
     let (early, begun) = ([a, b, d].filter { turns.begin($0) }, [c, a, b, d].filter { turns.begin($0) })
     #expect(early.isEmpty && begun == [c])
     turns.end()
@@ -26,7 +26,7 @@ import Testing
     #expect(order == [d, a, b])
   }
 
-  @Test func theKillSwitchDoesntWaitForReleasesThatWait() throws {
+  @Test func killSwitchPrecedesWaitingReleases() throws {
     let scratch = Scratch()
     let store = try scratch.open()
     try store.publish(base: 0, set: ["a.js": Sample("a")])
@@ -56,7 +56,7 @@ import Testing
     #expect(order.withLock { $0 }.firstIndex(of: "kill") ?? .max <= 1, "\(order.withLock { $0 })")
   }
 
-  @Test func theLogIsCopiedBesideCommitsNotByThem() throws {
+  @Test func checkpointsRunBesidesCommits() throws {
     let scratch = Scratch()
     let store = try scratch.open()
     func size(_ ending: String) throws -> Int64 {
@@ -70,7 +70,7 @@ import Testing
     #expect(try size("") == before && size("-wal") > 6 << 20)
     try store.checkpoint()
     #expect(try size("") > 6 << 20)
-    // A small log is left alone, and so is one while somebody reads what is in it.
+    // A small log isn't checkpointed, nor one that a reader uses.
     try store.connections.transaction { (db) throws(StoreError) in
       try db.script("INSERT INTO filler VALUES (1)")
     }

@@ -23,13 +23,13 @@ import Values
     return draft
   }
 
-  /// What is sent next, of a store that has one channel.
+  /// The next delivery of a store with one channel.
   private func firstJob(_ store: Store) throws -> WebhookJob {
     let head = try #require(try store.webhookHeads().first)
     return try #require(try store.webhookJob(head.row))
   }
 
-  /// The bodies of what waits, in the order in which it is sent.
+  /// The bodies of pending messages, in the order of delivery.
   private func bodies(_ store: Store, _ hook: Webhook) throws -> [JSONValue] {
     var rows: [Int64] = []
     var all: [JSONValue] = []
@@ -56,7 +56,7 @@ import Values
       })
   }
 
-  @Test func eachActIsToldOnceInItsOrder() throws {
+  @Test func actsAreQueuedOnceInOrder() throws {
     let store = try open()
     let hook = try store.addWebhook(try draft(), by: anna)
     let shop = try AppName("shop")
@@ -70,30 +70,33 @@ import Values
     try policy(store, .resume) { $0.intercept = true }
     _ = try store.freezeChannel(shop, .online, reason: "sale", by: anna)
     _ = try store.thawChannel(shop, .online, by: anna)
-    // What changes nothing, and what is no event, isn't told.
+    // Unchanged acts, and acts without an event, aren't queued.
     _ = try store.thawChannel(shop, .online, by: anna)
     _ = try store.createToken(name: "ci", scope: .publish, by: anna)
-    let told = try bodies(store, hook)
+    let messages = try bodies(store, hook)
     #expect(
-      told.map { $0["type"]?.string } == [
+      messages.map { $0["type"]?.string } == [
         "release", "release", "rollback", "kill", "bypass", "resume", "freeze", "thaw",
       ])
-    #expect(told.allSatisfy { $0["timestamp"]?.string == Timestamp.text(1_700_000_000_000) })
+    #expect(messages.allSatisfy { $0["timestamp"]?.string == Timestamp.text(1_700_000_000_000) })
     #expect(
-      told.allSatisfy { $0["data"]?["app"]?.string == "shop" && $0["data"]?["channel"]?.string == "online" })
-    let release = told[1]["data"]
+      messages.allSatisfy {
+        $0["data"]?["app"]?.string == "shop" && $0["data"]?["channel"]?.string == "online"
+      })
+    let release = messages[1]["data"]
     #expect(release?["kind"]?.string == "publish" && release?["version"]?.string == "2")
     #expect(release?["previous"]?.string == "1" && release?["author"]?.string == "ci")
     #expect(release?["message"]?.string == "a message" && release?["bundles"] == ["main"])
     #expect(release?["changes"] == ["added": 1, "changed": 1, "removed": 0])
     #expect(release?["receipt"]?.string?.contains(":") == true)
-    #expect(told[2]["data"]?["to"]?.string == "1" && told[2]["data"]?["version"]?.string == "3")
-    #expect(told[3]["data"]?["message"]?.string == "why <b>")
-    #expect(told[4]["data"]?["added"] == ["https://m.example.com/pay/*"])
-    #expect(told[6]["data"]?["reason"]?.string == "sale" && told[7]["data"]?["reason"]?.string == "sale")
+    #expect(messages[2]["data"]?["to"]?.string == "1" && messages[2]["data"]?["version"]?.string == "3")
+    #expect(messages[3]["data"]?["message"]?.string == "why <b>")
+    #expect(messages[4]["data"]?["added"] == ["https://m.example.com/pay/*"])
+    #expect(
+      messages[6]["data"]?["reason"]?.string == "sale" && messages[7]["data"]?["reason"]?.string == "sale")
   }
 
-  @Test func aPurgeIsToldToThoseOfItsChannels() throws {
+  @Test func purgeIsReportedToWebhooksOfItsChannels() throws {
     let store = try open()
     let shop = try store.addWebhook(try draft { $0.app = try? AppName("shop") }, by: anna)
     let other = try store.addWebhook(try draft { $0.app = try? AppName("other") }, by: anna)
@@ -102,14 +105,14 @@ import Values
     try store.forbid(sha256, reason: "a key", by: anna)
     try store.publish(base: 1, remove: ["f.js"])
     _ = try store.erase(try store.purgePlan(sha256), reason: "a key", by: anna)
-    let told = try bodies(store, shop)
-    #expect(told.map { $0["type"]?.string } == ["release", "release", "purge"])
-    #expect(told[2]["data"]?["channels"] == [["app": "shop", "channel": "online"]])
-    #expect(told[2]["data"]?["sha256"]?.string == sha256.hex)
+    let messages = try bodies(store, shop)
+    #expect(messages.map { $0["type"]?.string } == ["release", "release", "purge"])
+    #expect(messages[2]["data"]?["channels"] == [["app": "shop", "channel": "online"]])
+    #expect(messages[2]["data"]?["sha256"]?.string == sha256.hex)
     #expect(try bodies(store, other).isEmpty)
   }
 
-  @Test func aTextForSlackIsOneLineWithoutMarkup() throws {
+  @Test func slackTextIsOneLineWithoutMarkup() throws {
     let store = try open()
     let hook = try store.addWebhook(
       try draft {
@@ -128,7 +131,7 @@ import Values
       ])
   }
 
-  @Test func whoIsLimitedToOthersHearsNothing() throws {
+  @Test func otherAppsAndChannelsAreFiltered() throws {
     let store = try open()
     let hooks = try [
       draft { $0.app = try? AppName("shop") },
@@ -141,7 +144,7 @@ import Values
     #expect(counts == [1, 1, 0, 0, 0])
   }
 
-  @Test func aChannelWaitsForItsOwnMessagesAndForNoOther() throws {
+  @Test func channelsAreDeliveredIndependently() throws {
     let store = try open()
     let hook = try store.addWebhook(try draft { $0.events = [.freeze, .thaw] }, by: anna)
     try store.publish(base: 0, set: ["f.js": Sample("a")])
@@ -155,24 +158,24 @@ import Values
     let first = try #require(heads.min { $0.row < $1.row })
     let job = try #require(try store.webhookJob(first.row))
     guard case .retry(let at, _) = try store.record(.answered(status: 500), of: job, spread: 0) else {
-      Issue.record("not tried again")
+      Issue.record("not retried")
       return
     }
     #expect(at == 1_700_000_005_000)
-    // The same message comes first again, with the same id; the other channel's is due now.
+    // The same message is the next one again, with the same id; the other channel's is due now.
     let again = try store.webhookHeads()
     #expect(again.contains(WebhookSchedule.Head(row: first.row, webhook: hook.id, due: at)))
     #expect(WebhookSchedule(again, busy: [], now: 1_700_000_000_000).begin.map(\.row) == [first.row + 2])
     let repeated = try #require(try store.webhookJob(first.row))
     #expect(repeated.delivery.message == job.delivery.message && repeated.body == job.body)
     #expect(repeated.delivery.attempts == 1 && repeated.delivery.error == "status 500")
-    // An outcome that comes late changes nothing.
+    // A late outcome changes nothing.
     _ = try store.record(.answered(status: 200), of: repeated)
     _ = try store.record(.answered(status: 500), of: job)
     #expect(try store.deliveries(to: hook.id, limit: 9).last?.state == .delivered)
   }
 
-  @Test func whatWaitsOutlivesTheProcess() throws {
+  @Test func queueSurvivesARestart() throws {
     let hook: Webhook
     let message: String
     do {
@@ -186,7 +189,7 @@ import Values
     #expect(job.delivery.message == message && job.webhook.id == hook.id)
   }
 
-  @Test func anActThatFailsTellsNothing() throws {
+  @Test func failedActQueuesNothing() throws {
     let store = try open()
     let hook = try store.addWebhook(try draft(), by: anna)
     #expect(throws: StoreError.self) {
@@ -201,7 +204,7 @@ import Values
     #expect(try store.webhook(hook.id).waiting == 0)
   }
 
-  @Test func goneEndsTheUse() throws {
+  @Test func goneDisablesTheWebhook() throws {
     let store = try open()
     let hook = try store.addWebhook(try draft(), by: anna)
     try store.publish(base: 0, set: ["f.js": Sample("a")])
@@ -217,7 +220,7 @@ import Values
     #expect(try store.auditLog(limit: 2).map(\.act) == ["publish", "webhook.disable"])
   }
 
-  @Test func whatIsOverIsKeptForAWhile() throws {
+  @Test func finishedDeliveriesAreKeptForAWhile() throws {
     let store = try open()
     let hook = try store.addWebhook(try draft { $0.events = [.freeze] }, by: anna)
     try store.publish(base: 0, set: ["f.js": Sample("a")])
@@ -234,7 +237,7 @@ import Values
     #expect(try store.deliveries(to: hook.id, limit: 1000).count == 1)
   }
 
-  @Test func aReceiverThatNeverAnswersDoesNotFillTheDisk() throws {
+  @Test func queueOfAFailingReceiverIsBounded() throws {
     let store = try open()
     let hook = try store.addWebhook(try draft { $0.events = [.freeze] }, by: anna)
     try store.connections.transaction { (db) throws(StoreError) in
@@ -242,7 +245,7 @@ import Values
     }
     let state = try store.webhook(hook.id)
     #expect(state.waiting == 10_000 && state.failed == 2)
-    // What is given up for that is kept as anything that is over.
+    // Dropped messages are kept like other finished ones.
     try store.connections.transaction { (db) throws(StoreError) in
       for _ in 0..<200 { _ = try db.queue(.test(of: hook, by: anna), for: hook, now: 1) }
     }
@@ -252,8 +255,8 @@ import Values
     #expect(after.webhook.disabled != nil && after.waiting == 0 && after.failed <= 100)
   }
 
-  /// Of 20,000 that wait, an act and an attempt read what they are about.
-  @Test func manyThatWaitCostNothing() throws {
+  /// With 20,000 pending messages, an act and an attempt read only their own rows.
+  @Test func manyPendingMessagesCostNothing() throws {
     let store = try open()
     let apps = try (0..<5).map { try AppName("app\($0)") }
     let hooks = try (0..<20).map { _ in try store.addWebhook(try draft(), by: anna) }
@@ -277,7 +280,7 @@ import Values
     #expect(steps.heads < 20_000 && steps.states < 5_000, "\(steps)")
   }
 
-  @Test func whatWasRemovedMeanwhileStaysRemoved() throws {
+  @Test func webhookRemovedDuringADeliveryStaysRemoved() throws {
     let store = try open()
     let hook = try store.addWebhook(try draft(), by: anna)
     try store.publish(base: 0, set: ["f.js": Sample("a")])
@@ -306,7 +309,7 @@ import Values
     )
   }
 
-  @Test func aRemovedOneIsForgottenWithItsKey() throws {
+  @Test func removalErasesTheKey() throws {
     let store = try open()
     var keyed = try draft()
     keyed.secret = try #require(WebhookSecret("whsec_" + Base64.encode([UInt8](repeating: 0x5A, count: 40))))
@@ -325,14 +328,14 @@ import Values
     #expect(try !String(decoding: database(), as: UTF8.self).contains(String(decoding: key, as: UTF8.self)))
     #expect(try store.webhookHeads().isEmpty && store.webhooks().isEmpty)
     #expect(throws: StoreError.self) { try store.webhook(hook.id) }
-    // Neither the key nor the path of the URL is in the trail.
+    // Neither the key nor the path of the URL is in the audit trail.
     let trail = try store.auditRows(after: 0, limit: 100)
     #expect(trail.map(\.act).filter { $0.hasPrefix("webhook") } == ["webhook.add", "webhook.remove"])
     #expect(trail.allSatisfy { !($0.parameters + $0.result).contains("secret-path") })
     #expect(trail.allSatisfy { !($0.parameters + $0.result).contains("whsec_") })
   }
 
-  @Test func oneOfSeveralWithAURLIsNamedByItsID() throws {
+  @Test func severalWithOneURLNeedAnID() throws {
     let store = try open()
     let hooks = try [draft(), draft()].map { try store.addWebhook($0, by: anna) }
     var named: [String] = []
@@ -341,7 +344,7 @@ import Values
     #expect(try store.webhook(hooks[1].id).webhook == hooks[1])
   }
 
-  @Test func aMirrorThatIsLateIsToldOnceUntilItCatchesUp() throws {
+  @Test func lateMirrorIsReportedOnce() throws {
     let store = try open()
     try store.publish(base: 0, set: ["f.js": Sample("a")])
     func mirror(_ version: Int64) throws {
@@ -359,14 +362,14 @@ import Values
     #expect(try look(600) == 0)
     try store.publish(base: 1, set: ["f.js": Sample("b")])
     #expect(try look(60) == 0)
-    // Further releases don't make it less late.
+    // It stays late after further releases.
     try store.publish(base: 2, set: ["f.js": Sample("c")])
     #expect(try look(1) == 1)
     #expect(try look(100) == 1)
-    let told = try bodies(store, hook)[0]
-    #expect(told["type"]?.string == "mirror-late")
-    #expect(told["data"]?["mirror"]?.string == "www" && told["data"]?["mirrorVersion"]?.string == "1")
-    #expect(told["data"]?["version"]?.string == "3")
+    let messages = try bodies(store, hook)[0]
+    #expect(messages["type"]?.string == "mirror-late")
+    #expect(messages["data"]?["mirror"]?.string == "www" && messages["data"]?["mirrorVersion"]?.string == "1")
+    #expect(messages["data"]?["version"]?.string == "3")
     try mirror(3)
     #expect(try look(1) == 0)
     try store.publish(base: 3, set: ["f.js": Sample("d")])
@@ -374,7 +377,7 @@ import Values
   }
 
   /// The example of the specification's reference libraries.
-  @Test func theSignatureIsThatOfStandardWebhooks() throws {
+  @Test func signatureMatchesStandardWebhooks() throws {
     let secret = try #require(WebhookSecret("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"))
     #expect(
       secret.signature(
@@ -387,5 +390,5 @@ import Values
     "whsec_" + Base64.encode([UInt8](repeating: 1, count: 23)),
     "whsec_" + Base64.encode([UInt8](repeating: 1, count: 65)),
   ])
-  func aBadSecretIsNone(text: String) { #expect(WebhookSecret(text) == nil) }
+  func invalidSecrets(text: String) { #expect(WebhookSecret(text) == nil) }
 }

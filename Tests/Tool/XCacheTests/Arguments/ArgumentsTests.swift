@@ -16,7 +16,7 @@ import Testing
     try Arguments(words, options: options, environment: environment)
   }
 
-  /// What a command line is refused with; nil: it isn't.
+  /// The error for a command line, or nil if it is valid.
   private static func refusal(_ words: [String]) -> String? {
     do throws(UsageError) {
       _ = try Arguments(words, options: options, environment: [:])
@@ -34,14 +34,13 @@ import Testing
     #expect(try arguments.value("server") == "http://a?b=c")
   }
 
-  @Test func behindTwoDashesAllAreOperands() throws {
+  @Test func allWordsAfterTwoDashesAreOperands() throws {
     let arguments = try Self.parse("--json", "--", "--dry-run", "-m", "--")
     #expect(arguments.operands == ["--dry-run", "-m", "--"])
     #expect(arguments.has("json") && !arguments.has("dry-run") && arguments.all("message").isEmpty)
   }
 
-  /// An option's value is the next word, unless that is an option: then a value was forgotten. After `=` it is anything, or
-  /// empty.
+  /// An option's value is the next word unless that is an option, as then the value is missing. After `=` it may be anything, or empty.
   @Test func valuesThatLookLikeOptions() throws {
     #expect(throws: UsageError.self) { try Self.parse("-m", "--json").value("message") }
     let arguments = try Self.parse("--message=--json", "--server=")
@@ -60,14 +59,14 @@ import Testing
   ])
   func refusals(words: [String], message: String) { #expect(Self.refusal(words) == message) }
 
-  @Test func anOptionGivenTwice() throws {
+  @Test func optionGivenTwice() throws {
     let arguments = try Self.parse("-m", "a", "--message", "b")
     #expect(arguments.all("message") == ["a", "b"])
     let error = #expect(throws: UsageError.self) { try arguments.value("message") }
     #expect(error?.message.hasPrefix("--message was given 2 times") == true)
   }
 
-  @Test func theEnvironmentStandsIn() throws {
+  @Test func environmentIsTheDefault() throws {
     let environment = ["XCACHE_SERVER": "http://env", "XCACHE_LIMIT": "", "MESSAGE": "x"]
     let arguments = try Self.parse(environment: environment)
     #expect(try arguments.value("server") == "http://env")
@@ -113,14 +112,14 @@ import Testing
     ] as [(String, Int64)])
   func durations(text: String, seconds: Int64) { #expect(Arguments.seconds(of: text, in: "smhd") == seconds) }
 
-  /// Other units, no number, none of the range, a sum that would not fit.
+  /// Unknown units, invalid numbers, values out of range, an overflow.
   @Test(arguments: [
     "", "m", "30", "30 m", "m30", "-5m", "0m", "1.5h", "2w", "30M", "100001s", "99999999999999999999s", "３m",
     "+5m",
   ])
-  func noDurations(text: String) { #expect(Arguments.seconds(of: text, in: "smhd") == nil) }
+  func invalidDurations(text: String) { #expect(Arguments.seconds(of: text, in: "smhd") == nil) }
 
-  @Test func theRangeOfDurations() {
+  @Test func rangeOfDurations() {
     #expect(Arguments.seconds(of: "4w", in: "mhdw", 1...4) == 2_419_200)
     #expect(Arguments.seconds(of: "5w", in: "mhdw", 1...4) == nil)
   }

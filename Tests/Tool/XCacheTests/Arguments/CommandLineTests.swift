@@ -3,7 +3,7 @@ import TestSupport
 
 @testable import xcache
 
-/// Whole command lines, without a process and without an origin.
+/// Whole command lines, without a process and an origin.
 @Suite struct CommandLineTests {
   let folder: TemporaryFolder
 
@@ -23,7 +23,7 @@ import TestSupport
     }
   }
 
-  /// What a shell's user reads: one line of what is wrong, one of where help is; nothing on standard output.
+  /// The output for the user of a shell: one line with the error, one about help; nothing on standard output.
   @Test(
     arguments: [
       ([], "Usage: xcache COMMAND [OPTIONS]"),
@@ -53,12 +53,12 @@ import TestSupport
     #expect(outcome.error.contains(message), "\(outcome.error)")
   }
 
-  @Test func theVersion() {
+  @Test func version() {
     #expect(CapturedTerminal.run(["--version"]).output == "xcache \(XCache.version)\n")
     #expect(CapturedTerminal.run(["version"]).output == CapturedTerminal.run(["--version"]).output)
   }
 
-  @Test func aBuildThatIsWhole() throws {
+  @Test func intactBuild() throws {
     try folder.write("dist/index.html", "<!doctype html><meta charset=utf-8><script src=app.js></script>")
     try folder.write("dist/app.js", "go()")
     let words = ["check", folder.path + "/dist", "--base-url", "https://m.example.com/shop/"]
@@ -68,7 +68,7 @@ import TestSupport
     #expect(json.contains(#""errors":0"#) && json.contains(#""files":2"#), "\(json)")
   }
 
-  @Test func aBuildThatIsBroken() throws {
+  @Test func brokenBuild() throws {
     try folder.write("dist/index.html", "<!doctype html><meta charset=utf-8>\n<script src=App.js></script>")
     try folder.write("dist/app.js", "go()")
     let outcome = CapturedTerminal.run([
@@ -79,7 +79,7 @@ import TestSupport
     #expect(outcome.output.hasSuffix("1 error, 0 warnings in 2 files\n"))
   }
 
-  @Test func aPrefetchConfig() throws {
+  @Test func prefetchConfig() throws {
     let page =
       #"{"url":"https://m.example.com/","interfaces":[{"api":"https://m.example.com/api","method":"GET"}]}"#
     try folder.write("good.json", "[\(page)]")

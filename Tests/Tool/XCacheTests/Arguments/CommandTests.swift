@@ -2,7 +2,7 @@ import Testing
 
 @testable import xcache
 
-/// What the table of a command makes of words, of help, and of variables.
+/// Commands: their acts, options, help and variables.
 @Suite struct CommandTests {
   private static func command(_ operands: String, options: [Option] = []) -> Command {
     Command(
@@ -39,14 +39,14 @@ import Testing
       (["lock", "ad"], #"unknown command "door lock ad"; did you mean add?"#),
       (["lock", "delete"], #"unknown command "door lock delete"; did you mean remove?"#),
     ] as [([String], String?)])
-  func wordsThatAreNoActs(words: [String], message: String?) {
+  func invalidActs(words: [String], message: String?) {
     #expect(Self.refusal("list | lock add NAME | lock remove NAME", words) == message)
   }
 
-  /// Where an operand may stand in the place of an act, the command sees for itself.
-  @Test func anOperandOrAnAct() { #expect(Self.refusal("V [REASON] | list", ["lst"]) == nil) }
+  /// Where an operand may replace an act, the command itself checks it.
+  @Test func operandOrAct() { #expect(Self.refusal("V [REASON] | list", ["lst"]) == nil) }
 
-  @Test func optionsOfAnotherAct() throws {
+  @Test func optionsOfOtherActs() throws {
     let options: [Option] = [
       .value("key", "FILE", "a key").only("lock", "open"), .flag("loud", "slam it"),
       .value("at", "TIME", "then").only("open"), .value("at", "PLACE", "there").only("lock"),
@@ -69,7 +69,7 @@ import Testing
     #expect(try refusal("--key", "k") == nil)
   }
 
-  @Test func helpIsLaidOut() {
+  @Test func helpLayout() {
     let command = Command(
       name: "door", operands: "DIR", summary: "open a door",
       examples: [
@@ -113,8 +113,8 @@ import Testing
   @Test(arguments: [([], ""), (["a"], "a"), (["a", "b"], "a or b"), (["a", "b", "c"], "a, b or c")])
   func alternatives(words: [String], text: String) { #expect(words.alternatives == text) }
 
-  /// Each option of each command has a help, and no two of one act share a name or a letter.
-  @Test(arguments: XCache.commands.map(\.name)) func theTableOfACommand(name: String) throws {
+  /// Each option of each command has a help text, and no two options of an act share a name or letter.
+  @Test(arguments: XCache.commands.map(\.name)) func optionsOfEachCommand(name: String) throws {
     let command = try XCache.command(name)
     let options = command.options + Command.common
     #expect(!command.summary.isEmpty && !command.examples.isEmpty)
@@ -122,20 +122,20 @@ import Testing
       #expect(!option.help.isEmpty && !option.help.hasSuffix("."), "--\(option.name)")
       for act in option.acts where !act.isEmpty { #expect(command.acts.contains([act]), "\(act)") }
       for other in options[(place + 1)...] {
-        let isApart =
+        let isDistinct =
           !option.acts.isEmpty && !other.acts.isEmpty && Set(option.acts).isDisjoint(with: other.acts)
-        #expect(isApart || option.name != other.name, "--\(option.name)")
-        #expect(isApart || option.short == nil || option.short != other.short, "-\(option.name)")
+        #expect(isDistinct || option.name != other.name, "--\(option.name)")
+        #expect(isDistinct || option.short == nil || option.short != other.short, "-\(option.name)")
       }
     }
   }
 
-  /// What examples show can be typed: their options are the command's.
-  @Test(arguments: XCache.commands.map(\.name)) func examplesCanBeTyped(name: String) throws {
+  /// Examples are valid: their options are the command's.
+  @Test(arguments: XCache.commands.map(\.name)) func examplesAreValid(name: String) throws {
     let command = try XCache.command(name)
     for example in command.examples {
-      // Words in quotes may begin with a dash.
-      // Behind a pipe or an arrow is the shell's.
+      // Quoted words may begin with a dash.
+      // What follows a pipe or redirection belongs to the shell.
       let line = example.line.prefix { $0 != "|" && $0 != ">" }
       let words = line.split(separator: "'", omittingEmptySubsequences: false).enumerated().flatMap {
         $0 % 2 == 1 ? ["quoted"] : $1.split(separator: " ").map(String.init)
@@ -148,7 +148,7 @@ import Testing
 
   // MARK: The manual page
 
-  @Test func theManualPage() {
+  @Test func manualPage() {
     let command = Command(
       name: "door", summary: "it's a door", examples: [.init("--loud", ".dotted")],
       notes: "'quoted' first\n.a request\\", options: [.flag("loud", "'tis loud")], run: { _, _ in .done })
@@ -158,7 +158,7 @@ import Testing
     #expect(lines.contains(".SH DOORS & MORE") && lines.contains(".SS xcache door"))
     #expect(lines.contains(#"\&'quoted' first"#) && lines.contains(#"\&.a request\e"#))
     #expect(lines.contains(#"\&'tis loud"#) && lines.contains(#"xcache door \-\-loud  # .dotted"#))
-    // A line that begins with a dot is a request of man(7), and one that it knows.
+    // A line that begins with a dot must be a known man(7) request.
     let requests = Set(lines.filter { $0.hasPrefix(".") }.map { $0.prefix { $0 != " " } })
     #expect(requests.isSubset(of: [".TH", ".SH", ".SS", ".B", ".I", ".PP", ".EX", ".EE", ".TP"]))
     #expect(!lines.contains { $0.hasPrefix("'") })
@@ -178,7 +178,7 @@ import Testing
     }
   }
 
-  /// What help says may have quotes and brackets; a shell reads them.
+  /// Help texts may contain quotes and brackets, which shells interpret.
   @Test func completionsAreQuoted() {
     let option = Option.value("key", "FILE", #"the door's [key]: \"#)
     let completions = Completions([Self.command("", options: [option])])

@@ -5,7 +5,7 @@ import TestSupport
 
 @testable import xcache
 
-/// Which origin, app, channel and token a command is about, and what is said where one of them is none.
+/// The origin, app, channel and token of a command, and the messages about invalid ones.
 @Suite struct RemoteOriginTests {
   let folder: TemporaryFolder
 
@@ -24,7 +24,7 @@ import TestSupport
     try Kernel.setMode(path, to: 0o600)
   }
 
-  @Test func flagsStandBeforeTheEnvironment() throws {
+  @Test func flagsPrecedeTheEnvironment() throws {
     let environment = [
       "XCACHE_SERVER": "https://env.example", "XCACHE_APP": "env", "XCACHE_CHANNEL": "env",
       "XCACHE_TOKEN": "env-token",
@@ -36,18 +36,18 @@ import TestSupport
     #expect(try self.remote(environment: environment).tokenSource == "XCACHE_TOKEN")
   }
 
-  @Test func whatIsNotSaid() throws {
+  @Test func missingSettings() throws {
     let remote = try remote()
     #expect(remote.channel == .online && remote.settings.token == nil && remote.tokenSource == nil)
     let server = #expect(throws: UsageError.self) { try remote.server }
     #expect(server?.message.hasPrefix("no server given: use --server URL, set XCACHE_SERVER, ") == true)
     let app = #expect(throws: UsageError.self) { try remote.app }
     let words = "no app given: use --app NAME, set XCACHE_APP, or add \"app\" to xcache.json"
-    // The server is missing, too, and both are told at once.
+    // The server is missing, too, and both are reported at once.
     #expect(app?.message.hasPrefix("no server given") == true && app?.message.hasSuffix("\n" + words) == true)
   }
 
-  /// A token is for the server under which it was saved, and for no other.
+  /// A token is only for the server under which it was saved.
   @Test func savedServers() throws {
     try profiles(#"{"servers": {"https://a.example": {"token": "token-a"}}}"#)
     let only = try remote()
@@ -76,16 +76,16 @@ import TestSupport
       "is not a key of servers.json; did you mean token?"
     ),
   ])
-  func savedServersThatCannotBeRead(text: String, message: String) throws {
+  func invalidSavedServers(text: String, message: String) throws {
     try profiles(text)
     let error = #expect(throws: SettingsError.self) { try remote() }
     #expect(error?.message.hasPrefix("\(folder.path)/xcache/servers.json") == true)
     #expect(error?.message.contains(message) == true, "\(error?.message ?? "")")
-    // Whoever doesn't need the file isn't kept from work by it.
+    // A command that doesn't need the file isn't affected.
     #expect(try remote("--server", "https://a.example", "--token", "t").settings.token == "t")
   }
 
-  @Test func savedServersThatOthersMayRead() throws {
+  @Test func savedServersReadableByOthers() throws {
     try profiles("{}")
     let path = "\(folder.path)/xcache/servers.json"
     try Kernel.setMode(path, to: 0o640)
@@ -100,29 +100,29 @@ import TestSupport
     try Kernel.setMode(path, to: 0o600)
     let remote = try remote("--token-file", path, environment: ["XCACHE_TOKEN": "env"])
     #expect(remote.settings.token == "the-token" && remote.tokenSource == path)
-    // What is typed for this one command counts most.
+    // An explicit --token has precedence.
     #expect(try self.remote("--token-file", path, "--token", "typed").settings.token == "typed")
     let empty = try folder.write("empty", "\n")
     let error = #expect(throws: Failure.self) { try self.remote("--token-file", empty) }
     #expect(error?.message == "\(empty) contains no token")
   }
 
-  @Test func aTokenThatAnybodyMayReadIsWarnedOf() throws {
+  @Test func tokenFileReadableByOthersIsWarnedOf() throws {
     let path = try folder.write("token", "secret-token")
     try Kernel.setMode(path, to: 0o604)
-    let said = Locked<[String]>([])
+    let warnings = Locked<[String]>([])
     var arguments = try Arguments(["--token-file", path], options: Command.remote, environment: [:])
-    arguments.remark = { line in said.withLock { $0.append(line) } }
+    arguments.remark = { line in warnings.withLock { $0.append(line) } }
     #expect(try GivenToken(arguments)?.text == "secret-token")
     #expect(
-      said.withLock { $0 } == [
+      warnings.withLock { $0 } == [
         "warning: other users of this machine can read the token in \(path): run chmod o= \(path)"
       ])
   }
 
-  /// No message repeats what may be a secret.
+  /// Messages don't repeat what may be a secret.
   @Test(arguments: ["two words", "new\nline", "\u{1B}[2J", "ä", String(repeating: "x", count: 1025)])
-  func textsThatAreNoTokens(text: String) throws {
+  func invalidTokens(text: String) throws {
     let error = #expect(throws: UsageError.self) { try remote("--token=\(text)") }
     #expect(
       error?.message == "--token doesn't contain a token: it has spaces or characters that tokens don't have")
@@ -132,7 +132,7 @@ import TestSupport
 
   // MARK: Certificates
 
-  @Test func certificatesThatAreNone() throws {
+  @Test func invalidCertificates() throws {
     let text = try folder.write("text", "no certificate")
     func message(_ path: String) throws -> String? {
       #expect(throws: Failure.self) { try remote("--cacert", path) }?.message
@@ -152,7 +152,7 @@ import TestSupport
 
   // MARK: Texts as values
 
-  /// What may hold a secret isn't repeated.
+  /// Text that may contain a secret isn't repeated.
   @Test(arguments: [
     ("origin.example.com", "origin.example.com has no scheme: write https://… or http://…"),
     ("ftp://o.example", "ftp://o.example has the scheme ftp, and only http and https are possible"),
@@ -169,13 +169,13 @@ import TestSupport
     ("https://o.example/a\nb", "it has a tab or a line break in it"),
     ("https://ö.example", "the host of https://ö.example has to be written in its ASCII form (xn--…)"),
   ])
-  func addressesThatAreNone(text: String, reason: String) {
+  func invalidAddresses(text: String, reason: String) {
     let error = #expect(throws: SettingsError.self) { try SettingsValue.url(text, in: "--server") }
     #expect(error?.message == "--server should be an http or https URL; \(reason)")
     #expect(error?.message.contains("secret") == false)
   }
 
-  @Test(arguments: ["a\u{1B}b", "", "7up", String(repeating: "a", count: 65)]) func namesThatAreNone(
+  @Test(arguments: ["a\u{1B}b", "", "7up", String(repeating: "a", count: 65)]) func invalidNames(
     text: String
   ) {
     let error = #expect(throws: SettingsError.self) { try SettingsValue.app(text, in: "--app") }

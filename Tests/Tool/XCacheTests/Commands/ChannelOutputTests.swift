@@ -6,7 +6,7 @@ import Values
 @testable import OriginClient
 @testable import xcache
 
-/// What the commands about channels, tokens and collections print, of documents as an origin sends them.
+/// The output of commands about channels, tokens and collections, for documents as an origin sends them.
 @Suite struct ChannelOutputTests {
   private static let at = "2026-11-20T15:17:27.000Z"
   private static let plain = CapturedTerminal().terminal()
@@ -24,7 +24,7 @@ import Values
     )
   }
 
-  @Test func theLeastOfAChannel() throws {
+  @Test func minimalChannel() throws {
     #expect(
       StatusCommand.lines(try Self.overview(resources: 1), Self.plain) == [
         "released   2026-11-20 15:17:27 UTC", "holds      1 resource, 900 B",
@@ -37,7 +37,7 @@ import Values
       ])
   }
 
-  @Test func allOfAChannel() throws {
+  @Test func completeChannel() throws {
     let version = #""at":"\#(Self.at)","author":"ann","manifestVersion":"9","version":"3""#
     let more =
       #","freeze":{"at":"\#(Self.at)","author":"bob","reason":"a\nsale"},"hosts":["a.example","*.b.example"],"#
@@ -97,8 +97,8 @@ import Values
       ])
   }
 
-  /// A kill that has lapsed is none.
-  @Test func killsThatEnd() throws {
+  /// An expired kill isn't shown.
+  @Test func killsWithAnEnd() throws {
     let ahead = try Self.policy(#"{"intercept":false,"until":"2099-01-01T00:00:00Z"}"#).alarm(Self.plain)
     #expect(
       ahead == "KILLED     interception is off until 2099-01-01T00:00:00Z: devices use only the network")
@@ -110,7 +110,7 @@ import Values
   }
 
   @Test func changesOfDocuments() throws {
-    func told(_ text: String, replaces: Bool) throws -> String {
+    func printed(_ text: String, replaces: Bool) throws -> String {
       let document = try JSONValue.parse(Array(text.utf8))
       let captured = CapturedTerminal()
       DocumentChange.tell(
@@ -122,11 +122,11 @@ import Values
       #""at":"\#(Self.at)","author":"ann","kind":"push","manifestVersion":"9","message":"m","version":"3""#
     let replaced = #","replaced":{\#(made)}"#
     #expect(
-      try told(#"{"changed":false,"manifestVersion":"9","version":"3"}"#, replaces: true)
+      try printed(#"{"changed":false,"manifestVersion":"9","version":"3"}"#, replaces: true)
         == "nothing changed: version 3 already has this content\n")
-    #expect(try told(#"{"changed":true,\#(made)\#(replaced)}"#, replaces: false) == "pushed, version 3\n")
+    #expect(try printed(#"{"changed":true,\#(made)\#(replaced)}"#, replaces: false) == "pushed, version 3\n")
     #expect(
-      try told(#"{"changed":true,\#(made)\#(replaced)}"#, replaces: true)
+      try printed(#"{"changed":true,\#(made)\#(replaced)}"#, replaces: true)
         == "pushed, version 3\nreplaces version 3 (push by ann, 2026-11-20 15:17:27 UTC: m)\n")
   }
 
@@ -146,7 +146,7 @@ import Values
     "", "%", ".5", "5.", "100.01", "101", "-1", "+5", "1.234", "1e1", "0x1", "٣", "1.2.3", "1000", "5 %",
     "5%%",
   ])
-  func percentagesThatAreNone(text: String) {
+  func invalidPercentages(text: String) {
     let error = #expect(throws: UsageError.self) { try Percentage.read(text) }
     #expect(
       error?.message
@@ -211,7 +211,7 @@ import Values
       ])
   }
 
-  @Test func whatACollectionFreed() throws {
+  @Test func freedByACollection() throws {
     let files = "files 1 (1.5 KB), orphans 1 (1.5 KB), derived 1 (1.5 KB), temporary 1 (1.5 KB)"
     #expect(GCCommand.lines(try Self.report()) == ["freed 6.0 KB: \(files); 1 row of history"])
     #expect(
@@ -241,5 +241,5 @@ import Values
     (#"{"list":["x",7,"y"],"yes":true,"o":{"k":[]}}"#, #"list x,y, o {"k":[]}, yes true"#),
     (#"{"t":"\#(String(repeating: "x", count: 50))"}"#, "t \(String(repeating: "x", count: 39))…"),
   ])
-  func rowsOfTheTrail(document: String, text: String) { #expect(AuditCommand.message(document) == text) }
+  func auditRows(document: String, text: String) { #expect(AuditCommand.message(document) == text) }
 }

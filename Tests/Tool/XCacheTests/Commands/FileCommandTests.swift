@@ -5,7 +5,7 @@ import TestSupport
 
 @testable import xcache
 
-/// Commands that work on files alone, as whole command lines: `web`, `policy script`, and what `serve` takes.
+/// Commands that use only files, as whole command lines: `web`, `policy script`, and options of `serve`.
 @Suite struct FileCommandTests {
   let folder: TemporaryFolder
 
@@ -28,7 +28,7 @@ import TestSupport
     "browsers with this build poll \(scheme)://o.example\n"
   }
 
-  @Test func aWorkerIsWritten() throws {
+  @Test func workerIsWritten() throws {
     let outcome = web(
       "init", "--app", "shop", "--server", "https://o.example", "--host", "*.cdn.example", "--limit", "50MB")
     #expect(
@@ -42,7 +42,7 @@ import TestSupport
     #expect(outcome.error.isEmpty)
   }
 
-  /// Pages at any depth get the line once; other files stay as they are.
+  /// Pages at any depth get the script once; other files don't change.
   @Test func pagesAreInjected() throws {
     try folder.write("index.html", "<script>1</script>")
     try folder.write("a/b/page.htm", "<head></head>")
@@ -60,7 +60,7 @@ import TestSupport
         + Self.polls("http"))
   }
 
-  @Test func aBuildsOwnWorker() throws {
+  @Test func ownWorkerOfABuild() throws {
     try folder.write("sw.js", "self.addEventListener('fetch', answer)")
     let settings = ["--app", "shop", "--server", "https://o.example"]
     func run(_ more: String...) -> (code: ExitCode, output: String, error: String) {
@@ -89,13 +89,13 @@ import TestSupport
         && run("--worker", "sw.js").code == .done)
   }
 
-  /// Another file of such a name is no service worker.
-  @Test func aWorkerOfAnotherKind() throws {
+  /// Another file with that name isn't a service worker.
+  @Test func otherFileWithTheWorkersName() throws {
     try folder.write("worker.js", "onmessage = work")
     #expect(web("init", "--app", "shop", "--server", "https://o.example").code == .done)
   }
 
-  @Test func aWorkerIsRemoved() throws {
+  @Test func workerIsRemoved() throws {
     #expect(web("remove").output == Self.written)
     #expect(try text("xcache.js") == "// xcache was removed from this site.\n")
     #expect(try text("xcache-sw.js").contains("unregister"))
@@ -110,7 +110,7 @@ import TestSupport
     (["--host", "*"], "--host *: hosts are names, or *.example.com"),
     (["--host", "a/b", "--host", "c"], "--host a/b c: hosts are names, or *.example.com"),
   ])
-  func settingsOfAWorkerThatAreNone(words: [String], message: String) {
+  func invalidWorkerSettings(words: [String], message: String) {
     let outcome = CapturedTerminal.run(
       ["web", "init", "--dir", folder.path, "--app", "shop", "--server", "https://o.example"] + words)
     #expect(outcome.code == .usage && outcome.error == "xcache: \(message)\nTry: xcache web --help\n")
@@ -118,7 +118,7 @@ import TestSupport
 
   // MARK: policy script
 
-  /// A key that is made signs what its public half verifies, and nobody else may read it.
+  /// A generated key signs what its public key verifies, and only its owner can read it.
   @Test func scriptsAreSigned() throws {
     let key = folder.path + "/key.pem"
     let made = CapturedTerminal.run(["policy", "script", "key", key])
@@ -141,7 +141,7 @@ import TestSupport
     #expect(again.error == "xcache: \(key) already exists and is not overwritten; choose another file name\n")
   }
 
-  @Test func whatIsAddedToAPolicy() throws {
+  @Test func scriptAddedToAPolicy() throws {
     let key = folder.path + "/key.pem"
     #expect(CapturedTerminal.run(["policy", "script", "key", key]).code == .done)
     let script = try folder.write("a/interceptor.js", "go()")
@@ -169,7 +169,7 @@ import TestSupport
     "-----BEGIN PRIVATE KEY-----\nMC4CAQAwBQYDK2VwBCIEIA==\n-----END PRIVATE KEY-----\n",
     "-----BEGIN PRIVATE KEY-----\nnot base64\n-----END PRIVATE KEY-----\n",
   ])
-  func keysThatAreNone(text: String) throws {
+  func invalidKeys(text: String) throws {
     let key = try folder.write("key.pem", text)
     try Kernel.setMode(key, to: 0o600)
     let script = try folder.write("a.js", "go()")
@@ -184,13 +184,13 @@ import TestSupport
     try Arguments(words, options: ServeCommand.command.options, environment: environment)
   }
 
-  /// Where releases are pushed to: one word or two, on the command line or in the variable.
+  /// The destination of pushes: one word or two, on the command line or in the variable.
   @Test(
     arguments: [
       ([], "", "pull"), (["--cdn", "pull"], "", "pull"), (["--cdn", "push", "/www"], "", "folder /www"),
       ([], "push /www", "folder /www"), ([], "pull", "pull"), (["--cdn", "push /a b"], "", "folder /a b"),
     ] as [([String], String, String)])
-  func wherePushesGo(words: [String], variable: String, place: String) throws {
+  func pushDestinations(words: [String], variable: String, place: String) throws {
     let found = try ServeMirror.place(Self.serve(words, environment: ["XCACHE_CDN": variable]))
     switch found {
     case nil: #expect(place == "pull")
@@ -207,7 +207,7 @@ import TestSupport
       (["--cdn", "pull", "/www"], "", "unexpected argument: /www; did you mean --data /www?"),
       (["--cdn", "push /www", "/more"], "", "unexpected argument: /more; did you mean --data /more?"),
     ] as [([String], String, String)])
-  func placesThatAreNone(words: [String], variable: String, message: String) {
+  func invalidPushDestinations(words: [String], variable: String, message: String) {
     let error = #expect(throws: UsageError.self) {
       try ServeMirror.place(Self.serve(words, environment: ["XCACHE_CDN": variable]))
     }
@@ -232,7 +232,7 @@ import TestSupport
     #expect(captured.error.hasPrefix(#"{"level":"error","message":"no disk","time":"20"#))
   }
 
-  @Test func aCertificateNeedsItsKey() throws {
+  @Test func certificateNeedsItsKey() throws {
     let error = #expect(throws: UsageError.self) {
       try ServeTLS.acceptor(Self.serve(["--tls-cert", "c.pem"])) { _ in }
     }
@@ -245,7 +245,7 @@ import TestSupport
 
   // MARK: check
 
-  @Test func rulesThatAreLeftOut() throws {
+  @Test func disabledRules() throws {
     func options(_ words: String...) throws -> Set<String> {
       let arguments = try Arguments(words, options: CheckCommand.command.options, environment: [:])
       return Set(try CheckCommand.options(arguments, Settings()).off.map(\.rawValue))
@@ -258,7 +258,7 @@ import TestSupport
     #expect(far?.message.hasPrefix("--no-check  is not a rule; it is one of missing, case, ") == true)
   }
 
-  /// Of a long list the errors come first, so that none of them is behind its end.
+  /// Errors come first, so that none is cut off in a long list.
   @Test func errorsComeFirst() throws {
     for index in 0..<50 { try folder.write("dist/a\(10 + index).png", "") }
     try folder.write("dist/z.html", "<!doctype html><meta charset=utf-8><script src=gone.js></script>")

@@ -4,7 +4,7 @@ import Testing
 
 @testable import xcache
 
-@Suite("What a site does with a page that devices wouldn't")
+@Suite("Differences between a live page and a device's")
 struct LivePageTests {
   @Test(
     "Each difference is named, and nothing else",

@@ -6,13 +6,13 @@ import Values
 @testable import xcache
 @testable import XCacheDevice
 
-/// What `pull` says of an update, and what `web init` writes into pages.
+/// The output of `pull` for an update, and the script that `web init` inserts into pages.
 @Suite struct PullOutputTests {
   private static func report(_ kind: UpdateReport.Kind) -> UpdateReport {
     UpdateReport(kind, from: "8", to: "9")
   }
 
-  @Test func updatesThatWereNone() {
+  @Test func noUpdate() {
     var early = Self.report(.notDue)
     early.wait = 1
     #expect(PullCommand.lines(early) == ["not due: the next poll is in 1 s (--force polls now)"])
@@ -70,7 +70,7 @@ import Values
     return String(decoding: injected, as: UTF8.self)
   }
 
-  /// In front of the first script that runs, else where the head ends, else behind the doctype.
+  /// Before the first script that runs, otherwise at the end of the head, otherwise after the doctype.
   @Test(arguments: [
     ("<head><SCRIPT src=a.js></SCRIPT></head>", "<head>|<SCRIPT src=a.js></SCRIPT></head>"),
     ("<head><title>é</title></HEAD><p>", "<head><title>é</title>|</HEAD><p>"),
@@ -87,15 +87,15 @@ import Values
     #expect(Self.injected(page) == place.replacing("|", with: Self.line))
   }
 
-  @Test func pagesThatHaveIt() {
+  @Test func pagesWithTheScript() {
     #expect(Self.injected("<head>\(Self.line)</head>") == nil)
     #expect(Self.injected("<head><script src=../XCache.js></script></head>") == nil)
-    // In a comment it isn't loaded.
+    // In a comment, it isn't loaded.
     #expect(Self.injected("<!--\(Self.line)--></head>") == "<!--\(Self.line)-->\(Self.line)</head>")
     #expect(Self.injected("<p>", depth: 2) == #"<script src="../../xcache.js" defer></script><p>"#)
   }
 
-  /// A page whose references are absolute, as Vite writes them, gets an absolute one: it may be served under any path.
+  /// A page with absolute references, as Vite writes them, gets an absolute one, as it may be served at any path.
   @Test(arguments: [
     (#"<script type="module" src="/assets/a.js"></script>"#, 0, "/xcache.js"),
     (#"<link href='/shop/logo.svg'><script src=x.js>"#, 1, "/shop/xcache.js"),
@@ -108,7 +108,7 @@ import Values
     ("<base\nhref=/shop/index.html><img src=logo.svg>", 1, "/shop/xcache.js"),
     ("<basefont href=/shop/><img src=logo.svg>", 1, "../xcache.js"),
   ])
-  func scriptsAsThePagesOwn(page: String, depth: Int, path: String) {
+  func scriptPathsFollowThePages(page: String, depth: Int, path: String) {
     #expect(Self.injected(page, depth: depth)?.contains(#"<script src="\#(path)" defer></script>"#) == true)
   }
 
@@ -134,7 +134,7 @@ import Values
     ("require-trusted-types-for 'script'; trusted-types a xcache", []),
     ("require-trusted-types-for 'script'", []),
   ])
-  func policiesOfPages(policy: String, advice: [String]) {
+  func contentSecurityPolicies(policy: String, advice: [String]) {
     for (quote, policy) in [("\"", policy), ("'", policy.replacing("'", with: "&#39;"))] {
       let page = "<head><META content=\(quote)\(policy)\(quote) http-equiv=Content-Security-Policy><p>"
       #expect(PagePolicy(of: PageInjection.plain(Array(page.utf8))).advice == advice)
@@ -150,14 +150,14 @@ import Values
     ("errors: 7", "info", "errors: 7"), ("error:", "info", "error:"),
     ("error: error: x", "error", "error: x"),
   ])
-  func linesOfTheLog(line: String, level: String, message: String) {
+  func logLines(line: String, level: String, message: String) {
     #expect(
       ServeLog.document(line, at: "T") == #"{"level":"\#(level)","message":"\#(message)","time":"T"}"#)
     #expect(
       ServeLog.document("a\n\"\u{1B}", at: "T") == #"{"level":"info","message":"a\n\"\u001b","time":"T"}"#)
   }
 
-  /// A pipe takes so many bytes in one piece; a document that is cut is none.
+  /// A pipe writes a limited number of bytes atomically, and a truncated document would be invalid.
   @Test(arguments: [
     String(repeating: "x", count: 5000), "e" + String(repeating: "\u{301}", count: 9000),
     "error: " + String(repeating: "\u{1}", count: 3999),
@@ -168,8 +168,8 @@ import Values
     #expect((2000...ServeLog.longest).contains(text.utf8.count) && text.utf8.starts(with: "T ".utf8))
     let document = ServeLog.line(message, at: "T", isJSON: true)
     #expect((2000...ServeLog.longest).contains(document.utf8.count))
-    let told = try JSONValue.parse(Array(document.utf8))["message"]?.string
-    #expect(told?.hasSuffix("…") == true)
+    let logged = try JSONValue.parse(Array(document.utf8))["message"]?.string
+    #expect(logged?.hasSuffix("…") == true)
     #expect(ServeLog.line("short", at: "T", isJSON: false) == "T short")
   }
 }

@@ -4,7 +4,7 @@ import Values
 
 @testable import xcache
 
-/// What `status` says of the devices of a channel.
+/// The part of `status` about a channel's devices.
 @Suite struct AdoptionTests {
   private static func lines(
     hour: String = "", day: String = "", week: String = "", failures: String = "", reports: String = ""
@@ -21,9 +21,9 @@ import Values
     return AdoptionChart.lines(try JSONValue.parse(Array(text.utf8)).decode(AdoptionAnswer.self))
   }
 
-  @Test func nobodyPolled() throws { #expect(try Self.lines() == []) }
+  @Test func noPolls() throws { #expect(try Self.lines() == []) }
 
-  /// The version that most devices have comes first.
+  /// The version with the most devices comes first.
   @Test func shares() throws {
     #expect(
       try Self.lines(hour: "9:1", day: "none:1 9:3") == [
@@ -39,8 +39,8 @@ import Values
     #expect(lines[9] == "   further █████░░░░░░░░░░░░░░░░░░░  20.0 %")
   }
 
-  /// An origin's numbers may be no shares: more than all, less than none.
-  @Test func sharesThatAreNone() {
+  /// An origin's numbers may be inconsistent: shares above the total, or negative.
+  @Test func inconsistentShares() {
     let polls = AdoptionAnswer.Polls(
       polls: 2,
       versions: [.init(polls: .max, version: "a-long-version"), .init(polls: .min, version: "b")])
@@ -60,7 +60,7 @@ import Values
     #"{"failures":\#(count),"reason":"\#(reason)","url":"\#(url)","version":"\#(version)"}"#
   }
 
-  /// By version, each reason once, the URLs that fail most after them.
+  /// By version, each reason once, followed by the URLs that fail most.
   @Test func failuresByVersion() throws {
     let failures = [
       Self.failure("9", "integrity", 3, "https://m/a"), Self.failure("9", "download", 1),
@@ -76,7 +76,7 @@ import Values
       ])
   }
 
-  @Test func failuresBeyondCounting() {
+  @Test func overflowingFailures() {
     let failures = [Int64.max, 1].map {
       AdoptionAnswer.Failure(failures: $0, reason: "integrity", url: "u", version: "9")
     }
@@ -87,7 +87,7 @@ import Values
     #expect(lines.last == "    9223372036854775807 × u")
   }
 
-  // MARK: What devices count
+  // MARK: Reported counts
 
   private static func report(_ counts: String, version: String = "9") -> String {
     #"{"counts":{\#(counts)},"version":"\#(version)"}"#
@@ -120,8 +120,8 @@ import Values
       ])
   }
 
-  /// The three newest versions; of those what is known here, and what happened at all.
-  @Test func whatIsNotTold() throws {
+  /// The three newest versions; only known counts, and only those above zero.
+  @Test func omittedCounts() throws {
     let known = #""local":1,"newer-name":5"#
     let reports = [
       Self.report(known, version: "9"), Self.report(#""newer-name":5"#, version: "8"),
@@ -136,7 +136,7 @@ import Values
     #expect(try Self.lines(reports: reports[1...2].joined(separator: ",")) == [])
   }
 
-  @Test func countsBeyondCounting() {
+  @Test func overflowingCounts() {
     let most = ["local": Int64.max, "passed": .max, "paint-local-128": .max, "paint-local-more": .max]
     let lines = ReportOutput.lines([.init(version: "9", counts: most)])
     #expect(lines[1] == "  version 9: 100.0 % of 9223372036854775807 requests from the device")

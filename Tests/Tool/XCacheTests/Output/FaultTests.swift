@@ -12,7 +12,7 @@ import XCacheDevice
 @testable import Publishing
 @testable import xcache
 
-/// What each kind of failure is to people, to the shell and to programs.
+/// Each kind of failure: its message, exit code and document.
 @Suite struct FaultTests {
   private static func problem(_ status: Int, _ code: String) -> Problem {
     var members = JSONObject()
@@ -72,7 +72,7 @@ import XCacheDevice
     #expect(fault.message == message && fault.exitCode == code && fault.name == name)
   }
 
-  /// A problem document, with what the origin said beside.
+  /// A problem document with the members of the origin's.
   @Test func asJSON() {
     #expect(
       String(decoding: Fault(OriginError.refused(Self.problem(409, "version"))).json.canonical, as: UTF8.self)
@@ -103,7 +103,7 @@ import XCacheDevice
     #expect(message(60).hasSuffix("\n  … and 20 more; `xcache check --all` lists them all"))
   }
 
-  /// With --json a failure is a document of its own, or a part of the one that was found.
+  /// With --json, a failure is a document of its own, or part of the result's document.
   @Test func commandsInJSON() throws {
     let outcome = CapturedTerminal.run(["status", "--server", "here", "--json"])
     #expect(

@@ -3,7 +3,7 @@ import Values
 
 @testable import xcache
 
-/// Commands in messages, completed so that they can be pasted.
+/// Commands in messages, completed so that they can be run.
 @Suite struct HintsTests {
   private static let named = [
     "publish", "dist", "--app", "shop", "--channel", "test", "--server", "http://o:1",
@@ -12,7 +12,7 @@ import Values
   @Test(
     arguments: [
       ("see `xcache log`", "see `xcache log --app shop --channel test --server http://o:1`"),
-      // Who names the app names the channel, too, or means the default one.
+      // A command that names the app either names the channel, too, or means the default one.
       ("`xcache channel thaw --app a` or", "`xcache channel thaw --app a --server http://o:1` or"),
       ("`xcache channel list --all`", "`xcache channel list --all --server http://o:1`"),
       ("`xcache token revoke 7`", "`xcache token revoke 7 --server http://o:1`"),
@@ -23,13 +23,13 @@ import Values
     ])
   func completed(text: String, expected: String) { #expect(Hints(Self.named).completed(text) == expected) }
 
-  @Test func whatOptionsDoNotNameIsLeft() {
+  @Test func otherCommandsAreUnchanged() {
     #expect(Hints(["log", "--limit", "1"]).completed("`xcache show 1`") == "`xcache show 1`")
     #expect(Hints(["frob", "--app", "a"]).completed("`xcache show 1`") == "`xcache show 1`")
     #expect(Hints().completed("`xcache show 1`") == "`xcache show 1`")
   }
 
-  @Test func theFolderIsCheckedAgain() {
+  @Test func folderIsRepeated() {
     let hints = Hints(["publish", "my site", "--app", "shop"])
     #expect(hints.completed("`xcache check --all`") == "`xcache check --all 'my site'`")
     let based = Hints(["publish", "dist", "--base-url", "https://m.org/a/"])
@@ -39,14 +39,14 @@ import Values
     #expect(Hints(["publish"]).completed("`xcache check --all`") == "`xcache check --all`")
   }
 
-  @Test func thePrefetchConfigHasItsOwnLog() {
+  @Test func prefetchLog() {
     let hints = Hints(["prefetch", "rollback", "--to", "9", "--app", "shop"])
     #expect(hints.completed("`xcache log`") == "`xcache prefetch log --app shop`")
     #expect(Hints(["policy", "show", "--version", "3"]).completed("`xcache log`") == "`xcache policy log`")
   }
 
-  /// Without the option the hint would act on XCACHE_CHANNEL.
-  @Test func theDefaultChannelIsNamedIfItWasGiven() {
+  /// Without the option, the command would use XCACHE_CHANNEL.
+  @Test func explicitDefaultChannelIsNamed() {
     let hints = Hints(["publish", "dist", "--app", "shop", "--channel", "online"])
     #expect(
       hints.completed("`xcache channel thaw --app shop`")
@@ -55,12 +55,12 @@ import Values
     #expect(other.completed("`xcache channel thaw --app shop`") == "`xcache channel thaw --app shop`")
   }
 
-  @Test func whatAPromotionSchedulesIsInItsTarget() {
+  @Test func scheduleOfAPromotionIsInItsTarget() {
     let hints = Hints(["promote", "--from", "test", "--to", "online", "--schedule", "2026-12-01T02:00Z"])
     #expect(hints.completed("`xcache schedule cancel 1`") == "`xcache schedule cancel 1 --channel online`")
   }
 
-  @Test func theChannelThatIsCopiedFromIsTheOneInQuestion() {
+  @Test func promotionHintsNameTheSource() {
     let hints = Hints(["promote", "--from", "test", "--to", "online", "--app", "shop"])
     #expect(hints.completed("`xcache log`") == "`xcache log --app shop --channel test`")
   }

@@ -9,7 +9,7 @@ import Testing
 
 @testable import xcache
 
-/// Lists of what was found: how long they get, and what is said of one, of two and of many.
+/// Lists: their maximal length, and the wording for one, two and many items.
 @Suite struct ListOutputTests {
   private static let plain = CapturedTerminal().terminal()
 
@@ -33,7 +33,7 @@ import Testing
     #expect(CheckOutput.summary(Self.report(errors: errors, warnings: warnings, files: files)) == line)
   }
 
-  @Test func theFirstWarnings() {
+  @Test func firstWarnings() {
     func lines(_ warnings: Int) -> [String] {
       CheckOutput.warnings(Self.report(errors: 2, warnings: warnings, files: 99), Self.plain)
     }
@@ -44,7 +44,7 @@ import Testing
     #expect(lines(14).last == "… and 2 more warnings; `xcache check --all` lists them all")
   }
 
-  @Test func severitiesHaveTheirColours() {
+  @Test func severityColours() {
     let screen = CapturedTerminal().terminal(usesColour: true)
     let findings = Self.report(errors: 1, warnings: 1, files: 2).findings.map {
       SafeText.escaped(CheckOutput.line($0, screen))
@@ -53,7 +53,7 @@ import Testing
     #expect(findings[1].hasPrefix("f11: \u{1B}[33mwarning\u{1B}[0m: "))
   }
 
-  @Test func divergencesOfOneKindAreToldOnce() {
+  @Test func divergencesOfOneKindAreGrouped() {
     func divergences(_ count: Int) -> [Divergence] {
       (0..<count).map { Divergence(path: "f\($0)", kind: .missing) }
         + [Divergence(path: "g", kind: .refused(403), severity: .warning)]
@@ -121,7 +121,7 @@ import Testing
     #expect(statistics.lines.last == "js        2        0        0  9223372.0 TB   0 B")
   }
 
-  /// A list's first forty lines; one more isn't cut off for the line that says so.
+  /// A list's first forty lines; a single further one is printed, too.
   @Test(
     arguments: [(40, 40, nil), (41, 41, nil), (42, 41, "… and 2 more; --all lists them")]
       as [(Int, Int, String?)])
@@ -148,12 +148,13 @@ import Testing
     #expect(captured.error == "\r\u{1B}[Kan error\nsure?" && captured.output.isEmpty)
   }
 
-  @Test(arguments: [("", "2026-11-20 15:17:27 UTC"), ("x", "—")]) func moments(none: String, text: String) {
+  @Test(arguments: [("", "2026-11-20 15:17:27 UTC"), ("x", "—")]) func timestamps(none: String, text: String)
+  {
     let moment: OriginAPI.Moment? = none.isEmpty ? OriginAPI.Moment(milliseconds: 1_795_187_847_999) : nil
     #expect(moment.formatted == text)
   }
 
-  /// What a check of a document ends a command with.
+  /// The last lines of a document's check.
   @Test func remarks() throws {
     let checked = PolicyCheck(Array(#"{"kil":true}"#.utf8), scripts: [])
     let remarks = Remarks(file: "p.json", remarks: checked.remarks)

@@ -8,7 +8,7 @@ import Testing
 @testable import Publishing
 @testable import xcache
 
-/// What commands that make releases say of them.
+/// The output of commands that make releases.
 @Suite struct ReleaseOutputTests {
   static let at = "2026-11-20T15:17:27.000Z"
   static let plain = CapturedTerminal().terminal()
@@ -31,7 +31,7 @@ import Testing
 
   private static func release(_ members: String) throws -> ReleaseAnswer { try decoded("{\(members)}") }
 
-  @Test func whenAReleaseIsVisible() throws {
+  @Test func visibilityOfARelease() throws {
     let stored = try Self.release(Self.members(receipt: #""7:ab""#))
     #expect(stored.changeSummary == "+1 ~2 −3")
     #expect(stored.endLines(CapturedTerminal().terminal()) == ["live with its deltas", "receipt 7:ab"])
@@ -90,7 +90,7 @@ import Testing
     #expect(
       text(68, pack: 4_000, requests: 2, plain: 5_900_000)
         == "4.6 KB in 2 requests, 68 files as a pack (5.9 MB as whole files)")
-    // What would cost no more whole isn't told.
+    // The plain cost isn't shown unless it is larger.
     #expect(text(2, deltas: 1, requests: 3, plain: 4_600) == "4.6 KB in 3 requests, 2 files")
     #expect(
       text(2, deltas: 1, requests: 3, plain: 4_601) == "4.6 KB in 3 requests, 2 files (4.6 KB as whole files)"
@@ -143,7 +143,7 @@ import Testing
         == "would send 2 files again, because they were damaged at the origin")
   }
 
-  @Test func aReleaseWithItsCost() throws {
+  @Test func releaseWithItsCost() throws {
     let bundle =
       #"{"added":1,"bundle":"web","changed":2,"removed":3,"replaced":{"at":"\#(Self.at)","author":"ann","version":"8"}}"#
     let result = try Self.result(
@@ -163,7 +163,7 @@ import Testing
       ])
   }
 
-  @Test func aDryRun() throws {
+  @Test func dryRun() throws {
     let members = Self.members(created: "true")
     let unsent = try Self.result(members, sendsFiles: false, hasNoLimit: true)
     #expect(
@@ -179,8 +179,8 @@ import Testing
         == "the download size isn't known yet: see `xcache show 9` later")
   }
 
-  /// What was worked out about another version isn't told of this one.
-  @Test func aReleaseThatWasOvertaken() throws {
+  /// The cost for another version isn't shown.
+  @Test func releaseAfterAConcurrentOne() throws {
     let result = try Self.result(
       Self.members(), preparation: Self.preparation(#""last1":\#(Self.cost)"#, base: "7"),
       afterwards: .costUnknown)
@@ -206,7 +206,7 @@ import Testing
     #""takesBack":[{"added":0,"bundle":"web","changed":1,"removed":0,"#
     + #""releases":[\#(replaced.joined(separator: ","))]}],"target":"6""#
 
-  @Test func aRollback() throws {
+  @Test func rollbackOutput() throws {
     let old = #","cost":{"fileBytes":5000,"files":1,"patchBytes":2000,"patchGzipBytes":700}"#
     let answer: RollbackAnswer = try Self.decoded("{\(Self.members()),\(Self.rollback)\(old)}")
     let cost =
@@ -231,7 +231,7 @@ import Testing
       ])
   }
 
-  @Test func aPromotion() throws {
+  @Test func promotionOutput() throws {
     func answer(changed: Bool) throws -> PromotionAnswer {
       try Self.decoded(
         #"{\#(Self.members(changed: changed)),"from":"test","fromVersion":"5","left":["old"],"#
@@ -269,7 +269,7 @@ import Testing
     #expect(try LogCommand.kind(Self.info("rollback", source)) == "rollback to 5")
   }
 
-  @Test func aReleaseIsShown() throws {
+  @Test func releaseDetails() throws {
     let more = #","cost":\#(Self.cost),"breakGlass":{"frozenBy":"bob","reason":"fire"}"#
     #expect(
       ShowCommand.lines(try Self.info("publish", more, resources: 5), Self.plain) == [
@@ -280,8 +280,8 @@ import Testing
       ])
   }
 
-  /// What a changed file was: other bytes, or the same with another type or other headers.
-  @Test func whatAFileWas() throws {
+  /// The change of a file: other bytes, or the same with another type or headers.
+  @Test func changeOfAFile() throws {
     func file(_ was: String) throws -> DiffAnswer.File {
       let digests =
         #""md5":"\#(String(repeating: "0", count: 32))","sha256":"\#(String(repeating: "0", count: 64))""#

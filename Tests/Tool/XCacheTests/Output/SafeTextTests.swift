@@ -4,11 +4,11 @@ import Values
 
 @testable import xcache
 
-@Suite("What others wrote, on a terminal") struct SafeTextTests {
+@Suite("Untrusted text on a terminal") struct SafeTextTests {
   private static let token = "xcache_0123456789ab_" + String(repeating: "aZ-_", count: 10) + "abc"
 
   @Test(
-    "Characters that a terminal obeys are written out",
+    "Control characters are escaped",
     arguments: [
       ("plain, ünïcode, 中文 ⏎ …", "plain, ünïcode, 中文 ⏎ …"), ("a\tb\nc", "a\tb\nc"),
       ("\u{1B}[2J\u{1B}]0;title\u{07}", "\\u001B[2J\\u001B]0;title\\u0007"),
@@ -17,13 +17,13 @@ import Values
       ("\u{2066}\u{61C}x", "\\u2066\\u061Cx"),
       ("\u{0}", "\\u0000"),
       ("a\u{2028}b", "a\\u2028b"),
-      // Others' text has no colours, though it may look as ours does.
+      // Untrusted text has no colours, even if it imitates ours.
       ("\u{1B}[31mred\u{1B}[0m", "\\u001B[31mred\\u001B[0m"), ("\u{1B}[8mhidden", "\\u001B[8mhidden"),
       ("\u{1B}[31", "\\u001B[31"), ("\u{1B}", "\\u001B"),
     ])
   func escaped(_ text: String, _ shown: String) { #expect(SafeText.escaped(text) == shown) }
 
-  @Test("Our own colours reach the terminal, around text of others that has none")
+  @Test("Our own colours reach the terminal, with untrusted text in between")
   func colours() {
     let captured = CapturedTerminal()
     let terminal = captured.terminal(usesColour: true)
@@ -35,7 +35,7 @@ import Values
     #expect(plain.output == "\\u001B[1mx\\u001B[0m\n")
   }
 
-  @Test("JSON documents have the characters that a terminal obeys as escapes, and the same values")
+  @Test("JSON documents escape control characters, and keep their values")
   func documents() throws {
     let document: JSONValue = [
       "gnp.\u{202E}exe": "\u{9B}31m\u{7F}\u{2066}\u{2028}\u{1B}\\u009B ünïcode 中文 …\n"
@@ -49,7 +49,7 @@ import Values
   }
 
   @Test(
-    "A token in another case, escaped as in a URL, or cut in half is one",
+    "A token in another case, percent-encoded or truncated is recognised",
     arguments: [
       "XCACHE_0123456789AB_aZ-_aZ-_aZ-_aZ-_", "xcache%5F0123456789ab%5faZ-_aZ-%5FaZ-_aZ",
       "Xcache_0123456789ab_aZ-_aZ-",
@@ -61,7 +61,7 @@ import Values
         == "GET /a/xcache_0123456789ab_…?b xcache_0123456789ab_…")
   }
 
-  @Test("What only begins like a token isn't one")
+  @Test("Text that only begins like a token isn't one")
   func noTokens() {
     for text in [
       "xcache_tls_certificate_expires_timestamp_seconds", "xcache_0123456789ab_aZ-_aZ", "xcache%5", "XCACHE",
@@ -70,7 +70,7 @@ import Values
     }
   }
 
-  @Test("Results, errors, hints, questions and progress are shown so")
+  @Test("Results, errors, hints, questions and progress are escaped")
   func everywhere() {
     let captured = CapturedTerminal()
     let terminal = captured.terminal(isInteractive: true)
@@ -88,13 +88,13 @@ import Values
         == "a\\u001B[1A\\u0007b\na\\u001B[1A\\u0007b\na\\u001B[1A\\u0007ba\\u001B[1A\\u0007b")
   }
 
-  @Test("An argument with control characters is told without them")
+  @Test("An argument with control characters is shown without them")
   func arguments() {
     let run = CapturedTerminal.run(["status", "\u{1B}[2Jx"])
     #expect(run.code == .usage && run.error.contains("unexpected argument: \\u001B[2Jx"), "\(run.error)")
   }
 
-  @Test("Of a token its id is told, whatever is around it")
+  @Test("Only the id of a token is shown, whatever surrounds it")
   func tokens() {
     #expect(SafeText.withoutTokens("say \(Self.token).") == "say xcache_0123456789ab_….")
     #expect(
@@ -105,14 +105,14 @@ import Values
       "xcache_0123456789zz_0123456789abcdefg",
       "xcache.json", "xcache_xcache_xcache_xcache_xcache_xcache_xcache",
     ] { #expect(SafeText.withoutTokens(text) == text) }
-    // The half of one that was cut still is half of a secret.
+    // A truncated token still contains half of its secret.
     #expect(SafeText.withoutTokens(String(Self.token.dropLast(20))) == "xcache_0123456789ab_…")
     #expect(
       SafeText.withoutTokens("xcache_xcache_0123456789ab_0123456789abcdef") == "xcache_xcache_0123456789ab_…")
   }
 
   @Test(
-    "A token in the place of a name is refused before anything is sent, and never repeated",
+    "A token given as a name is refused before anything is sent, and never repeated",
     arguments: [
       "login TOKEN", "token revoke TOKEN", "status --app TOKEN", "log --channel TOKEN --app shop", "TOKEN",
       "publish TOKEN", "pin 1 TOKEN", "mirror forget TOKEN", "rollback --all-bundles --steps 1 -m TOKEN",
@@ -127,7 +127,7 @@ import Values
     #expect(!run.error.contains(Self.token) && !run.output.contains(Self.token), "\(run.error)\(run.output)")
   }
 
-  @Test("A variable that holds one is named, and the id with which it can be revoked")
+  @Test("A variable that contains a token is named, with the id by which it can be revoked")
   func variable() {
     let environment = ["XCACHE_SERVER": "http://127.0.0.1:1", "XCACHE_APP": Self.token]
     let run = CapturedTerminal.run(["status"], environment: environment)

@@ -5,7 +5,7 @@ import Values
 @testable import xcache
 
 @Suite struct TableTests {
-  @Test func columnsAreAsWideAsTheyNeedToBe() {
+  @Test func columnWidths() {
     var table = Table(["bundle", "files", "size"], rightAligned: [1])
     #expect(table.isEmpty)
     table.add(["main", "12", "1.0 KB"])
@@ -19,7 +19,7 @@ import Values
       ])
   }
 
-  /// What people wrote must not look like a row of its own, nor leave its column.
+  /// Untrusted text must not look like a row of its own, nor leave its column.
   @Test func rowsWithLineBreaksAndTooFewCells() {
     var table = Table(["who", "why"])
     table.add(["ci", "first\nsecond\r\nthird"])
@@ -49,7 +49,7 @@ import Values
     #expect(numbers.map { ManifestVersion($0) }.ranges == text)
   }
 
-  @Test func progressLinesAreForPeopleAlone() {
+  @Test func progressIsOnlyForTerminals() {
     let pipe = CapturedTerminal()
     pipe.terminal().progress("half")
     pipe.terminal().endProgress()
@@ -61,7 +61,7 @@ import Values
     #expect(screen.error == "\r\u{1B}[Khalf\r\u{1B}[Kdone\n" && screen.output.isEmpty)
   }
 
-  @Test func coloursAreLeftOutOfPipes() {
+  @Test func pipesHaveNoColours() {
     let captured = CapturedTerminal()
     #expect(captured.terminal().colour("red", .red) == "red")
     #expect(
@@ -77,7 +77,7 @@ import Values
     #expect(PrettyJSON.text(try JSONValue.parse(Array(compact.utf8))) == pretty)
   }
 
-  @Test func longArraysAreBroken() throws {
+  @Test func longArraysAreWrapped() throws {
     let text = PrettyJSON.text(.strings((0..<20).map { "value \($0)" }))
     #expect(text.hasPrefix("[\n  \"value 0\",\n") && text.hasSuffix("\"value 19\"\n]"))
   }

@@ -3,7 +3,7 @@ import Values
 
 @testable import xcache
 
-@Suite("What is said to the engine's program") struct EngineTalkTests {
+@Suite("The protocol of the engine") struct EngineTalkTests {
   private static func talk(parallel: Int, jobs: Int) -> EngineTalk {
     var settings = EngineSettings(
       folder: "/device", server: "https://o.example.com", app: "shop", channel: "test",
@@ -29,7 +29,7 @@ import Values
   }
 
   @Test(
-    "Settings first, then as many pages as may be open, then one for each that is answered, in whatever order"
+    "Settings first, then as many pages as may be open, then one for each answer, in any order"
   )
   func order() throws {
     var talk = Self.talk(parallel: 2, jobs: 4)
@@ -54,7 +54,7 @@ import Values
     #expect(talk.reports.keys.sorted() == [1, 2, 3, 4])
   }
 
-  @Test("A program that doesn't get ready, and one that says nothing of a page, are given up")
+  @Test("An engine that doesn't get ready, or doesn't answer for a page, times out")
   func late() throws {
     var talk = Self.talk(parallel: 1, jobs: 1)
     _ = try talk.next(now: 5)
@@ -70,7 +70,7 @@ import Values
     }
   }
 
-  /// Lines where `ready` belongs, or an answer to page 1.
+  /// Lines in place of `ready`, or as answers for page 1.
   static let wrong: [(isFirst: Bool, line: String, fault: EngineTalk.Fault)] = [
     (true, "Gtk-WARNING", .notJSON("Gtk-WARNING")), (true, "", .notJSON("")), (true, "[]", .notJSON("[]")),
     (true, "{}", .unreadable("ready")), (true, #"{"ready":false}"#, .unreadable("ready")),
@@ -95,7 +95,7 @@ import Values
     (false, #"{"id":2,"requests":[],"console":[],"scriptErrors":[],"isBlank":true}"#, .unasked("id 2")),
   ]
 
-  @Test("What is no answer, or none to what was asked, is told as such", arguments: wrong)
+  @Test("Invalid and unexpected answers are reported", arguments: wrong)
   func wrongAnswers(_ isFirst: Bool, _ line: String, _ fault: EngineTalk.Fault) throws {
     var talk = Self.talk(parallel: 1, jobs: 1)
     _ = try talk.next(now: 0)
@@ -107,7 +107,7 @@ import Values
   }
 
   @Test(
-    "A report may lack what nobody knows; its numbers are rounded, and members that aren't known passed over")
+    "Optional members may be missing; numbers are rounded, and unknown members ignored")
   func report() throws {
     let report = try PageReport(
       json: JSONValue.parse(
@@ -123,7 +123,7 @@ import Values
     #expect(report.console.first?.place == "" && report.scriptErrors.first?.place == "u:3:4")
   }
 
-  @Test("The program gets no token, key or setting of this one's") func environment() {
+  @Test("The engine gets no token, key or setting of xcache") func environment() {
     let given = [
       "PATH": "/bin", "HOME": "/root", "LC_ALL": "C", "DISPLAY": ":1", "XCACHE_WEBKIT_MODE": "x",
       "GTK_THEME": "a",
@@ -131,7 +131,7 @@ import Values
       "AWS_SECRET_ACCESS_KEY": "k", "GITHUB_TOKEN": "g", "CI_JOB_TOKEN": "c", "LD_PRELOAD": "x",
       "LANG": "xcache_0123456789ab_0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef",
     ]
-    #expect(SafeText.tokenID(in: given["LANG"] ?? "") != nil, "the row is no token any more")
+    #expect(SafeText.tokenID(in: given["LANG"] ?? "") != nil, "the row has no token")
     #expect(
       Set(EngineProgram.passed(given).keys) == [
         "PATH", "HOME", "LC_ALL", "DISPLAY", "XCACHE_WEBKIT_MODE", "GTK_THEME",

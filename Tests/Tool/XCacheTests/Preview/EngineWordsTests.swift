@@ -2,10 +2,10 @@ import Testing
 
 @testable import xcache
 
-@Suite("What the engine's program wrote to standard error") struct EngineWordsTests {
+@Suite("Messages of the engine on standard error") struct EngineWordsTests {
   private static let refusal = "Xvfb doesn't start; see what it says: Xvfb -displayfd 1"
 
-  /// What Xvfb of Debian 12 wrote, and what has to be said of it.
+  /// Output of Xvfb on Debian 12, and the expected message.
   static let faults: [(lines: [String], says: String)] = [
     (
       [
@@ -34,7 +34,7 @@ import Testing
     ),
   ]
 
-  @Test("A display that doesn't start is told by what it lacks, in no words of Xvfb", arguments: faults)
+  @Test("A display that can't start is reported with the cause, not in Xvfb's words", arguments: faults)
   func displays(_ lines: [String], _ says: String) {
     let text = EngineWords(lines).explaining(Self.refusal)
     #expect(text.hasPrefix("Xvfb, the display that pages are painted on, didn't start: it "), "\(text)")
@@ -42,12 +42,12 @@ import Testing
     for word in ["(EE)", "_XSERV", "XKB"] { #expect(!text.contains(word), "\(text)") }
   }
 
-  @Test("What isn't known is quoted as far as it is worth reading") func unknown() {
+  @Test("Unknown messages are quoted in part") func unknown() {
     let words = EngineWords(["_XSERVTransmkdir: x", "(EE) ", "Fatal server error:", "(EE) no such luck(EE) "])
     #expect(words.explaining(Self.refusal) == Self.refusal + "; it said: no such luck")
     #expect(words.explaining("no right \"hosts\"") == "no right \"hosts\"; it said: no such luck")
     #expect(EngineWords().explaining(Self.refusal) == Self.refusal)
-    // Every start of Xvfb may bring these.
+    // Xvfb may print these at every start.
     let noise = [
       "The XKEYBOARD keymap compiler (xkbcomp) reports:",
       "> Warning:          Could not resolve keysym XF86CameraAccessEnable",
@@ -58,7 +58,7 @@ import Testing
     #expect(EngineWords(noise + ["segmentation fault"]).text == "; it said: segmentation fault")
   }
 
-  @Test("Of many lines the last are shown") func many() {
+  @Test("Of many lines, the last ones are shown") func many() {
     let words = EngineWords((1...1000).map { "line \($0)" })
     #expect(words.text == "; it said: line 996 ⏎ line 997 ⏎ line 998 ⏎ line 999 ⏎ line 1000")
   }

@@ -3,7 +3,7 @@ import Values
 
 @testable import xcache
 
-@Suite("What is wrong with a page") struct SmokeVerdictTests {
+@Suite("Problems of a page") struct SmokeVerdictTests {
   private static let base = "https://m.example.com/shop"
 
   private static func verdict(
@@ -25,7 +25,7 @@ import Values
       try PageReport(json: JSONValue.parse(Array(text.utf8))), site, isConfined: isConfined)
   }
 
-  /// A request, and what is made of it: a problem, "note", or nothing.
+  /// A request, and its verdict: a problem, "note", or nothing.
   static let requests: [(source: String, kind: String, url: String, outcome: String)] = [
     ("device", "script", "\(base)/a.js", ""), ("engine", "image", "data:image/png", ""),
     ("missing", "script", "\(base)/gone.js", "missing"), ("missing", "style", "\(base)/gone.css", "missing"),
@@ -39,22 +39,22 @@ import Values
     ("missing", "script", "https://m.example.com/shopping/a.js", "note"),
     ("failed", "script", "https://cdn.example.org/a.js", "note"),
     ("network", "script", "https://cdn.example.org/a.js", ""),
-    // Broken off by the page, or asked for with a query that the build doesn't know.
+    // Aborted by the page, or with a query that the build doesn't have.
     ("failed", "script", "\(base)/a.js", ""), ("missing", "document", "\(base)/index.html?a=1#b", ""),
-    // A device takes these for two files.
+    // For a device, these are two files.
     ("missing", "script", "\(base)/a.js?v=1", "missing"), ("failed", "image", "not a URL", "note"),
   ]
 
   @Test(
-    "A file of the build's own that isn't there fails the page; what may be an API is a note",
+    "A missing file of the build fails the page; what may be an API is a note",
     arguments: requests)
-  func asked(_ source: String, _ kind: String, _ url: String, _ outcome: String) throws {
+  func requested(_ source: String, _ kind: String, _ url: String, _ outcome: String) throws {
     let verdict = try Self.verdict([(source, kind, url), (source, kind, url)])
-    let told = verdict.findings.map { $0.problem?.rawValue ?? "note" }
-    #expect(told == (outcome.isEmpty ? [] : [outcome]), "\(verdict.findings)")
+    let outcomes = verdict.findings.map { $0.problem?.rawValue ?? "note" }
+    #expect(outcomes == (outcome.isEmpty ? [] : [outcome]), "\(verdict.findings)")
   }
 
-  /// Members of a report, and the problems that they stand for.
+  /// Members of a report, and the problems they mean.
   static let reports: [(more: String, problems: [String])] = [
     (#""isBlank":false"#, []), (#""isBlank":true"#, ["blank"]),
     (#""isBlank":true,"failure":"timed out""#, ["load"]), (#""failure":"crashed""#, ["load"]),
@@ -63,12 +63,12 @@ import Values
     (#""isBlank":false,"scriptErrors":[{"text":"a"},{"text":"b"}]"#, ["script", "script"]),
   ]
 
-  @Test("Script errors, blank pages and loads that fail are failures", arguments: reports)
+  @Test("Script errors, blank pages and failed loads are failures", arguments: reports)
   func reported(_ more: String, _ problems: [String]) throws {
     #expect(try Self.verdict(more: more).failures.compactMap { $0.problem?.rawValue } == problems)
   }
 
-  @Test("What the console says of a file that is told as missing isn't told again") func console() throws {
+  @Test("A console message about a file already reported as missing isn't repeated") func console() throws {
     let console = ["<img> could not be loaded: \(Self.base)/gone.png", "oops"].map {
       #"{"level":"error","text":"\#($0)"}"#
     }
@@ -78,7 +78,7 @@ import Values
     #expect(verdict.failures.count == 1 && verdict.notes.map(\.text) == ["console: oops"])
   }
 
-  @Test("Why there is no answer is said as it is: the network wasn't asked, or what it said") func notes()
+  @Test("A missing answer is reported with its cause: no network was used, or what it answered") func notes()
     throws
   {
     let api = [("missing", "fetch", "https://m.example.com/api")]

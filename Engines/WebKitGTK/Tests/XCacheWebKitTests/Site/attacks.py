@@ -1,4 +1,4 @@
-"""What the sites and the origin do to a device on purpose. Each bad answer follows from a number, so that it can be had again."""
+"""Malformed responses of the sites and the origin. Each follows from a seed and can be reproduced."""
 import gzip, http.server, json, random, re, socket, struct, threading, time
 import http.client
 import urllib.parse
@@ -7,7 +7,7 @@ RECORD = 16
 
 
 def release(number, cdn):
-    """Files that say which version they are of, every record of them: (host, name, text)."""
+    """Files that carry their version in every record: (host, name, text)."""
     def filler(name, size):
         return "".join(f"{number:07d} {index:07d}\n" for index in range(size // RECORD))
     for page in range(4):
@@ -109,7 +109,7 @@ WAYS = ["once"] * 12 + ["dripped"] * 3 + ["held", "cut", "reset", "held for long
 
 
 def answer(connection, seed, may_keep, origin):
-    """Writes the answer with this number; whether the connection is over."""
+    """Writes the response with this seed; returns whether to close the connection."""
     rng = random.Random(seed)
     lines, body, frame = head_and_body(rng, seed, origin)
     end = rng.choice([b"\r\n"] * 8 + [b"\n"])
@@ -149,12 +149,12 @@ def answer(connection, seed, may_keep, origin):
     return frame not in WHOLE or b"Transfer-Encoding: identity" in lines
 
 
-# Those whose end a browser sees by itself, and those that it takes as they are.
+# Framings whose end is explicit, and those that browsers accept.
 WHOLE = ["length", "chunks", "gzip", "trailer", "extension", "twice"]
 
 
 def is_whole(seed):
-    """Whether the answer with this number is odd at most, not wrong: then a page gets it as without a device."""
+    """Whether the response with this seed is valid, if unusual: pages then get it as without a device."""
     rng = random.Random(seed)
     lines, _, frame = head_and_body(rng, seed, None)
     rng.choice(range(9)), rng.choice(range(11))
@@ -164,8 +164,8 @@ def is_whole(seed):
             and b"xcache/blank" not in told)
 
 
-class Between:
-    """An origin between a device and the real one, which answers badly as often as it is told to."""
+class BadOrigin:
+    """A proxy in front of the real origin, which answers badly at a given rate."""
 
     def __init__(self, origin, seed):
         self.origin = urllib.parse.urlsplit(origin)
@@ -173,7 +173,7 @@ class Between:
         self.lock = threading.Lock()
         self.percent = self.bad = 0
         self.last = b"{}"
-        between = self
+        bad_origin = self
 
         class Handler(http.server.BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
@@ -183,7 +183,7 @@ class Between:
 
             def do_ANY(self):
                 try:
-                    between.answer(self)
+                    bad_origin.answer(self)
                 except OSError:
                     self.close_connection = True
             do_GET = do_POST = do_HEAD = do_ANY
@@ -198,7 +198,7 @@ class Between:
         self.server = f"http://127.0.0.1:{server.server_address[1]}{self.origin.path}"
         threading.Thread(target=server.serve_forever, daemon=True).start()
 
-    def rage(self, percent):
+    def set_percent(self, percent):
         with self.lock:
             bad, self.bad, self.percent = self.bad, 0, percent
         return bad

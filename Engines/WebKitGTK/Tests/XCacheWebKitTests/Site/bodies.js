@@ -1,4 +1,4 @@
-// Every kind of body and every way to send one, for pages and workers. A site records what arrives, and says it byte for byte.
+// Every kind of body and every way to send one, for pages and workers. The site records the bytes and returns them.
 const octets = Uint8Array.from({length: 256}, (_, i) => i);
 const ownFile = () => new File([octets], 'own.bin', {type: 'text/x-own'});
 const bodies = {

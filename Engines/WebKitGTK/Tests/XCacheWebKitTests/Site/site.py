@@ -1,27 +1,27 @@
 #!/usr/bin/env python3
-"""The sites of the WebKit tests behind TLS, with a real origin beside them: site.py FOLDER XCACHE
+"""The TLS sites of the WebKit tests, and a real origin: site.py FOLDER XCACHE
 
-Names are m.example.com and cdn.example.com, which are the app's, foreign.test, whose certificate is trusted as well, bad.test,
-whose certificate nobody signed, and m.localhost, which the system finds without the tests' resolver. It publishes what is in pages/, prints one line of JSON (port, server, authorities,
-certificate), and then takes a command a line, each of which is answered by a line:
+Hosts are m.example.com and cdn.example.com, which belong to the app, foreign.test, whose certificate is trusted as well, bad.test,
+whose certificate isn't trusted, and m.localhost, which resolves without the tests' resolver. It publishes pages/, prints one line
+of JSON (port, server, authorities, certificate), and then reads one command a line, each of which is answered with a line:
 
-  stop | start        the sites; the port stays the same
-  log                 what the sites were asked for since the last time, as JSON
-  connections         how many the sites took since the last time
-  edit HOST/PATH TEXT has a file say something else, and publishes it
-  large HOST/PATH MB  makes a file, each 64 KiB of which begin with their number, and publishes it
-  tone HOST/PATH MB   makes a WAV file, a tone in its first and last ten seconds and silence between them, and publishes it
-  run WORDS           xcache with these words
-  ask WORDS           the same, with what it prints as JSON
-  list HOST           publishes other pages for a host than it has, with the title "listed"
-  knock PORT          what a proxy there says to who has no password, or a wrong one
-  forward PORT PASSWORD  another port, where m.example.com of that proxy answers
-  script good|bad JS  has the policy name a script, signed rightly or not; the public key in base64
-  release N           has every file below v/ say N, and publishes that
-  between SEED        an origin that answers like the real one or, with "rage", badly; its address
-  forget              the sites have nothing below v/ any more
-  whole FROM TO       the numbers of hostile answers from one to another that are right, as JSON
-  rage PERCENT        how many of its answers are bad from now on; how many were since the last time
+  stop | start        stop or start the sites; the port stays the same
+  log                 requests to the sites since the last time, as JSON
+  connections         number of connections to the sites since the last time
+  edit HOST/PATH TEXT replaces a file's text, and publishes it
+  large HOST/PATH MB  creates a file whose 64 KiB blocks begin with their number, and publishes it
+  tone HOST/PATH MB   creates a WAV file, a tone in the first and last ten seconds and silence in between, and publishes it
+  run WORDS           runs xcache with these words
+  ask WORDS           the same, answered with its output as JSON
+  list HOST           publishes pages for a host that differ from its own, with the title "listed"
+  probe PORT          a proxy's answers without a password and with a wrong one
+  forward PORT PASSWORD  a new port that leads to m.example.com through that proxy
+  script good|bad JS  adds a script to the policy, with a good or bad signature; answers the public key in base64
+  release N           writes the files of version N below v/, and publishes them
+  proxy-origin SEED   starts a proxy to the origin, with bad answers set by bad-percent; answers its address
+  forget              removes v/ from the sites
+  whole FROM TO       the seeds in this range whose hostile responses are valid, as JSON
+  bad-percent PERCENT sets the rate of bad answers; answers their number since the last time
   quit
 """
 import base64, gzip, hashlib, http.server, json, math, os, re, shutil, socket, ssl, struct, subprocess, sys, threading, time
@@ -63,7 +63,7 @@ def context():
 
 log, taken, log_lock = [], [], threading.Lock()
 recorded = {}
-# Of entries, which the site sends as well.
+# Headers of published entries, which the site sends, too.
 HEADERS = {"csp-header.html": {"Content-Security-Policy": "default-src 'self'; style-src 'self'"},
            "framed-by-nobody.html": {"X-Frame-Options": "DENY"}}
 TYPES = {"html": "text/html; charset=utf-8", "js": "text/javascript", "css": "text/css", "svg": "image/svg+xml",
@@ -72,7 +72,7 @@ TYPES = {"html": "text/html; charset=utf-8", "js": "text/javascript", "css": "te
 
 
 class Part:
-    """Some of a file, which may be larger than memory."""
+    """A range of a file, which may be larger than memory."""
 
     def __init__(self, path, start, count):
         self.path, self.start, self.count = path, start, count
@@ -180,7 +180,7 @@ class Site(http.server.BaseHTTPRequestHandler):
                   type="application/json", Cache_Control="no-store")
 
     def api_record(self, query, body):
-        """Keeps a body, with the boundary of a multipart one replaced by B."""
+        """Records a body, with a multipart boundary replaced by B."""
         type = self.headers.get("Content-Type")
         if boundary := re.search("boundary=(.+)", type or ""):
             type = type.replace(boundary[1], "B")
@@ -262,7 +262,7 @@ class Site(http.server.BaseHTTPRequestHandler):
         self.connection.shutdown(socket.SHUT_RDWR)
 
     def api_cut(self, query, body):
-        """A script that breaks off: a gzip or a plain one, by its length or in chunks; or a gzip that is whole and damaged."""
+        """A truncated script, compressed or not, with a length or in chunks; or a complete but damaged gzip."""
         text = b"window.ran = (window.ran || 0) + 1; // 0123456789abcdef\n" * 1000
         how = query["how"].split()
         self.send_response(200)
@@ -271,7 +271,7 @@ class Site(http.server.BaseHTTPRequestHandler):
             self.send_header("Content-Disposition", f'attachment; filename="{query["name"]}"')
         self.send_header("Cache-Control", "max-age=600")
         if "gzip" in how:
-            # Little of it repeats, so that half of the gzip is half of the text.
+            # Hardly compressible, so that half of the gzip is half of the text.
             text = b"".join(b"window.ran = (window.ran || 0) + 1; // %s\n" % hashlib.sha256(b"%d" % i).hexdigest().encode() for i in range(2 if "short" in how else 500))
             text = gzip.compress(text)
             self.send_header("Content-Encoding", "gzip")
@@ -293,7 +293,7 @@ class Site(http.server.BaseHTTPRequestHandler):
         self.end_headers()
 
     def early(self):
-        """Answers before it has read the body, which it drops."""
+        """Answers before it has read the body, which is discarded."""
         self.wfile.write(b"HTTP/1.1 413 Too Large\r\nContent-Length: 9\r\nConnection: close\r\n\r\ntoo large")
         self.wfile.flush()
         self.close_connection = True
@@ -309,7 +309,7 @@ class Site(http.server.BaseHTTPRequestHandler):
         self.send("<!doctype html><title>slow</title>", type="text/html")
 
     def api_hostile(self, query, body):
-        """An answer that is wrong somewhere, the same for each number."""
+        """A malformed response, the same for each seed."""
         self.wfile.flush()
         self.close_connection = attacks.answer(self.connection, int(query.get("seed", 0)), "kept" in query, self.headers.get("Origin"))
 
@@ -427,7 +427,7 @@ class Origin:
         self.run("publish", "--create", "--no-check", "all", "--now")
 
 
-def knock(number):
+def probe(number):
     said = []
     wrong = base64.b64encode(b"xcache:" + b"0" * 48).decode()
     for line in ("CONNECT m.example.com:443", "GET http://m.example.com/index.html", "GET /index.html"):
@@ -478,7 +478,7 @@ def forward(proxy, password):
 
 
 def tone(path, size):
-    """16-bit PCM, 48 kHz, two channels. The silence takes no disk."""
+    """16-bit PCM, 48 kHz, two channels. The silence is a hole in the file."""
     rate = 48000
     data = (size - 44) // 4 * 4
     ten = b"".join(struct.pack("<h", int(2000 * math.sin(2 * math.pi * 440 * i / rate))) * 2 for i in range(rate)) * 10
@@ -556,16 +556,16 @@ try:
             case "ask": answer = json.dumps(json.loads(origin.run(*words[1:])))
             case "list": list_other(words[1])
             case "forward": answer = forward(int(words[1]), words[2])
-            case "knock": answer = knock(int(words[1]))
+            case "probe": answer = probe(int(words[1]))
             case "release": release(int(words[1]))
-            case "between":
-                between = attacks.Between(origin.server, int(words[1]))
-                answer = between.server
+            case "proxy-origin":
+                bad_origin = attacks.BadOrigin(origin.server, int(words[1]))
+                answer = bad_origin.server
             case "whole": answer = json.dumps([seed for seed in range(int(words[1]), int(words[2])) if attacks.is_whole(seed)])
             case "forget":
                 for host in HOSTS:
                     shutil.rmtree(f"{www}/{host}/v", ignore_errors=True)
-            case "rage": answer = str(between.rage(int(words[1])))
+            case "bad-percent": answer = str(bad_origin.set_percent(int(words[1])))
             case "script": answer = script(words[1], " ".join(words[2:]))
         print(answer, flush=True)
 finally:

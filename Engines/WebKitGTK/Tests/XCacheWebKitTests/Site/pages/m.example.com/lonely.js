@@ -1,4 +1,4 @@
-// Works on when its page is gone, and says in Cache Storage what it got.
+// Continues after its page is closed, and records its results in Cache Storage.
 addEventListener('install', () => skipWaiting());
 addEventListener('activate', event => event.waitUntil(clients.claim()));
 const attempt = async load => { try { return await load() } catch (error) { return String(error) } };
