@@ -11,8 +11,6 @@ RELEASE := -c release --static-swift-stdlib $(STRICT) -Xswiftc -cross-module-opt
 CONFIG := release
 XCACHE := .build/$(CONFIG)/xcache
 
-UNHURRIED := XCacheRuntimeTests.(ContentDecoderTests|SharedConnectionTests|StreamPageTests|FollowNetworkTests|HungServerTests|URLSessionPageTests)|HTTPDNSTests.ResolvedStreamTests
-
 # One list: the targets below. "## " says what a target does, "##@" begins a group, of at most ten (.ci/gates).
 .PHONY: $(shell sed -nE 's/^([a-z][a-z0-9-]*):.*/\1/p' $(firstword $(MAKEFILE_LIST)))
 
@@ -47,9 +45,7 @@ build: packages ## build the release binary, .build/release/xcache
 test: packages tools ## run every test
 	@command -v nginx >/dev/null || .ci/packages nginx-light
 	swift build --build-tests $(STRICT)
-	.ci/side-by-side '$(UNHURRIED)' '^EndToEnd\.' '^(XCacheRuntimeTests|XCacheDeviceTests|HTTPDNSTests|HTTPClientTests)\.'
-	@# What counts kept connections and waits for a second look, by itself: in the crowd minutes go by between two steps.
-	swift test --skip-build --filter '$(UNHURRIED)'
+	.ci/side-by-side '^EndToEnd\.' '^(XCacheRuntimeTests|XCacheDeviceTests|DeviceLinuxTests|DeviceAppleTests|HTTPDNSTests|HTTPClientTests)\.'
 	XCACHE_ZSTD=swift swift test --skip-build --filter 'CompressionTests|ManifestsTests|XCacheDeviceTests'
 	XCACHE_TEST_TLS=1 swift test --skip-build --filter ServerTests
 

@@ -30,6 +30,13 @@ func tests(_ folder: String, _ dependencies: [Target.Dependency], exclude: [Stri
     swiftSettings: swift)
 }
 
+/// What test targets share.
+func support(_ name: String, _ dependencies: [Target.Dependency], exclude: [String] = []) -> Target {
+  .target(
+    name: name, dependencies: dependencies, path: "Tests/Support/\(name)", exclude: exclude,
+    swiftSettings: swift)
+}
+
 let package = Package(
   name: "xcache",
   // Clocks and durations are of these systems on; `make check-apple` checks what else is used.
@@ -43,6 +50,8 @@ let package = Package(
     .library(name: "DeviceLinux", targets: ["DeviceLinux"]),
     .library(name: "DeviceApple", targets: ["DeviceApple"]),
     .library(name: "XCacheFoundation", targets: ["XCacheFoundation"]),
+    // For xcache-webkit, a package of its own.
+    .library(name: "PreviewProtocol", targets: ["PreviewProtocol"]),
   ],
   targets: [
     // Floor 0: the doors to C.
@@ -54,7 +63,6 @@ let package = Package(
     door("C/CZstd", "libzstd", apt: "libzstd-dev"),
     door("C/CCrypto", "libcrypto", apt: "libssl-dev"),
     door("C/CSSL", "libssl", apt: "libssl-dev"),
-    door("C/CDeviceTLS", "libssl", apt: "libssl-dev"),
     door("C/CCurl", "libcurl", apt: "libcurl4-openssl-dev"),
 
     // What the standard library has on newer systems of Apple alone.
@@ -71,6 +79,7 @@ let package = Package(
     library("Common/Values", ["Backports"]),
     library("Common/HTTP", ["Backports", "Values"]),
     library("Common/Zstd", []),
+    library("Tool/PreviewProtocol", []),
 
     // Floor 2
     library("Origin/Linux", ["CLinux", "System", "Values"]),
@@ -82,8 +91,8 @@ let package = Package(
         .target(name: "CZstd", condition: .when(platforms: [.linux])), "System", "Zstd",
       ]),
     library("Common/Archive", ["CZlib", "System"]),
-    library("Common/HTTPClient", ["CCurl", "System"]),
-    library("Origin/TLS", ["CSSL", "System"]),
+    library("Common/HTTPClient", ["CCurl", "HTTP", "System"]),
+    library("Common/TLS", ["CSSL", "System"]),
 
     // Floor 3
     library("Origin/Server", ["HTTP", "Linux", "System", "TLS", "Values"]),
@@ -91,7 +100,8 @@ let package = Package(
     library("Tool/BuildCheck", ["Manifests", "System", "Values"]),
     library("Origin/OriginAPI", ["Manifests", "System", "Values"]),
     library(
-      "Tool/OriginClient", ["Compression", "HTTPClient", "Manifests", "OriginAPI", "System", "Values"]),
+      "Tool/OriginClient",
+      ["Compression", "HTTPClient", "Manifests", "OriginAPI", "System", "Values", "HTTP"]),
     library("Device/XCacheDevice", ["Archive", "Compression", "HTTP", "Manifests", "System", "Values"]),
     // What XCacheDevice was called up to 0.2.0: its types by their old module, until 0.4.0.
     library("Device/XCacheClient", ["XCacheDevice"]),
@@ -108,7 +118,7 @@ let package = Package(
       "Origin/Mirror",
       [
         "Compression", "HTTPClient", "Manifests", "OriginAPI", "OriginClient", "Linux", "System", "Store",
-        "Values",
+        "Values", "HTTP",
       ]),
     library(
       "Tool/Publishing",
@@ -123,18 +133,25 @@ let package = Package(
     // Floor 5
     library(
       "Device/DeviceLinux",
-      ["CDeviceTLS", "HTTPClient", "HTTPDNS", "Linux", "System", "XCacheDevice", "XCacheRuntime"]),
+      ["HTTP", "HTTPClient", "HTTPDNS", "Linux", "System", "TLS", "XCacheDevice", "XCacheRuntime"]),
     library("Device/DeviceApple", ["HTTPDNS", "System", "XCacheDevice", "XCacheRuntime"]),
 
     library("Device/XCacheFoundation", ["System", "XCacheDevice", "XCacheRuntime"]),
+
+    library(
+      "Tool/Preview",
+      [
+        "BuildCheck", "HTTPClient", "Linux", "Manifests", "OriginAPI", "OriginClient", "PreviewProtocol",
+        "Publishing", "System", "Values", "XCacheDevice",
+      ]),
 
     // Floor 6
     .executableTarget(
       name: "xcache",
       dependencies: [
         "BuildCheck", "CAssets", "DeviceLinux", "HTTP", "HTTPClient", "HTTPDNS", "Manifests", "Mirror",
-        "Origin", "OriginAPI", "OriginClient", "Linux", "Publishing", "Server", "Store", "System", "TLS",
-        "XCacheDevice", "XCacheRuntime", "Values",
+        "Origin", "OriginAPI", "OriginClient", "Linux", "Preview", "PreviewProtocol", "Publishing", "Server",
+        "Store", "System", "TLS", "XCacheDevice", "XCacheRuntime", "Values",
       ],
       path: "Sources/Tool/xcache", exclude: readme, swiftSettings: swift),
 
@@ -174,69 +191,82 @@ let package = Package(
       name: "zstd-bench", dependencies: ["Compression", "System"], path: "Benchmarks/Zstd",
       swiftSettings: swift),
 
-    tests("Common/SystemTests", ["System"]),
+    support("TestSupport", ["System"]),
+    support("SocketServer", ["System"]),
+    support("TLSPeer", ["CSSL", "System"]),
+    support(
+      "DeviceTestSupport",
+      [
+        "Compression", "HTTP", "HTTPDNS", "Manifests", "SocketServer", "System", "TestSupport",
+        "XCacheDevice",
+        "XCacheRuntime", "Values",
+      ],
+      exclude: ["tls_server.py"]),
+
+    tests("Common/SystemTests", ["System", "TestSupport"]),
     tests("Origin/LinuxTests", ["Linux", "System"]),
-    tests("Common/HTTPTests", ["HTTP", "Linux", "Values"]),
-    tests("Common/ValuesTests", ["System", "TestSupport", "Values"]),
+    tests("Common/HTTPTests", ["HTTP", "Linux", "TestSupport", "Values"]),
+    tests("Common/ValuesTests", ["TestSupport", "Values"]),
     tests("Common/ManifestsTests", ["Compression", "Manifests", "System", "TestSupport", "Values"]),
-    tests("Origin/TLSTests", ["System", "TLS", "TLSPeer"]),
-    // A TLS client over libssl, and certificates made by openssl, for the tests of who serves TLS.
-    .target(
-      name: "TLSPeer", dependencies: ["CSSL", "System"], path: "Tests/TLSPeer", swiftSettings: swift),
+    tests("Common/TLSTests", ["System", "TLS", "TLSPeer"]),
     tests("Origin/ServerTests", ["Server", "HTTP", "Linux", "System", "TLS", "TLSPeer", "Values"]),
     // Beside libzstd, with which everything is compared.
-    tests("Common/ZstdTests", ["CZstd", "System", "Zstd"]),
+    tests("Common/ZstdTests", ["CZstd", "System", "TestSupport", "Zstd"]),
     tests("Common/CompressionTests", ["Compression", "System"]),
-    tests("Common/ArchiveTests", ["Archive", "System"]),
-    // What test targets share: folders that go with their test, files of expected text.
-    .target(name: "TestSupport", dependencies: ["System"], path: "Tests/TestSupport", swiftSettings: swift),
-    // A server of a few lines over real sockets, for the tests of everything that is a client.
-    .target(
-      name: "SocketServer", dependencies: ["System"], path: "Tests/SocketServer", swiftSettings: swift),
-    tests("Common/HTTPClientTests", ["HTTPClient", "System", "SocketServer"]),
+    tests("Common/ArchiveTests", ["Archive", "System", "TestSupport"]),
+    tests("Common/HTTPClientTests", ["HTTPClient", "System", "SocketServer", "HTTP"]),
     tests(
       "Device/HTTPDNSTests",
-      [
-        "DeviceLinux", "HTTPClient", "HTTPDNS", "SocketServer", "System", "TestSupport", "XCacheDevice",
-        "XCacheRuntime",
-      ],
-      exclude: ["Support/tls_server.py"]),
-    tests("Tool/BuildCheckTests", ["BuildCheck", "Manifests", "System", "Values"]),
+      ["DeviceLinux", "DeviceTestSupport", "HTTPDNS", "SocketServer", "System", "TestSupport"]),
+    tests("Tool/BuildCheckTests", ["BuildCheck", "Manifests", "System", "TestSupport", "Values"]),
     tests("Origin/OriginAPITests", ["OriginAPI", "Manifests", "System", "Values"]),
     tests(
       "Tool/OriginClientTests",
       ["HTTPClient", "OriginAPI", "OriginClient", "Manifests", "SocketServer", "System", "Values"]),
-    tests("Origin/StoreTests", ["Store", "Manifests", "System", "CSQLite", "Archive", "Values"]),
+    tests(
+      "Origin/StoreTests", ["Archive", "Store", "Manifests", "System", "CSQLite", "TestSupport", "Values"]),
     tests(
       "Device/XCacheDeviceTests",
       [
-        "Archive", "Compression", "DeviceApple", "DeviceLinux", "XCacheDevice", "Manifests", "System",
-        "SocketServer", "Values",
+        "Archive", "Compression", "DeviceApple", "DeviceLinux", "DeviceTestSupport", "Manifests",
+        "SocketServer",
+        "System", "TestSupport", "XCacheDevice", "Values",
       ]),
-    // Support is a link to that of XCacheDeviceTests: the same origin in memory.
     tests(
       "Device/XCacheRuntimeTests",
       [
-        "Archive", "Compression", "DeviceApple", "DeviceLinux", "HTTPDNS", "Manifests", "Linux",
-        "SocketServer", "System", "TestSupport", "TLSPeer", "XCacheDevice", "XCacheRuntime", "Values",
+        "Archive", "Compression", "DeviceApple", "DeviceLinux", "DeviceTestSupport", "HTTPDNS", "Manifests",
+        "SocketServer", "System", "TestSupport", "XCacheDevice", "XCacheRuntime", "Values",
       ]),
-    // Support is that of XCacheDeviceTests here, too.
+    tests(
+      "Device/DeviceLinuxTests",
+      [
+        "Compression", "DeviceLinux", "DeviceTestSupport", "HTTP", "HTTPClient", "HTTPDNS", "Linux",
+        "Manifests",
+        "SocketServer", "System", "TestSupport", "TLSPeer", "XCacheDevice", "XCacheRuntime",
+      ]),
+    tests(
+      "Device/DeviceAppleTests",
+      [
+        "DeviceApple", "DeviceTestSupport", "Manifests", "SocketServer", "System", "TestSupport", "TLSPeer",
+        "XCacheDevice",
+      ]),
     tests(
       "Device/XCacheFoundationTests",
       [
-        "Compression", "Manifests", "SocketServer", "System", "XCacheDevice", "XCacheFoundation",
-        "XCacheRuntime", "Values",
+        "DeviceTestSupport", "SocketServer", "System", "TestSupport", "XCacheDevice", "XCacheFoundation",
+        "XCacheRuntime",
       ]),
     tests(
       "Origin/OriginTests",
       [
         "Archive", "Compression", "Origin", "OriginAPI", "Store", "Manifests", "HTTP", "Linux", "System",
-        "Values",
+        "TestSupport", "Values",
       ],
       exclude: ["Wire/Goldens"]),
     tests(
       "Origin/MirrorTests",
-      ["Compression", "Mirror", "Store", "Manifests", "System", "SocketServer", "Values"]),
+      ["Compression", "Mirror", "Store", "Manifests", "System", "SocketServer", "TestSupport", "Values"]),
     tests(
       "Tool/PublishingTests",
       [
@@ -244,13 +274,16 @@ let package = Package(
         "System",
         "SocketServer", "TestSupport", "Values",
       ]),
+    // The coder of xcache-webkit is Foundation's.
+    tests("Tool/PreviewProtocolTests", ["OriginAPI", "PreviewProtocol", "Values"]),
+    tests("Tool/PreviewTests", ["OriginAPI", "Preview", "PreviewProtocol", "System", "Values"]),
     tests(
       "Tool/XCacheTests",
       [
         "xcache", "BuildCheck", "HTTPClient", "Manifests", "Mirror", "OriginAPI", "OriginClient",
         "Publishing", "Store",
         "System",
-        "TestSupport", "XCacheDevice", "Values",
+        "TestSupport", "XCacheDevice", "Values", "HTTP",
       ]),
     // Runs the program itself; what it imports only reads answers.
     .testTarget(

@@ -10,7 +10,8 @@ cd "$(dirname "$0")/.."
 cache=${1:-$HOME/.cache/xcache-benchmarks}
 xcache=${XCACHE:-.build/release/xcache}
 bench=${DELTA_BENCH:-.build/release/delta-bench}
-[ -x "$xcache" ] && [ -x "$bench" ] || swift build -c release
+[ -x "$xcache" ] || swift build -c release --product xcache
+[ -x "$bench" ] || swift build -c release --product delta-bench
 mkdir -p "$cache"
 cache=$(cd "$cache" && pwd)
 for version in 1.49.0 1.49.1 1.50.0; do

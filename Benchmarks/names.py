@@ -39,7 +39,7 @@ def serve():
 
 
 threading.Thread(target=serve, daemon=True).start()
-tls = subprocess.Popen([sys.executable, f"{here}/../Tests/Device/HTTPDNSTests/Support/tls_server.py", folder],
+tls = subprocess.Popen([sys.executable, f"{here}/../Tests/Support/DeviceTestSupport/tls_server.py", folder],
                        stdin=subprocess.PIPE)
 while not os.path.exists(f"{folder}/port"):
     time.sleep(0.05)

@@ -78,9 +78,10 @@ enum ExchangeProbe {
   }
 
   private static func request(_ ask: JSONValue) -> NetworkRequest {
-    let headers = (ask["headers"]?.array ?? []).compactMap { pair -> (name: String, value: String)? in
-      guard let name = pair.array?.first?.string, let value = pair.array?.last?.string else { return nil }
-      return (name, value)
+    var headers = HTTPFields()
+    for pair in ask["headers"]?.array ?? [] {
+      guard let name = pair.array?.first?.string, let value = pair.array?.last?.string else { continue }
+      headers.add(name, value)
     }
     return NetworkRequest(
       ask["url"]?.string ?? "", method: ask["method"]?.string ?? "GET", headers: headers, body: body(ask))

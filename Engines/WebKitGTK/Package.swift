@@ -26,8 +26,8 @@ let package = Package(
       name: "xcache-webkit",
       dependencies: [
         "CHelper", "XCacheWebKit", .product(name: "DeviceLinux", package: "xcache"),
-        .product(name: "HTTPDNS", package: "xcache"), .product(name: "XCacheDevice", package: "xcache"),
-        .product(name: "XCacheRuntime", package: "xcache"),
+        .product(name: "HTTPDNS", package: "xcache"), .product(name: "PreviewProtocol", package: "xcache"),
+        .product(name: "XCacheDevice", package: "xcache"), .product(name: "XCacheRuntime", package: "xcache"),
       ]),
     // Shared by tests and benchmarks.
     .target(

@@ -122,10 +122,10 @@ def case(text):
 
 def helper(text):
     """Lines of JSON whose members xcache-webkit reads."""
-    source = (ROOT / "Engines/WebKitGTK/Sources/xcache-webkit/Messages.swift").read_text()
+    source = (ROOT / "Sources/Tool/PreviewProtocol/EngineSettings.swift").read_text()
     for line in text.splitlines():
         for name in json.loads(line):
-            assert re.search(rf"\b(let|var) {name}\b", source), f"Messages.swift has no {name}"
+            assert re.search(rf"\b(let|var) {name}\b", source), f"EngineSettings.swift has no {name}"
 
 
 def document(text):

@@ -2,6 +2,7 @@ import Glibc
 import Manifests
 import System
 import Testing
+import TestSupport
 
 @Suite("Bad input: a clear message, and nothing changed")
 struct BadInputTests {

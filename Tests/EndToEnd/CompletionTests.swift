@@ -1,5 +1,6 @@
 import System
 import Testing
+import TestSupport
 
 /// The output of `xcache completions`, which is generated from the tables of `--help`.
 @Suite("Completions and the manual page")

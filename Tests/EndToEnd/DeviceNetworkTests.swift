@@ -1,6 +1,7 @@
 import SocketServer
 import System
 import Testing
+import TestSupport
 import Values
 
 /// `xcache device dns` and `xcache prefetch run`, against small servers of the test.

@@ -1,6 +1,7 @@
 import Glibc
 import System
 import Testing
+import TestSupport
 import Values
 
 @Suite("Disk failures")
@@ -163,7 +164,8 @@ struct DiskTests {
       "\(outcome.output) \(outcome.errors)")
     #expect(outcome.output.contains("no space left on the disk"))
     let left = outcome.output.split(separator: "\n").first { $0.hasPrefix("left ") }?.dropFirst(5) ?? ""
-    #expect((Int(left.filter(\.isNumber)) ?? 0) >= 16 * 1024 / 16 - 300, "\(outcome.output)")
+    // A sixteenth is kept free; rows of the files that were received, and their log, take from it.
+    #expect((Int(left.filter(\.isNumber)) ?? 0) >= 16 * 1024 / 16 / 3, "\(outcome.output)")
   }
 
   @Test(

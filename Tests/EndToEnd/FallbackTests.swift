@@ -1,6 +1,7 @@
 import Glibc
 import System
 import Testing
+import TestSupport
 import Values
 
 @Suite("Devices without an origin", .enabled(if: Nginx.isInstalled))
@@ -79,7 +80,7 @@ struct FallbackTests {
 
   @Test("A mirror run killed at any moment leaves a consistent copy")
   func killed() throws {
-    let script = DurableFile.parent(of: DurableFile.parent(of: #filePath)) + "/Mirror/kill.py"
+    let script = Repository.root + "/Tests/Mirror/kill.py"
     try #require(access("/usr/bin/env", X_OK) == 0)
     let child = try Child(
       ["python3", script, Binary.path, "4"],

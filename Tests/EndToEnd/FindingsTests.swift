@@ -1,6 +1,7 @@
 import SocketServer
 import System
 import Testing
+import TestSupport
 import Values
 
 /// Progress, findings and warnings of commands, as text and as JSON.
@@ -30,13 +31,13 @@ import Values
       let right = try site.run("mirror", "verify", "www", "--json")
       #expect(right.exitCode == 0 && !right.output.contains("exitCode"))
       let www = site.scratch.path + "/www"
-      let name = try #require(try Scratch.files(below: www).keys.first { $0.hasSuffix(".js") })
+      let name = try #require(try Scratch.contents(www).keys.first { $0.hasSuffix(".js") })
       try Kernel.remove("\(www)/\(name)")
       let verified = try Self.problem(
         try site.run("mirror", "verify", "www", "--json"), "divergent", exit: 1)
       #expect(verified["divergences"]?.array?.count == 1)
 
-      let blobs = try Scratch.files(below: site.data + "/blobs").keys.sorted()
+      let blobs = try Scratch.contents(site.data + "/blobs").keys.sorted()
       try Kernel.remove("\(site.data)/blobs/\(blobs[0])")
       let doctor = try Self.problem(
         try site.run("doctor", "--data", site.data, "--json"), "damaged", exit: 1)

@@ -1,6 +1,7 @@
 import Manifests
 import System
 import Testing
+import TestSupport
 
 /// Command lines that texts tell readers to run: the program knows each command and option in them.
 @Suite("Hints") struct HintTests {
@@ -13,14 +14,8 @@ import Testing
     static func < (a: Line, b: Line) -> Bool { (a.file, a.text) < (b.file, b.text) }
   }
 
-  private static let root: String = {
-    var folder = #filePath
-    for _ in 0..<3 { folder = DurableFile.parent(of: folder) }
-    return folder
-  }()
-
   private static func files(_ folder: String, _ ending: String) throws -> [(name: String, text: String)] {
-    try Scratch.files(below: "\(root)/\(folder)").filter { $0.key.hasSuffix(ending) }.map {
+    try Scratch.contents("\(Repository.root)/\(folder)").filter { $0.key.hasSuffix(ending) }.map {
       ("\(folder)/\($0.key)", String(decoding: $0.value, as: UTF8.self))
     }
   }
@@ -39,7 +34,7 @@ import Testing
 
   /// In documents and golden files.
   static func documents() throws -> [Line] {
-    let readme = String(decoding: try DurableFile.read(root + "/README.md") ?? [], as: UTF8.self)
+    let readme = String(decoding: try DurableFile.read(Repository.root + "/README.md") ?? [], as: UTF8.self)
     let documents =
       try files("docs", ".md") + files("deploy", ".md") + files("Tests/EndToEnd/Goldens", ".txt")
       + files("Tests/Origin/OriginTests/Wire/Goldens", ".txt") + files("Tests/EndToEnd/Help", ".txt")

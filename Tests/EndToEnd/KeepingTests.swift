@@ -1,6 +1,7 @@
 import Glibc
 import System
 import Testing
+import TestSupport
 import Values
 
 /// gc, backup, restore and doctor, and failures that devices report.

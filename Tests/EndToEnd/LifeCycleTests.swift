@@ -1,5 +1,6 @@
 import System
 import Testing
+import TestSupport
 import Values
 
 @Suite("From the first publish to unpublish")

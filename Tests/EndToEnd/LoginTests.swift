@@ -2,6 +2,7 @@ import Manifests
 import SocketServer
 import System
 import Testing
+import TestSupport
 
 /// What `xcache login` saves, and which servers get the token.
 @Suite("Logging in") struct LoginTests {

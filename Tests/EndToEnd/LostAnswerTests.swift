@@ -2,6 +2,7 @@ import Glibc
 import Manifests
 import System
 import Testing
+import TestSupport
 
 /// Runs every changing command through a proxy that loses the first answer to each request, and on a second origin without the proxy: each
 /// act happens once, with the same output and exit code.

@@ -1,5 +1,6 @@
 import System
 import Testing
+import TestSupport
 import Values
 
 @Suite("Static copies")
@@ -153,7 +154,7 @@ extension Site {
 
   /// The files of a mirror by path, without mirror.json, which contains the time, and without working files of runs.
   func mirrored(_ name: String) throws -> [String: [UInt8]] {
-    try Scratch.files(below: "\(scratch.path)/\(name)").filter {
+    try Scratch.contents("\(scratch.path)/\(name)").filter {
       $0.key != "mirror.json" && !$0.key.hasPrefix(".xcache-mirror/")
     }
   }

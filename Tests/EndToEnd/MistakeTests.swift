@@ -1,6 +1,7 @@
 import SocketServer
 import System
 import Testing
+import TestSupport
 import Values
 
 /// Mistakes at the command line: the message tells what is wrong, where, and what to do; the exit code is for the shell, the document for
@@ -101,10 +102,8 @@ import Values
 
   @Test("Each kind of fault has one exit code in every command, as the guide's table says")
   func exitCodes() throws {
-    var folder = DurableFile.parent(of: #filePath)
-    for _ in 0..<2 { folder = DurableFile.parent(of: folder) }
     let guide = String(
-      decoding: try DurableFile.read(folder + "/docs/guide-commands.md") ?? [], as: UTF8.self)
+      decoding: try DurableFile.read(Repository.root + "/docs/guide-commands.md") ?? [], as: UTF8.self)
     var codes: [String: Int32] = [:]
     for line in guide.split(separator: "\n") where line.hasPrefix("| `") {
       let cells = line.split(separator: "|").map { $0.filter { $0 != " " } }

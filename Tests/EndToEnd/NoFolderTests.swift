@@ -1,5 +1,6 @@
 import Glibc
 import Testing
+import TestSupport
 
 @Suite("Folders that can't be created: a clear message, and the command exits")
 struct NoFolderTests {
@@ -46,7 +47,7 @@ struct NoFolderTests {
         let says = words[0] == "pull" ? place.deviceSays ?? place.says : place.says
         #expect(outcome.errors.contains(says), "\(words): \(outcome.errors)")
       }
-      #expect(try Scratch.files(below: scratch.path).keys.filter { !$0.hasPrefix("copy/") } == ["file"])
+      #expect(try Scratch.contents(scratch.path).keys.filter { !$0.hasPrefix("copy/") } == ["file"])
     }
   }
 }

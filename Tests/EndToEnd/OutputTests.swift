@@ -1,5 +1,6 @@
 import System
 import Testing
+import TestSupport
 import Values
 
 /// How much commands print, and what previews show.
@@ -83,7 +84,7 @@ import Values
       try site.publish(Self.files(30, "a"))
       #expect(try site.run("mirror", "--to", "www").exitCode == 0)
       let www = site.scratch.path + "/www"
-      let downloads = try Scratch.files(below: www).keys.filter { $0.hasSuffix(".js") }
+      let downloads = try Scratch.contents(www).keys.filter { $0.hasSuffix(".js") }
       #expect(downloads.count == 30)
       for name in downloads { try Kernel.remove("\(www)/\(name)") }
       let outcome = try site.run("mirror", "verify", "www")

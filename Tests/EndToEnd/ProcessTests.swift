@@ -1,6 +1,7 @@
 import Glibc
 import System
 import Testing
+import TestSupport
 import Values
 
 @Suite("The server as a process")

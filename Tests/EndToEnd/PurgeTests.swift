@@ -1,6 +1,7 @@
 import Synchronization
 import System
 import Testing
+import TestSupport
 import Values
 
 /// The drill "A secret was published" of deploy/OPERATIONS.md.

@@ -1,10 +1,11 @@
 import System
 import Testing
+import TestSupport
 
 /// The first steps of the README work as they are written.
 @Suite("README") struct ReadmeTests {
   private static let text: String = {
-    let file = DurableFile.parent(of: #filePath) + "/../../README.md"
+    let file = Repository.root + "/README.md"
     return String(decoding: (try? DurableFile.read(file)) ?? [], as: UTF8.self)
   }()
 

@@ -1,6 +1,7 @@
 import Manifests
 import System
 import Testing
+import TestSupport
 
 /// What commands print before and after a release.
 @Suite("Details of releases") struct ReleaseDetailTests {

@@ -1,5 +1,6 @@
 import System
 import Testing
+import TestSupport
 import Values
 
 /// Rollbacks, promotions, freezes, and older states.

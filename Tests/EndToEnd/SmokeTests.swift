@@ -1,6 +1,7 @@
 import Glibc
 import System
 import Testing
+import TestSupport
 import Values
 
 /// `xcache smoke`, `preview` and `publish --smoke`, with a stand-in for the engine that can fail on request.

@@ -2,6 +2,7 @@ import Glibc
 import Manifests
 import System
 import Testing
+import TestSupport
 import TLSPeer
 
 /// `serve --tls-cert`, tested with curl and openssl.
@@ -168,7 +169,7 @@ struct TLSTests {
         #expect(outcome.exitCode == 0, "\(words): \(outcome.errors)")
       }
       #expect(
-        try Scratch.files(below: home.path + "/phone/tree").texts.values.sorted() == ["1", "22"])
+        try Scratch.contents(home.path + "/phone/tree").texts.values.sorted() == ["1", "22"])
       // By http, at the TLS port.
       let plain = try run("status", "--server", "http://localhost:\(site.port)")
       #expect(plain.exitCode == 1 && plain.errors.contains("use https://"), "\(plain.errors)")

@@ -2,6 +2,7 @@ import Glibc
 import Manifests
 import System
 import Testing
+import TestSupport
 
 @Suite("xcache web")
 struct WebTests {
@@ -40,10 +41,9 @@ struct WebTests {
     #expect(worker.hasPrefix(head + "\n(()=>{"), "\(worker.prefix(300))")
     #expect(try Self.text(scratch, "dist/xcache.js").hasPrefix("self.xcacheSettings={};\n"))
     // The embedded files equal those in the repository.
-    let repository = DurableFile.parent(of: DurableFile.parent(of: DurableFile.parent(of: #filePath)))
-    let built = try DurableFile.read("\(repository)/public/runtime/dist/xcache-sw.js")
+    let built = try DurableFile.read("\(Repository.root)/public/runtime/dist/xcache-sw.js")
     #expect(built.map { worker == head + "\n" + String(decoding: $0, as: UTF8.self) } == true)
-    let packs = try DurableFile.read("\(repository)/public/runtime/dist/xcache-sw-packs.js")
+    let packs = try DurableFile.read("\(Repository.root)/public/runtime/dist/xcache-sw-packs.js")
     let written = try DurableFile.read("\(scratch.path)/dist/xcache-sw-packs.js")
     #expect(packs != nil && packs == written)
     #expect(

@@ -1,6 +1,7 @@
 import Glibc
 import System
 import Testing
+import TestSupport
 import Values
 
 @Suite("Webhooks, with a receiver that checks signatures independently")
@@ -26,7 +27,7 @@ struct WebhookTests {
     }
 
     func start() throws {
-      let script = DurableFile.parent(of: DurableFile.parent(of: #filePath)) + "/Webhooks/receiver.py"
+      let script = Repository.root + "/Tests/Webhooks/receiver.py"
       let words = ["python3", script, scratch.path, "\(port)"] + files
       let process = try Child(words, environment: ["PATH": "/usr/local/bin:/usr/bin:/bin"], in: scratch.path)
       self.process = process

@@ -1,5 +1,6 @@
 import System
 import Testing
+import TestSupport
 import Values
 
 @Suite("Zips: published, made of a channel, used as a preset")

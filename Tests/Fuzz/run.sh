@@ -64,11 +64,14 @@ pack)
     swift build --scratch-path "$work/pack" -c release --target $library --sanitize=address \
       -Xswiftc -sanitize=fuzzer -Xswiftc -enable-testing >/dev/null
   done
+  # The sample imports its generator's module; nothing else of it is needed.
+  swiftc "${flags[@]}" -module-name TestSupport -emit-module -emit-object -whole-module-optimization \
+    Tests/Support/TestSupport/SplitMix.swift -emit-module-path "$work/TestSupport.swiftmodule" -o "$work/TestSupport.o"
   built=$work/pack/release
-  swiftc "${flags[@]}" -module-name PackFuzz -I "$built/Modules" $(find Sources -name module.modulemap \
+  swiftc "${flags[@]}" -module-name PackFuzz -I "$built/Modules" -I "$work" $(find Sources -name module.modulemap \
     -printf '-Xcc -fmodule-map-file=%p ') -Xcc "-fmodule-map-file=$built/CLinux.build/module.modulemap" \
     -Xcc -ISources/C/CLinux/include Tests/Fuzz/PackFuzz.swift Tests/Common/ManifestsTests/Packs/Pack{Sample,Device}.swift \
-    Tests/Common/ManifestsTests/SplitMix.swift $(find "$built/" -name '*.o') -lz -lbrotlidec -lzstd -lcrypto \
+    "$work/TestSupport.o" $(find "$built/" -name '*.o') -lz -lbrotlidec -lzstd -lcrypto \
     -o "$work/pack-fuzz"
   ;;
 zstd)

@@ -87,9 +87,22 @@ def write(path, text):
         file.write(text)
 
 
+# The switch is part of System, which Values doesn't know otherwise.
+VALUES = ('library("Common/Values", ["Backports"])', 'library("Common/Values", ["Backports", "System"])')
+
+
+def package():
+    """Package.swift with System below Values."""
+    with open(os.path.join(ROOT, "Package.swift")) as file:
+        text = file.read()
+    if text.count(VALUES[0]) != 1:
+        raise SystemExit(f"Package.swift doesn't have {VALUES[0]}")
+    return text.replace(*VALUES)
+
+
 def build(scratch):
     tree = os.path.join(scratch, "tree")
-    made = faults()
+    made = {**faults(), "Package.swift": package()}
     wanted = set()
     for path in copied(tree):
         source, target = os.path.join(ROOT, path), os.path.join(tree, path)
@@ -155,6 +168,7 @@ def main():
     options = parser.parse_args()
     if options.check:
         faults()
+        package()
         return 0
     if not options.scratch:
         parser.error("SCRATCH: which folder keeps the build?")

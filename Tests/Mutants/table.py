@@ -10,13 +10,18 @@ class Mutant:
 
 
 CLIENT, RUNTIME, MANIFESTS = "Sources/Device/XCacheDevice/", "Sources/Device/XCacheRuntime/", "Sources/Common/Manifests/"
+VALUES = "Sources/Common/Values/"
 POLL = CLIENT + "Polling/PollPolicy.swift"
 POLLER = CLIENT + "Polling/Poller.swift"
 UPDATE = CLIENT + "Device+Update.swift"
+UPDATE_RUN = CLIENT + "Update/UpdateRun.swift"
+STAGING = CLIENT + "Update/Device+Staging.swift"
 POLLING = CLIENT + "Device+Polling.swift"
 FETCHED = CLIENT + "Polling/DocumentFetcher.swift"
 SETTINGS = CLIENT + "DeviceSettings.swift"
 DOCUMENTS = CLIENT + "Device+Documents.swift"
+FETCHED_DOCUMENTS = CLIENT + "Documents/Device+DocumentFetching.swift"
+SCRIPTS = CLIENT + "Documents/Device+Scripts.swift"
 CACHE = CLIENT + "Cache/DeviceCache.swift"
 OPENING = CLIENT + "Cache/CacheFolder+Opening.swift"
 ROOM = CLIENT + "Cache/DeviceCache+Room.swift"
@@ -64,14 +69,14 @@ MUTANTS = [
         FETCHED, "return error.kind == .other || error.kind == .broken && !body.isEmpty",
         "return !MUTANT && (error.kind == .other || error.kind == .broken && !body.isEmpty)")),
     Mutant("polls", "D-9", "documents that are held are fetched with each poll", (
-        DOCUMENTS, "named == held && documents.unwritten", "named == held && MUTANT || named == held && documents.unwritten")),
+        FETCHED_DOCUMENTS, "named == held && documents.unwritten", "named == held && MUTANT || named == held && documents.unwritten")),
     Mutant("polls", "D-4", "the kill switch waits for the end of an update", (
         UPDATES, "if isNew { start(run) } else { pollBesideUpdate() }", "if isNew { start(run) } else if !MUTANT { pollBesideUpdate() }")),
     Mutant("polls", "D-2 D-4", "each trigger beside an update polls", (
         POLLING, "&& policy.withLock { $0.isDue(at: now()) }", "&& (MUTANT || policy.withLock { $0.isDue(at: now()) })"), (
         POLLING, "$0.begin(at: now()) })", "$0.begin(at: now(), force: MUTANT) })")),
     Mutant("polls", "D-2 D-4", "a poll beside an update is written when it has ended", (
-        POLLING, "    notePollBegins(source)\n    defer { savePolicy() }\n", "    if !MUTANT { notePollBegins(source) }\n    defer { savePolicy() }\n")),
+        POLLING, "    recordPollStart(source)\n    defer { savePolicy() }\n", "    if !MUTANT { recordPollStart(source) }\n    defer { savePolicy() }\n")),
 
     # The static copy
     Mutant("copy", "D-10", "the copy is relied on after four failures", (
@@ -79,11 +84,10 @@ MUTANTS = [
     Mutant("copy", "D-10", "the copy is relied on after six failures", (
         POLL, "failuresBeforeFallback = 5", "failuresBeforeFallback = 5 + (MUTANT ? 1 : 0)")),
     Mutant("copy", "D-10", "a pack that can't be used doesn't count as the origin's failure", (
-        POLLING, "private func failed(_ error: DeviceError, _ source: PollPolicy.Source, holding held: DeviceIndex) {",
-        "private func failed(_ error: DeviceError, _ source: PollPolicy.Source, holding held: DeviceIndex) {\n"
-        "    if MUTANT, case .unreadable = error { return }")),
+        POLLING, "    if error.isStop { return }\n    let chance",
+        "    if error.isStop { return }\n    if MUTANT, case .unreadable = error { return }\n    let chance")),
     Mutant("copy", "D-16", "a poll that the process doesn't outlive doesn't count", (
-        POLLING, "    failing.failed(source, at: now(), chance: Double.random(in: 0...1))", "    if !MUTANT { failing.failed(source, at: now(), chance: Double.random(in: 0...1)) }")),
+        POLLING, "    failing.recordFailure(of: source, at: now(), chance: Double.random(in: 0...1))", "    if !MUTANT { failing.recordFailure(of: source, at: now(), chance: Double.random(in: 0...1)) }")),
     Mutant("copy", "D-12", "waits for the origin have no jitter", (
         POLL, "milliseconds + Int64(Double(milliseconds) * 0.4 * (min(max(chance, 0), 1) - 0.5))",
         "MUTANT ? milliseconds : milliseconds + Int64(Double(milliseconds) * 0.4 * (min(max(chance, 0), 1) - 0.5))")),
@@ -113,7 +117,7 @@ MUTANTS = [
         # Its digest would be that of the form that we write.
         MANIFESTS + "Documents/ConfigureAnswer.swift", "try manifest.check(digest)", "if !MUTANT { try manifest.check(digest) }")),
     Mutant("manifests", "D-32", "a patch replaces objects whole", (
-        MANIFESTS + "JSON/MergePatch.swift", "let value = apply(change.value, to: old?.value ?? .null)",
+        VALUES + "JSON/MergePatch.swift", "let value = apply(change.value, to: old?.value ?? .null)",
         "let value = MUTANT ? change.value : apply(change.value, to: old?.value ?? .null)")),
     Mutant("manifests", "D-20", "the digest of a whole manifest isn't compared", (
         MANIFESTS + "Documents/ConfigureAnswer.swift", "try manifest.check(digest)", "if !MUTANT { try manifest.check(digest) }")),
@@ -147,10 +151,10 @@ MUTANTS = [
     Mutant("packs", "D-40", "a device that holds nothing asks for a pack", (
         POLLER, "let takesPacks = takesPacks && held.version > .none", "let takesPacks = takesPacks && (MUTANT || held.version > .none)")),
     Mutant("packs", "D-41 D-55", "what was decoded from a pack, or fetched by a failed update, is fetched again", (
-        UPDATE, "staged: Set(try folder.digests(in: folder.staging)))", "staged: MUTANT ? [] : Set(try folder.digests(in: folder.staging)))")),
+        STAGING, "staged: Set(try folder.digests(in: folder.staging)))", "staged: MUTANT ? [] : Set(try folder.digests(in: folder.staging)))")),
     Mutant("packs", "D-41", "after a pack that can't be used the update fails", (
-        UPDATE, "    let patch = try askWithoutPack(source, holding: held, documents)\n    var report",
-        '    if MUTANT { throw .unreadable(url: "", reason: "its pack can\'t be used") }\n    let patch = try askWithoutPack(source, holding: held, documents)\n    var report')),
+        UPDATE_RUN, "    let patch = try device.pollWithoutPack(source, holding: held, documents)\n    var report",
+        '    if MUTANT { throw .unreadable(url: "", reason: "its pack can\'t be used") }\n    let patch = try device.pollWithoutPack(source, holding: held, documents)\n    var report')),
     Mutant("packs", "D-42", "a pack's download goes on without If-Range", (
         CLIENT + "Packs/PackDownload.swift", "request.entityTag = installer.entityTag", "request.entityTag = MUTANT ? nil : installer.entityTag")),
     Mutant("packs", "D-44", "neither a pack's files nor its manifest are compared", (
@@ -158,12 +162,12 @@ MUTANTS = [
         CLIENT + "Packs/PackRecordWriter.swift", "guard PackHead.check(digest.sha256) == check", "guard MUTANT || PackHead.check(digest.sha256) == check")),
 
     Mutant("packs", "D-116", "on a metered network no pack is taken", (
-        UPDATE, "gate.conditions.allowsLargeUpdates || bytes <= settings.meteredLimit",
+        STAGING, "gate.conditions.allowsLargeUpdates || bytes <= settings.meteredLimit",
         "gate.conditions.allowsLargeUpdates || !MUTANT && bytes <= settings.meteredLimit")),
 
     # Files and the switch
     Mutant("files", "D-56", "the same answer is downloaded again after each update that failed", (
-        FETCHED, "ask.knownTag = kept?.tag", "ask.knownTag = MUTANT ? nil : kept?.tag")),
+        FETCHED, "request.knownTag = kept?.tag", "request.knownTag = MUTANT ? nil : kept?.tag")),
     Mutant("files", "D-50", "a file that is missing and didn't change is fetched with the update", (
         PLAN, "was.sha256 == entry.sha256, was.name == entry.name {", "was.sha256 == entry.sha256, was.name == entry.name, !MUTANT {")),
     Mutant("files", "D-51", "a file that came isn't compared", (
@@ -183,7 +187,7 @@ MUTANTS = [
     Mutant("files", "D-58", "a page waits for files of any size", (
         RUNTIME + "Requests/MissingFile.swift", "size > largest || isPart && size > Self.small", "!MUTANT && (size > largest || isPart && size > Self.small)")),
     Mutant("files", "D-60 D-62", "the switch comes though a file didn't", (
-        UPDATE, "    } catch  where error.isStop && !gate.isStopped {", "    } catch  where MUTANT {\n      return (0, [])\n    } catch  where error.isStop && !gate.isStopped {")),
+        UPDATE_RUN, "    } catch  where error.isStop && !device.gate.isJobStopped {", "    } catch  where MUTANT {\n      return (0, [])\n    } catch  where error.isStop && !device.gate.isJobStopped {")),
     Mutant("files", "D-63", "the switch is forgotten when the process ends", (
         CLIENT + "Device+Switch.swift", "    try folder.write(next.rendered(for: owner), to: folder.index)\n    cache",
         "    if !MUTANT { try folder.write(next.rendered(for: owner), to: folder.index) }\n    cache")),
@@ -194,19 +198,19 @@ MUTANTS = [
     Mutant("pages", "D-72", "every address is looked up without its query", (
         LOOKUP, "guard isPage, url.query != nil", "guard isPage || MUTANT, url.query != nil")),
     Mutant("pages", "D-73", "answers lack nosniff", (
-        HEAD, 'headers.append(("X-Content-Type-Options", "nosniff"))', 'if !MUTANT { headers.append(("X-Content-Type-Options", "nosniff")) }')),
+        HEAD, 'headers.add("X-Content-Type-Options", "nosniff")', 'if !MUTANT { headers.add("X-Content-Type-Options", "nosniff") }')),
     Mutant("pages", "D-76", "a range is answered though If-Range has another tag", (
-        HEAD, 'request.header("if-range").map { $0 == tag } ?? true', 'request.header("if-range").map { MUTANT || $0 == tag } ?? true')),
+        HEAD, "Method(request.method), request.headers)", 'Method(request.method), MUTANT ? request.headers.without(["if-range"]) : request.headers)')),
     Mutant("pages", "D-76", "a range beyond the end is answered with the whole file", (
-        HEAD, "self = first < size ? .part(first..<size) : .unsatisfiable", "self = first < size ? .part(first..<size) : MUTANT ? .whole : .unsatisfiable")),
+        HEAD, "switch part {", "switch MUTANT && part == .unsatisfiable ? .whole : part {")),
     Mutant("pages", "D-77", "If-None-Match is ignored", (
-        HEAD, 'if let tags = request.header("if-none-match"),', 'if !MUTANT, let tags = request.header("if-none-match"),')),
+        HEAD, "switch Preconditions.evaluate(asked.request, tag: tag) {", "switch MUTANT ? .proceed : Preconditions.evaluate(asked.request, tag: tag) {")),
     Mutant("pages", "D-78", "a request with credentials is answered for every origin", (
         HEAD, 'if !request.hasCredentials { return', 'if MUTANT || !request.hasCredentials { return')),
     Mutant("pages", "D-79", "a listed file that is missing is left to the network", (
         CLIENT + "Device+Resources.swift", "guard fetches else { return nil }", "guard fetches, !MUTANT else { return nil }")),
     Mutant("pages", "D-80", "a file that was compared once is never compared again", (
-        CACHE, "Bool { proven[entry.name] == mark }", "Bool { MUTANT ? proven[entry.name] != nil : proven[entry.name] == mark }")),
+        CACHE, "Bool { verified[entry.name] == mark }", "Bool { MUTANT ? verified[entry.name] != nil : verified[entry.name] == mark }")),
     Mutant("pages", "D-85", "a page of the version before gets no file that left", (
         ANSWERS, "guard let page = request.page, let held", "guard !MUTANT, let page = request.page, let held")),
     Mutant("pages", "D-85", "a page of the version before gets the new bytes of what is listed on", (
@@ -235,13 +239,13 @@ MUTANTS = [
     Mutant("hosts", "D-91", "calls to other hosts are sent ahead", (
         DOCUMENTS, "return prefetch.requests(for: page).filter { isAllowed($0.url) }", "return prefetch.requests(for: page).filter { MUTANT || isAllowed($0.url) }")),
     Mutant("hosts", "D-91", "scripts come from any host", (
-        DOCUMENTS, "guard isAllowed(script.download) else {", "guard MUTANT || isAllowed(script.download) else {")),
+        SCRIPTS, "guard isAllowed(script.download) else {", "guard MUTANT || isAllowed(script.download) else {")),
     Mutant("hosts", "D-92", "a name means the hosts below it, too", (
-        MANIFESTS + "URLs/HostList.swift", "if isDomain { domains.append", "if isDomain || MUTANT { domains.append")),
+        VALUES + "URLs/HostList.swift", "if isDomain { domains.append", "if isDomain || MUTANT { domains.append")),
     Mutant("hosts", "D-92", "*.example.com means badexample.com, too", (
-        MANIFESTS + "URLs/HostList.swift", 'domains.append(".\\(host)")', 'domains.append(MUTANT ? host : ".\\(host)")')),
+        VALUES + "URLs/HostList.swift", 'domains.append(".\\(host)")', 'domains.append(MUTANT ? host : ".\\(host)")')),
     Mutant("hosts", "D-92", "*.example.com doesn't mean example.com", (
-        MANIFESTS + "URLs/HostList.swift", "exact.insert(host)", "if !(MUTANT && isDomain) { exact.insert(host) }")),
+        VALUES + "URLs/HostList.swift", "exact.insert(host)", "if !(MUTANT && isDomain) { exact.insert(host) }")),
 
     # Documents
     Mutant("documents", "D-96", "the kill switch does nothing", (
@@ -251,32 +255,32 @@ MUTANTS = [
     Mutant("documents", "D-97", "a bypass never ends", (
         MANIFESTS + "Policy/Policy.swift", "(entry.until.map { now < $0 } ?? true) && entry.pattern", "(MUTANT || (entry.until.map { now < $0 } ?? true)) && entry.pattern")),
     Mutant("documents", "D-95", "a policy is forgotten when the process ends", (
-        DOCUMENTS, "    try write(bytes, to: folder.document(kind), besideJob: besideJob)\n", "    if !MUTANT { try write(bytes, to: folder.document(kind), besideJob: besideJob) }\n")),
+        FETCHED_DOCUMENTS, "    try writeDocument(bytes, to: folder.document(kind), besideJob: besideJob)\n", "    if !MUTANT { try writeDocument(bytes, to: folder.document(kind), besideJob: besideJob) }\n")),
     Mutant("documents", "D-95 D-120", "nothing makes room for a policy on a full disk", (
-        DOCUMENTS, "guard error.isDiskFull, let largest", "guard !MUTANT, error.isDiskFull, let largest")),
+        FETCHED_DOCUMENTS, "guard error.isDiskFull, let largest", "guard !MUTANT, error.isDiskFull, let largest")),
     Mutant("documents", "D-99", "a policy isn't followed if the answer's manifest can't be used", (
-        POLLER, "      tell(AnswerExtras.named(in: reply.body))\n", "      if !MUTANT { tell(AnswerExtras.named(in: reply.body)) }\n")),
+        POLLER, "      report(AnswerExtras.named(in: reply.body))\n", "      if !MUTANT { report(AnswerExtras.named(in: reply.body)) }\n")),
     Mutant("documents", "D-95", "a policy of another version than the one named is taken", (
-        DOCUMENTS, "guard next.version(kind) == named else", "guard MUTANT || next.version(kind) == named else")),
+        FETCHED_DOCUMENTS, "guard next.version(kind) == named else", "guard MUTANT || next.version(kind) == named else")),
     Mutant("documents", "D-95", "a policy below the one held is taken", (
-        DOCUMENTS, ": named > held\n", ": MUTANT && named != held || named > held\n")),
+        FETCHED_DOCUMENTS, ": named > held\n", ": MUTANT && named != held || named > held\n")),
     Mutant("documents", "D-96", "a request that waited for a file is answered under the kill switch", (
         RUNTIME + "Runtime+Missing.swift", "if let url = try? ResourceURL(request.url), let reason", "if !MUTANT, let url = try? ResourceURL(request.url), let reason")),
     Mutant("documents", "D-98", "a document that isn't JSON isn't requested without a coding", (
-        DOCUMENTS, "catch { return !error.isDamage }", "catch { return MUTANT || !error.isDamage }")),
+        FETCHED_DOCUMENTS, "catch { return !error.isDamage }", "catch { return MUTANT || !error.isDamage }")),
     Mutant("documents", "D-99", "an answer that drips is never given up", (
         WATCH, "if elapsed > pace.patience,", "if !MUTANT, elapsed > pace.patience,")),
     Mutant("documents", "D-99", "an answer isn't looked into before its end", (
         FETCHED, "          partial(body)\n", "          if !MUTANT { partial(body) }\n")),
     Mutant("documents", "D-100", "a script's signature isn't verified", (
-        DOCUMENTS, "guard let signature = Base64.decode(script.signature), Ed25519.verifies(signature, of: bytes, by: key)",
+        SCRIPTS, "guard let signature = Base64.decode(script.signature), Ed25519.verifies(signature, of: bytes, by: key)",
         "guard let signature = Base64.decode(script.signature), MUTANT || Ed25519.verifies(signature, of: bytes, by: key)")),
     Mutant("documents", "D-101", "a policy ends by the device's clock alone", (
         POLLING, "clock.withLock { $0.time(at: now()) }", "MUTANT ? now() : clock.withLock { $0.time(at: now()) }")),
     Mutant("documents", "D-101", "an answer that a cache kept tells the server's time", (
         SERVER_CLOCK, "guard (-Self.tolerance...Self.tolerance).contains", "guard MUTANT || (-Self.tolerance...Self.tolerance).contains")),
     Mutant("documents", "D-101", "dates that are hours apart tell the server's time", (
-        SERVER_CLOCK, "Self.apart.contains(own - last.own)", "MUTANT || Self.apart.contains(own - last.own)")),
+        SERVER_CLOCK, "Self.gapRange.contains(own - last.own)", "MUTANT || Self.gapRange.contains(own - last.own)")),
     Mutant("documents", "D-101", "an answer with an age tells the server's time", (
         CLIENT + "Transport/Transport.swift", 'field("age") == nil ?', 'MUTANT || field("age") == nil ?')),
     Mutant("documents", "D-101", "the server's time is forgotten when the process ends", (
@@ -297,19 +301,19 @@ MUTANTS = [
     Mutant("documents", "D-27", "of a policy, the first 100 patterns count", (
         MANIFESTS + "Policy/Policy.swift", "bypass.count == DocumentBudget.patterns {", "bypass.count == (MUTANT ? 100 : DocumentBudget.patterns) {")),
     Mutant("documents", "D-107", "a prefetched answer is given whatever the request's cookies are", (
-        AHEAD, "cookies.allow(asked.cookies) && !PageHeaders", "(MUTANT || cookies.allow(asked.cookies)) && !PageHeaders")),
+        AHEAD, "cookies.allows(asked.cookies) && !PageHeaders", "(MUTANT || cookies.allows(asked.cookies)) && !PageHeaders")),
     Mutant("documents", "D-107", "a request without cookies gets any prefetched answer", (
         RUNTIME + "Prefetch/CallCookies.swift", "if header == self.header { return true }", "if header == self.header || MUTANT && header == nil { return true }")),
     Mutant("documents", "D-107", "a prefetched answer is given twice", (
-        AHEAD, "    remove(key, place)\n    guard now - end < Self.keepFor else", "    if !MUTANT { remove(key, place) }\n    guard now - end < Self.keepFor else"), (
-        AHEAD, "taken.at - own.start\n      remove(key, place)\n", "taken.at - own.start\n      if MUTANT {\n        held[key]?[place].taken = nil\n"
-        "        held[key]?[place].answer = answer\n        held[key]?[place].end = now\n      } else {\n        remove(key, place)\n      }\n")),
+        AHEAD, "    remove(key, index)\n    guard now - end < Self.retention else", "    if !MUTANT { remove(key, index) }\n    guard now - end < Self.retention else"), (
+        AHEAD, "taken.at - own.start\n      remove(key, index)\n", "taken.at - own.start\n      if MUTANT {\n        held[key]?[index].taken = nil\n"
+        "        held[key]?[index].answer = answer\n        held[key]?[index].end = now\n      } else {\n        remove(key, index)\n      }\n")),
     Mutant("documents", "D-107", "what another user asked for is kept", (
         AHEAD, "      drop(key, asked)\n      return .none", "      if !MUTANT { drop(key, asked) }\n      return .none")),
     Mutant("documents", "D-107", "what was asked for with a token is kept", (
         RUNTIME + "Runtime+Prefetch.swift", "      prefetches.drop(page.id, method, url.text, asked)\n", "      if !MUTANT { prefetches.drop(page.id, method, url.text, asked) }\n")),
     Mutant("documents", "D-107", "an answer's Vary isn't looked at", (
-        AHEAD, "!PageHeaders.differ(by: vary, sent.headers, asked.headers)", "(MUTANT || !PageHeaders.differ(by: vary, sent.headers, asked.headers))"), (
+        AHEAD, "!PageHeaders.differs(by: vary, sent.headers, asked.headers)", "(MUTANT || !PageHeaders.differs(by: vary, sent.headers, asked.headers))"), (
         AHEAD, "|| own.taken.map {", "|| (MUTANT ? nil : own.taken).map {")),
     Mutant("documents", "D-107", "any page gets the answer", (
         RUNTIME + "Prefetch/PrefetchCenter.swift", "let page = page ?? state", "let page = (MUTANT ? nil : page) ?? state")),
@@ -326,15 +330,15 @@ MUTANTS = [
 
     # Network, disk, clock
     Mutant("conditions", "D-120", "a version that finds no room is fetched with each poll", (
-        UPDATE, "if shortage.withLock({ [folder]", "if MUTANT || shortage.withLock({ [folder]")),
+        UPDATE_RUN, "if device.shortage.withLock({ [folder]", "if MUTANT || device.shortage.withLock({ [folder]")),
     Mutant("conditions", "D-115", "an update begins without a network", (
         UPDATE, "    if gate.conditions.isOffline {\n", "    if !MUTANT, gate.conditions.isOffline {\n"), (
-        RUNTIME + "Runtime+Updates.swift", "guard conditions.allow(trigger) else", "guard MUTANT || conditions.allow(trigger) else")),
+        RUNTIME + "Runtime+Updates.swift", "guard conditions.allows(trigger) else", "guard MUTANT || conditions.allows(trigger) else")),
     Mutant("conditions", "D-115", "a page's missing file is asked for without a network", (
         RUNTIME + "Requests/MissingFile.swift", "if conditions.isOffline ||", "if !MUTANT && conditions.isOffline ||"), (
         CLIENT + "Transport/GatedTransport.swift", "if use == .page || use == .files, gate.conditions.isOffline {", "if !MUTANT, use == .page || use == .files, gate.conditions.isOffline {")),
     Mutant("conditions", "D-117", "a large pack is taken on a metered network", (
-        UPDATE, "guard allows(answer.pack.size) else {", "guard MUTANT || allows(answer.pack.size) else {")),
+        UPDATE_RUN, "guard device.allows(answer.pack.size) else {", "guard MUTANT || device.allows(answer.pack.size) else {")),
     Mutant("conditions", "D-118", "what was left on the metered network is forgotten when the process ends", (
         CLIENT + "Update/Backlog.swift", "files.updateValue(Delta(json: member.value), forKey: sha256)", "if !MUTANT { files.updateValue(Delta(json: member.value), forKey: sha256) }")),
     Mutant("conditions", "D-119", "the wish to save data doesn't count", (
@@ -346,7 +350,7 @@ MUTANTS = [
         '      "reason": .string(reason.rawValue), "url": .string(url), "version": .string(version),\n    ]\n'
         '    if MUTANT { return JSONValue.object(JSONObject((json.object?.members ?? []) + [.init(key: "device", value: "5bd0a3")])).canonical }')),
     Mutant("conditions", "D-125", "the same failure is reported each time", (
-        CLIENT + "Reports/FailureReporter.swift", "state.told.insert(report.key).inserted", "MUTANT || state.told.insert(report.key).inserted")),
+        CLIENT + "Reports/FailureReporter.swift", "state.reported.insert(report.key).inserted", "MUTANT || state.reported.insert(report.key).inserted")),
     Mutant("conditions", "D-130", "a clock that is set back keeps the device from polling", (
         POLL, "guard let lastPoll, lastPoll <= now else", "guard let lastPoll, MUTANT || lastPoll <= now else")),
 
@@ -381,10 +385,10 @@ MUTANTS = [
     Mutant("rollouts", "R-2", "the bucket that is the share is in", (
         RULE, "installation.id.bucket(seed: seed) < share", "installation.id.bucket(seed: seed) < share + (MUTANT ? 1 : 0)")),
     Mutant("rollouts", "R-2", "who is in asks only with the next poll", (
-        POLLER, "return mayTurn ? try askOrigin", "return mayTurn && !MUTANT ? try askOrigin")),
+        POLLER, "return mayAskForOther\n        ? try pollOrigin", "return mayAskForOther && !MUTANT\n        ? try pollOrigin")),
     Mutant("rollouts", "R-2", "the other version is asked for again and again", (
-        POLLER, "candidate: isIn, mayTurn: false) : offer",
-        "candidate: isIn, mayTurn: MUTANT && !Clock.monotonicNanoseconds().isMultiple(of: 8)) : offer")),
+        POLLER, "candidate: isIn, mayAskForOther: false) : offer",
+        "candidate: isIn, mayAskForOther: MUTANT && !Clock.monotonicNanoseconds().isMultiple(of: 8)) : offer")),
     Mutant("rollouts", "R-2", "groups don't count", (
         RULE, "groups.contains { installation.groups.contains($0) }", "!MUTANT && groups.contains { installation.groups.contains($0) }")),
     Mutant("rollouts", "R-2", "an unknown app version lies in every range", (
@@ -432,7 +436,7 @@ MUTANTS = [
         "let json = try reader.value(atMost: DocumentBudget.entryValues)\n"
         "      rollout = MUTANT ? try? RolloutRule(reading: json) : try RolloutRule(reading: json)")),
     Mutant("rollouts", "R-11", "who is out asks for the candidate's prefetch config", (
-        DOCUMENTS, "choice.isIn(by: $0) ? $0.prefetch", "MUTANT || choice.isIn(by: $0) ? $0.prefetch")),
+        FETCHED_DOCUMENTS, "choice.isIn(by: $0) ? $0.prefetch", "MUTANT || choice.isIn(by: $0) ? $0.prefetch")),
     Mutant("rollouts", "R-11", "who is in follows the candidate's config without its files", (
         STATE, "rule?.seed == taken ? rule?.prefetch", "rule?.seed == taken || MUTANT && isIn ? rule?.prefetch")),
     Mutant("rollouts", "R-11", "a newer config of the channel's doesn't count", (
@@ -440,5 +444,5 @@ MUTANTS = [
     Mutant("rollouts", "R-11", "the candidate's config is forgotten when the process ends", (
         CLIENT + "Documents/DeviceDocuments.swift", "for kind in Kind.allCases {", "for kind in Kind.allCases where !MUTANT || kind != .candidatePrefetch {")),
     Mutant("rollouts", "R-11", "a candidate's config is fetched only if its number is higher", (
-        DOCUMENTS, ".candidatePrefetch ? named != held", ".candidatePrefetch ? (MUTANT ? named > held : named != held)")),
+        FETCHED_DOCUMENTS, ".candidatePrefetch ? named != held", ".candidatePrefetch ? (MUTANT ? named > held : named != held)")),
 ]

@@ -32,7 +32,7 @@ AWS_ENDPOINT_URL=$(sed -n 's/^endpoint=//p' "$work/cluster.txt")
 export AWS_ENDPOINT_URL AWS_ACCESS_KEY_ID=test:tester AWS_SECRET_ACCESS_KEY=testing AWS_REGION=us-east-1
 "$python" "$here/bucket.py" cdn || fail "no bucket"
 
-echo "   … does what every destination does (Tests/Origin/MirrorTests/Destinations)"
+echo "   … does what every destination does (Tests/Origin/MirrorTests/Destination)"
 (cd "$here/../.." && XCACHE_TEST_BUCKET=cdn swift test --skip-build --filter 'MirrorTests.DestinationTests') >"$work/suite.txt" 2>&1 ||
   { tail -30 "$work/suite.txt"; fail "the conformance suite"; }
 

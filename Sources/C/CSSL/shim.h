@@ -1,15 +1,18 @@
 // The only interface to libssl: wraps its macros, and implements its socket I/O.
 #pragma once
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <openssl/err.h>
 #include <openssl/pem.h>
+#include <openssl/rand.h>
 #include <openssl/ssl.h>
 #include <openssl/x509v3.h>
 
-// A session's socket I/O, which replaces libssl's own: it records the result of each call, so that nobody asks the kernel again
-// for what is known, and it limits how much one call of libssl reads.
+// A session's socket I/O, which replaces libssl's own: that raises SIGPIPE if the peer is gone, which ends an app that doesn't
+// expect it. This one records the result of each call, so that nobody asks the kernel again for what is known, and it limits how
+// much one call of libssl reads.
 typedef struct xcache_wire {
   int socket;
   // The first byte received; -1 before.
@@ -18,13 +21,32 @@ typedef struct xcache_wire {
   long budget;
   // Whether the last read took everything that had arrived.
   _Bool drained;
-  // Whether the peer has ended its side.
+  // Whether the peer has ended its side without the closing alert.
   _Bool ended;
   // Whether the first byte is text, and so not TLS (RFC 8446 §5.1: a record begins with its type, 20 to 23).
   _Bool plain;
   // Whether more will be written immediately.
   _Bool more;
+  // The bytes that were received before the session began and that it hasn't read yet. They follow this struct.
+  const unsigned char *early;
+  size_t early_count;
 } xcache_wire;
+
+// As recv(2), but the bytes that were received early come first.
+static inline ssize_t xcache_wire_receive(xcache_wire *wire, char *out, size_t size) {
+  if (wire->early_count) {
+    size_t taken = wire->early_count < size ? wire->early_count : size;
+    memcpy(out, wire->early, taken);
+    wire->early += taken;
+    wire->early_count -= taken;
+    return (ssize_t)taken;
+  }
+  ssize_t count;
+  do count = recv(wire->socket, out, size, 0);
+  while (count < 0 && errno == EINTR);
+  if (count > 0) wire->drained = (size_t)count < size;
+  return count;
+}
 
 static inline int xcache_wire_read(BIO *bio, char *out, int size) {
   xcache_wire *wire = (xcache_wire *)BIO_get_data(bio);
@@ -33,12 +55,9 @@ static inline int xcache_wire_read(BIO *bio, char *out, int size) {
     BIO_set_retry_read(bio);
     return -1;
   }
-  ssize_t count;
-  do count = recv(wire->socket, out, (size_t)size, 0);
-  while (count < 0 && errno == EINTR);
+  ssize_t count = xcache_wire_receive(wire, out, (size_t)size);
   if (count > 0) {
     wire->budget -= count;
-    wire->drained = count < size;
     if (wire->first < 0) {
       wire->first = (unsigned char)out[0];
       wire->plain = wire->first >= 'A' && wire->first <= 'Z';
@@ -65,7 +84,13 @@ static inline int xcache_wire_write(BIO *bio, const char *bytes, int size) {
 }
 
 static inline long xcache_wire_control(BIO *bio, int command, long number, void *pointer) {
+  if (command == BIO_CTRL_EOF) return ((xcache_wire *)BIO_get_data(bio))->ended;
   return command == BIO_CTRL_FLUSH;
+}
+
+static inline int xcache_wire_free(BIO *bio) {
+  free(BIO_get_data(bio));
+  return 1;
 }
 
 // Returns NULL if out of memory.
@@ -75,22 +100,39 @@ static inline BIO_METHOD *xcache_wire_method(void) {
   BIO_meth_set_read(method, xcache_wire_read);
   BIO_meth_set_write(method, xcache_wire_write);
   BIO_meth_set_ctrl(method, xcache_wire_control);
+  BIO_meth_set_destroy(method, xcache_wire_free);
   return method;
 }
 
-// Returns the server's side of a session over `wire`, which must outlive it; NULL if out of memory.
-static inline SSL *xcache_tls_session(SSL_CTX *context, const BIO_METHOD *method, xcache_wire *wire) {
+// Returns a session over a socket of which `count` bytes have already been read, and its wire, which is freed with it; NULL if out
+// of memory. It has no side yet.
+static inline SSL *xcache_tls_session(
+    SSL_CTX *context, const BIO_METHOD *method, int socket, const unsigned char *early, size_t count, xcache_wire **out) {
   SSL *ssl = SSL_new(context);
-  BIO *bio = ssl ? BIO_new(method) : NULL;
+  xcache_wire *wire = (xcache_wire *)malloc(sizeof *wire + count);
+  BIO *bio = ssl && wire ? BIO_new(method) : NULL;
   if (!bio) {
+    free(wire);
     SSL_free(ssl);
     return NULL;
   }
+  *wire = (xcache_wire){.socket = socket, .first = -1, .early = (const unsigned char *)(wire + 1), .early_count = count};
+  if (count) memcpy(wire + 1, early, count);
   BIO_set_data(bio, wire);
   BIO_set_init(bio, 1);
   SSL_set_bio(ssl, bio, bio);
-  SSL_set_accept_state(ssl);
+  // As in browsers and libsoup, an end without the closing alert is an end; a reset isn't.
+  SSL_set_options(ssl, SSL_OP_IGNORE_UNEXPECTED_EOF);
+  *out = wire;
   return ssl;
+}
+
+// Makes a session that of a client of `host`, which the server's certificate must match; returns 0 if out of memory.
+static inline int xcache_tls_connect_to(SSL *ssl, const char *host) {
+  SSL_set_connect_state(ssl);
+  // An IP address isn't a name: it isn't sent as SNI, and is matched against the certificate's addresses (RFC 6066 §3).
+  if (X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(ssl), host) == 1) return 1;
+  return SSL_set1_host(ssl, host) == 1 && SSL_set_tlsext_host_name(ssl, host) == 1;
 }
 
 // Selects http/1.1; a client that offers only other protocols gets an alert (RFC 7301 §3.2).
@@ -189,3 +231,79 @@ static inline int xcache_subject(X509 *certificate, char *out, int room) {
 }
 
 static inline int xcache_is_resumed(SSL *ssl) { return SSL_session_reused(ssl); }
+
+// MARK: What a device alone needs
+
+static inline int xcache_add_extension(X509 *certificate, int kind, const char *value) {
+  X509V3_CTX context;
+  X509V3_set_ctx_nodb(&context);
+  X509V3_set_ctx(&context, certificate, certificate, NULL, NULL, 0);
+  X509_EXTENSION *extension = X509V3_EXT_conf_nid(NULL, &context, kind, value);
+  int is_added = extension && X509_add_ext(certificate, extension, -1) == 1;
+  X509_EXTENSION_free(extension);
+  return is_added;
+}
+
+// Returns a certificate for `name` (`DNS:m.example.com`, `IP:127.0.0.1`), self-signed with `key` and valid for a year from
+// yesterday; it can't sign others. NULL if out of memory or randomness.
+static inline X509 *xcache_own_certificate(EVP_PKEY *key, const char *name) {
+  X509 *certificate = X509_new();
+  unsigned char serial[16];
+  BIGNUM *number = NULL;
+  if (!certificate || RAND_bytes(serial, sizeof serial) != 1) goto failed;
+  serial[0] &= 0x7F;
+  number = BN_bin2bn(serial, sizeof serial, NULL);
+  if (!number || !BN_to_ASN1_INTEGER(number, X509_get_serialNumber(certificate))) goto failed;
+  X509_NAME *subject = X509_get_subject_name(certificate);
+  if (X509_set_version(certificate, 2) != 1 || !X509_gmtime_adj(X509_getm_notBefore(certificate), -86400) ||
+      !X509_gmtime_adj(X509_getm_notAfter(certificate), 365L * 86400) ||
+      X509_NAME_add_entry_by_txt(subject, "CN", MBSTRING_ASC, (const unsigned char *)"xcache on this device", -1, -1, 0) != 1 ||
+      X509_set_issuer_name(certificate, subject) != 1 || X509_set_pubkey(certificate, key) != 1 ||
+      !xcache_add_extension(certificate, NID_basic_constraints, "critical,CA:FALSE") ||
+      !xcache_add_extension(certificate, NID_ext_key_usage, "serverAuth") ||
+      !xcache_add_extension(certificate, NID_subject_alt_name, name) || X509_sign(certificate, key, EVP_sha256()) == 0)
+    goto failed;
+  BN_free(number);
+  return certificate;
+failed:
+  BN_free(number);
+  X509_free(certificate);
+  return NULL;
+}
+
+// Returns a server context with its own key and self-signed certificate for `name`, and writes the certificate to `pem` as PEM;
+// NULL if it can't be made.
+static inline SSL_CTX *xcache_own_context(const char *name, char *pem, int room) {
+  SSL_CTX *context = SSL_CTX_new(TLS_server_method());
+  EVP_PKEY *key = EVP_EC_gen("P-256");
+  X509 *certificate = key ? xcache_own_certificate(key, name) : NULL;
+  BIO *text = BIO_new(BIO_s_mem());
+  int length = -1;
+  if (context && certificate && text && PEM_write_bio_X509(text, certificate) == 1) length = BIO_read(text, pem, room - 1);
+  int is_made = length > 0 && length < room - 1 && SSL_CTX_use_certificate(context, certificate) == 1 &&
+      SSL_CTX_use_PrivateKey(context, key) == 1 && SSL_CTX_set_min_proto_version(context, TLS1_2_VERSION) == 1;
+  if (is_made) {
+    pem[length] = 0;
+    SSL_CTX_set_mode(context, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
+  }
+  BIO_free(text);
+  X509_free(certificate);
+  EVP_PKEY_free(key);
+  if (is_made) return context;
+  SSL_CTX_free(context);
+  return NULL;
+}
+
+// Returns a client context that trusts the file `authorities`, or the system's authorities if that is NULL.
+static inline SSL_CTX *xcache_client_context(const char *authorities) {
+  SSL_CTX *context = SSL_CTX_new(TLS_client_method());
+  int is_made = context && SSL_CTX_set_min_proto_version(context, TLS1_2_VERSION) == 1 &&
+      (authorities ? SSL_CTX_load_verify_file(context, authorities) : SSL_CTX_set_default_verify_paths(context)) == 1;
+  if (is_made) {
+    SSL_CTX_set_verify(context, SSL_VERIFY_PEER, NULL);
+    SSL_CTX_set_mode(context, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
+    return context;
+  }
+  SSL_CTX_free(context);
+  return NULL;
+}

@@ -79,17 +79,17 @@ final class EasyHandle {
     }
     guard code == CURLE_OK else { throw error(code, request.url) }
     // For a response that breaks off in its head, libcurl reports success.
-    guard exchange.isHeadWhole || exchange.status == 0 else {
+    guard exchange.isHeadWhole || exchange.head.status == 0 else {
       let target = Target(request.url)
       throw .cutOff(host: target?.host ?? request.url, port: target?.port ?? 0)
     }
     // libcurl takes 101, which switches to another protocol, for a response; we never ask for one.
-    guard exchange.status >= 200 else {
+    guard exchange.head.status >= 200 else {
       let host = Target(request.url)?.host ?? request.url
       throw .notHTTP(
-        host: host, reason: "status \(exchange.status) to a request that asked for no other protocol")
+        host: host, reason: "status \(exchange.head.status) to a request that asked for no other protocol")
     }
-    var reply = HTTPReply(status: exchange.status, fields: exchange.fields, body: exchange.kept)
+    var reply = HTTPReply(exchange.head, body: exchange.kept)
     var version = 0
     xcache_getinfo_long(handle, CURLINFO_HTTP_VERSION, &version)
     reply.isMultiplexed = version >= Int(CURL_HTTP_VERSION_2_0)

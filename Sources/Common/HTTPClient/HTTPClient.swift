@@ -1,3 +1,4 @@
+import HTTP
 import System
 
 /// Makes HTTP requests from any thread, each on an idle connection if there is one.
@@ -112,31 +113,26 @@ package final class HTTPClient: Sendable {
 
 /// The response of a server.
 package struct HTTPReply: Equatable, Sendable {
-  /// The status code.
-  package let status: Int
-  /// The header fields in the order received, those of the last response if there were redirects.
-  package let fields: [HTTPField]
+  /// The head, that of the last response if there were redirects.
+  package let head: HTTPHead
   /// The body, decoded if the request asked for it; empty if a sink took it.
   package let body: [UInt8]
   /// Whether the connection takes several requests at once, as with HTTP/2.
   package var isMultiplexed = false
-  /// The reason phrase; nil if the status line has none, as with HTTP/2.
-  package var reason: String?
 
-  package init(status: Int, fields: [HTTPField], body: [UInt8]) {
-    self.status = status
-    self.fields = fields
+  package init(_ head: HTTPHead, body: [UInt8] = []) {
+    self.head = head
     self.body = body
   }
+
+  /// The status code.
+  package var status: Int { head.status }
+  /// The header fields in the order received.
+  package var fields: HTTPFields { head.fields }
 
   /// Whether the status is between 200 and 299.
   package var isSuccess: Bool { (200..<300).contains(status) }
 
-  /// Returns the first value of the field `name`, in any case.
-  package func field(_ name: String) -> String? {
-    fields.first { $0.name.lowercased() == name.lowercased() }?.value
-  }
-
-  /// The seconds in `Retry-After`, if it has that form (RFC 9110 §10.2.3).
-  package var retryAfter: Int? { field("retry-after").flatMap { Int($0) }.flatMap { $0 >= 0 ? $0 : nil } }
+  /// The seconds in `Retry-After`, if it has that form.
+  package var retryAfter: Int? { head.retryAfter }
 }

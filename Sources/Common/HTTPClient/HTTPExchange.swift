@@ -1,4 +1,5 @@
 import CCurl
+import HTTP
 import System
 
 /// A request in progress: what libcurl's callbacks read from and write to.
@@ -24,9 +25,8 @@ final class HTTPExchange {
   private var sent: Int64 = 0
   private var received: Int64 = 0
   private var hasBegun = false
-  private(set) var fields: [HTTPField] = []
-  private(set) var status = 0
-  private var reason: String?
+  /// The head as far as it was received; its status is 0 before any was.
+  private(set) var head = HTTPHead(0)
   /// Whether the last head that started is complete.
   private(set) var isHeadWhole = false
   private(set) var kept: [UInt8] = []
@@ -132,7 +132,9 @@ final class HTTPExchange {
 
   /// Called when a reused connection that takes several requests at once was lost: the request has to be sent again if no
   /// response had started. libcurl does that by itself only over HTTP/1.1.
-  func connectionEnded() { if mayBeRepeated, !isRepeat, isUnanswered, status == 0 { isToBeRepeated = true } }
+  func connectionEnded() {
+    if mayBeRepeated, !isRepeat, isUnanswered, head.status == 0 { isToBeRepeated = true }
+  }
 
   /// Handles one header line, including its line end; returns false to stop.
   func header(_ line: UnsafeRawBufferPointer) -> Bool {
@@ -142,20 +144,19 @@ final class HTTPExchange {
     let text = HeaderText.text(line)
     if text.hasPrefix("HTTP/") {
       // A trailer of that form; another response only starts after 1xx, or if a request was sent for it.
-      if isHeadWhole, status >= 200, !isUnanswered { return true }
-      fields = []
+      if isHeadWhole, head.status >= 200, !isUnanswered { return true }
       isHeadWhole = false
       isMultiplexed = text.hasPrefix("HTTP/2") || text.hasPrefix("HTTP/3")
       let words = text.split(separator: " ", maxSplits: 2)
-      status = words.count > 1 ? Int(words[1].filter { !$0.isNewline }) ?? 0 : 0
-      reason = words.count > 2 && !isMultiplexed ? trimmed(words[2]) : nil
+      head = HTTPHead(
+        words.count > 1 ? Int(words[1].filter { !$0.isNewline }) ?? 0 : 0,
+        reason: words.count > 2 && !isMultiplexed ? HTTPField.trimmed(words[2]) : nil)
     } else if text.utf8.first == 0x20 || text.utf8.first == 0x09 {
       // A folded line continues the previous one (RFC 9112 §5.2).
-      guard let last = fields.popLast() else { return true }
-      fields.append(HTTPField(last.name, trimmed("\(last.value) \(trimmed(text[...]))"[...])))
+      head.fields.unfold(text)
     } else if let colon = text.utf8.firstIndex(of: UInt8(ascii: ":")) {
       let value = text[text.utf8.index(after: colon)...]
-      fields.append(HTTPField(String(text[..<colon]), trimmed(value)))
+      head.fields.add(String(text[..<colon]), HTTPField.trimmed(value))
     } else if text == "\r\n" || text == "\n" {
       isHeadWhole = true
       return headEnded()
@@ -165,7 +166,7 @@ final class HTTPExchange {
 
   /// A 1xx response is followed by another one, and trailers end like a head.
   private func headEnded() -> Bool {
-    guard case .page(let begin, _) = sink, status >= 200, !hasBegun else { return true }
+    guard case .page(let begin, _) = sink, head.status >= 200, !hasBegun else { return true }
     hasBegun = true
     multiplexed?(isMultiplexed)
     if let handOver {
@@ -179,19 +180,6 @@ final class HTTPExchange {
       failure = .callback(error)
       return false
     }
-  }
-
-  private var head: HTTPReply {
-    var head = HTTPReply(status: status, fields: fields, body: [])
-    head.reason = reason
-    return head
-  }
-
-  private func trimmed(_ text: Substring) -> String {
-    let isSpace = { (c: Unicode.Scalar) in c == " " || c == "\t" || c == "\n" || c == "\r" }
-    var text = text.unicodeScalars.drop(while: isSpace)
-    while let last = text.last, isSpace(last) { text.removeLast() }
-    return String(text)
   }
 
   /// Handles the next bytes of the response body.
@@ -218,7 +206,7 @@ final class HTTPExchange {
       guard received <= Int64(limit) else { return tooLong(Int64(limit)) }
       kept.append(contentsOf: bytes)
     case .stream(let limit, let write, let begin):
-      guard (200..<300).contains(status) else {
+      guard (200..<300).contains(head.status) else {
         kept.append(contentsOf: bytes.prefix(max(0, 65_536 - kept.count)))
         return received <= 16 << 20 ? true : tooLong(16 << 20)
       }

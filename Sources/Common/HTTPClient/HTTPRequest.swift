@@ -1,3 +1,4 @@
+import HTTP
 import System
 
 /// A request to a server.
@@ -7,7 +8,7 @@ package struct HTTPRequest: Sendable {
   /// Absolute, http or https.
   package var url: String
   /// Header fields to send in addition to those that libcurl writes.
-  package var fields: [HTTPField]
+  package var fields: HTTPFields
   /// The body that is sent after the head.
   package var body: HTTPBody
   /// How long each step may take.
@@ -49,7 +50,7 @@ package struct HTTPRequest: Sendable {
   package var watch: (@Sendable (HTTPProgress) -> Bool)?
 
   package init(
-    _ method: String, _ url: String, fields: [HTTPField] = [], body: HTTPBody = .none,
+    _ method: String, _ url: String, fields: HTTPFields = [], body: HTTPBody = .none,
     timeouts: HTTPTimeouts = HTTPTimeouts(), redirects: Int = 0, decodes: Bool = false,
     watch: (@Sendable (HTTPProgress) -> Bool)? = nil
   ) {
@@ -76,19 +77,6 @@ package struct HTTPRoute: Equatable, Sendable {
   package let isReady: Bool
   /// Whether the request had been sent once before.
   package var isRepeat = false
-}
-
-/// One header field.
-package struct HTTPField: Hashable, Sendable {
-  /// The name as it is sent.
-  package let name: String
-  /// The text after the colon.
-  package let value: String
-
-  package init(_ name: String, _ value: String) {
-    self.name = name
-    self.value = value
-  }
 }
 
 /// The progress of an exchange, in body bytes.
@@ -127,7 +115,7 @@ extension HTTPRequest {
   /// DELETE isn't included, since its second response is a different one.
   package var mayBeRepeated: Bool {
     isRepeatable || ["GET", "HEAD", "OPTIONS", "PUT"].contains(method)
-      || fields.contains { $0.name == HTTPField.idempotencyKey }
+      || fields.contains(HTTPField.idempotencyKey)
   }
 }
 
@@ -171,8 +159,8 @@ package enum HTTPSink {
   /// instead, cut at 64 KB. `begin` is called with the head before the first byte.
   case stream(
     limit: Int64, write: (UnsafeRawBufferPointer) throws -> Void,
-    begin: ((HTTPReply) throws -> Void)? = nil)
+    begin: ((HTTPHead) throws -> Void)? = nil)
   /// The whole response, whatever its status: `begin` is called with the head as soon as it arrives, and `write` with the
   /// body. Even in a pool both are called on the requesting thread, and may block.
-  case page(begin: (HTTPReply) throws -> Void, write: (UnsafeRawBufferPointer) throws -> Void)
+  case page(begin: (HTTPHead) throws -> Void, write: (UnsafeRawBufferPointer) throws -> Void)
 }

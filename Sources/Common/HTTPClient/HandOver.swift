@@ -1,10 +1,11 @@
+import HTTP
 import System
 
 /// Passes data between a pool's thread, which never blocks, and the requesting thread, which may: the response in one
 /// direction, a streamed body in the other.
 final class HandOver: Sendable {
   enum Step {
-    case head(HTTPReply)
+    case head(HTTPHead)
     case bytes([UInt8])
     /// Bytes of the request's body are needed, from this offset on.
     case wants(offset: Int64)
@@ -15,7 +16,7 @@ final class HandOver: Sendable {
   }
 
   private struct State {
-    var head: HTTPReply?
+    var head: HTTPHead?
     var pieces: [[UInt8]] = []
     var size = 0
     var spool: SpoolFile?
@@ -55,7 +56,7 @@ final class HandOver: Sendable {
   /// Whether the connection was ready.
   var isReady: Bool { state.withLock { $0.isReady } }
 
-  func take(_ head: HTTPReply) { state.broadcasting { $0.head = head } }
+  func take(_ head: HTTPHead) { state.broadcasting { $0.head = head } }
 
   /// Adds bytes of the response body; returns false if there is no room for them until `next` says so. `spools` says
   /// whether they go to a file instead of pausing the transfer.

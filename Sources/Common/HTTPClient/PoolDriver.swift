@@ -1,4 +1,5 @@
 import CCurl
+import HTTP
 import System
 
 /// A thread that transfers the data of all requests of a pool.
@@ -111,7 +112,7 @@ final class PoolDriver: @unchecked Sendable {  // see above
   /// having done nothing, after `stop`.
   func run(
     _ handle: UnsafeMutableRawPointer, _ handOver: HandOver, _ request: HTTPRequest,
-    _ begin: (HTTPReply) throws -> Void, _ write: (UnsafeRawBufferPointer) throws -> Void
+    _ begin: (HTTPHead) throws -> Void, _ write: (UnsafeRawBufferPointer) throws -> Void
   ) throws(HTTPClientError) -> CURLcode? {
     let target = Target(request.url)
     let server = target.map { "\($0.isSecure) \($0.host) \($0.port)" } ?? ""
@@ -129,7 +130,7 @@ final class PoolDriver: @unchecked Sendable {  // see above
 
   private func follow(
     _ job: Job, _ handOver: HandOver, _ request: HTTPRequest,
-    _ begin: (HTTPReply) throws -> Void, _ write: (UnsafeRawBufferPointer) throws -> Void
+    _ begin: (HTTPHead) throws -> Void, _ write: (UnsafeRawBufferPointer) throws -> Void
   ) throws(HTTPClientError) -> CURLcode {
     var received: Int64 = 0
     var sent: Int64 = 0
@@ -140,7 +141,7 @@ final class PoolDriver: @unchecked Sendable {  // see above
       if shouldContinue { add(.goOn(job)) }
       do {
         switch step {
-        case .head(let reply): try begin(reply)
+        case .head(let head): try begin(head)
         case .bytes(let bytes):
           received += Int64(bytes.count)
           try bytes.withUnsafeBytes { try write($0) }

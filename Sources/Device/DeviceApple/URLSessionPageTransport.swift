@@ -29,8 +29,8 @@ public final class URLSessionPageTransport: PageTransport {
   ) throws(TransportError) {
     var ask = try URLSessionTransport.ask(request.url)
     ask.httpMethod = request.method
-    for (name, value) in request.headers where !Self.ofSessions.contains(name.lowercased()) {
-      ask.setValue(value, forHTTPHeaderField: name)
+    for field in request.headers.without(Self.ofSessions) {
+      ask.setValue(field.value, forHTTPHeaderField: field.name)
     }
     var stream: (@Sendable () -> InputStream?)?
     switch request.body {
@@ -86,14 +86,14 @@ extension NetworkHead {
       .split(separator: ",").map { $0.filter { $0 != " " && $0 != "\t" } }
     let isDecoded = !codings.isEmpty && Self.decoded.isSuperset(of: codings)
     let gone: Set<String> = isDecoded ? ["content-encoding", "content-length"] : []
-    var headers: [(name: String, value: String)] = []
+    var headers: HTTPFields = []
     for (name, value) in response.allHeaderFields {
       guard let name = name as? String, let value = value as? String, !gone.contains(name.lowercased())
       else { continue }
       if name.lowercased() == "set-cookie" {
-        headers += SetCookie.split(value).map { (name, $0) }
+        for cookie in SetCookie.split(value) { headers.add(name, cookie) }
       } else {
-        headers.append((name, value))
+        headers.add(name, value)
       }
     }
     self.init(status: response.statusCode, headers: headers, url: url)

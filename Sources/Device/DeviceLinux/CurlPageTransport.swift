@@ -1,3 +1,4 @@
+import HTTP
 import HTTPClient
 import HTTPDNS
 import System
@@ -15,10 +16,10 @@ public final class CurlPageTransport: PageTransport {
   private let resolver: (any Resolver)?
   /// For servers whose answers browsers can read but libcurl can't: some lines of the head aren't headers.
   private let streams: StreamPageTransport
-  private let odd = Locked<[String]>([])
+  private let streamServers = Locked<[String]>([])
 
   /// The most such servers that are remembered.
-  private static let mostOdd = 32
+  private static let maxStreamServers = 32
 
   /// Creates a transport that waits `connectSeconds` for a connection and gives up after `stallSeconds` without bytes.
   /// `resolver` looks up hosts; without one the system does. `authorities` is a PEM file of the certificates to trust
@@ -55,39 +56,30 @@ public final class CurlPageTransport: PageTransport {
     _ request: NetworkRequest, begin: (NetworkHead) -> Bool, receive: (RawSpan) -> Bool
   ) throws(TransportError) {
     let server = RequestAddress(request.url)?.server ?? ""
-    if odd.withLock({ $0.contains(server) }) {
+    if streamServers.withLock({ $0.contains(server) }) {
       return try streams.send(request, begin: begin, receive: receive)
     }
-    var ask = HTTPRequest(
-      request.method, request.url, fields: Self.fields(of: request), body: Self.body(of: request),
-      timeouts: timeouts, watch: { _ in !request.isCancelled() })
-    // As in browsers.
-    ask.asksBeforeBody = false
-    ask.takesControls = true
-    ask.authorities = authorities
-    ask.multiplexed = request.multiplexed
-    ask.memoryLimit = request.memoryLimit
-    let host = ask.host ?? request.url
+    let httpRequest = httpRequest(for: request)
+    let host = httpRequest.host ?? request.url
     var hasBegun = false
     var decoder: ContentDecoder?
-    func told(_ reply: HTTPReply) throws {
+    func receiveHead(_ head: HTTPHead) throws {
       hasBegun = true
-      let decoded = NetworkHead.decoded(
-        reply.status, reason: reply.reason, reply.fields.map { ($0.name, $0.value) }, to: request, host: host)
+      let decoded = NetworkHead.decoded(head, to: request, host: host)
       decoder = decoded.decoder
       guard begin(decoded.head) else { throw Stopped() }
     }
     do {
       try withoutActuallyEscaping(receive) { receive throws(HTTPClientError) in
-        try withoutActuallyEscaping(told) { told throws(HTTPClientError) in
-          let hand = { (bytes: RawSpan) throws in guard receive(bytes) else { throw Stopped() } }
+        try withoutActuallyEscaping(receiveHead) { receiveHead throws(HTTPClientError) in
+          let deliver = { (bytes: RawSpan) throws in guard receive(bytes) else { throw Stopped() } }
           let sink = HTTPSink.page(
-            begin: told,
+            begin: receiveHead,
             write: { bytes in
-              guard let decoder else { return try hand(bytes.bytes) }
-              try decoder.decode(bytes.bytes, hand)
+              guard let decoder else { return try deliver(bytes.bytes) }
+              try decoder.decode(bytes.bytes, deliver)
             })
-          try perform(ask, sink, isUntouched: { !hasBegun })
+          try perform(httpRequest, sink, isUntouched: { !hasBegun })
         }
       }
     } catch {
@@ -98,9 +90,7 @@ public final class CurlPageTransport: PageTransport {
       case .notHTTP where !hasBegun:
         let isSafe = ["GET", "HEAD"].contains(request.method) && request.body.isEmpty
         if isSafe { try streams.send(request, begin: begin, receive: receive) }
-        odd.withLock { odd in
-          if !odd.contains(server) { odd = odd.suffix(Self.mostOdd - 1) + [server] }
-        }
+        useStreams(for: server)
         if isSafe { return }
         throw TransportError(error)
       default: throw TransportError(error)
@@ -115,29 +105,48 @@ public final class CurlPageTransport: PageTransport {
     streams.networkChanged()
   }
 
+  private func httpRequest(for request: NetworkRequest) -> HTTPRequest {
+    var httpRequest = HTTPRequest(
+      request.method, request.url, fields: Self.fields(of: request), body: Self.body(of: request),
+      timeouts: timeouts, watch: { _ in !request.isCancelled() })
+    // As in browsers.
+    httpRequest.asksBeforeBody = false
+    httpRequest.takesControls = true
+    httpRequest.authorities = authorities
+    httpRequest.multiplexed = request.multiplexed
+    httpRequest.memoryLimit = request.memoryLimit
+    return httpRequest
+  }
+
+  private func useStreams(for server: String) {
+    streamServers.withLock { servers in
+      if !servers.contains(server) { servers = servers.suffix(Self.maxStreamServers - 1) + [server] }
+    }
+  }
+
   private func perform(
-    _ ask: HTTPRequest, _ sink: HTTPSink, isUntouched: () -> Bool
+    _ httpRequest: HTTPRequest, _ sink: HTTPSink, isUntouched: () -> Bool
   ) throws(HTTPClientError) {
     guard let resolver else {
-      _ = try pool.send(ask, into: sink)
+      _ = try pool.send(httpRequest, into: sink)
       return
     }
-    _ = try ResolvedRequest(resolver: resolver, request: ask).send(isUntouched: isUntouched) {
-      ask throws(HTTPClientError) in try pool.send(ask, into: sink)
+    _ = try ResolvedRequest(resolver: resolver, request: httpRequest).send(isUntouched: isUntouched) {
+      httpRequest throws(HTTPClientError) in try pool.send(httpRequest, into: sink)
     }
   }
 
   private struct Stopped: Error {}
 
   /// Leaves out the headers that libcurl writes itself, so that they aren't sent twice.
-  private static func fields(of request: NetworkRequest) -> [HTTPField] {
+  private static func fields(of request: NetworkRequest) -> HTTPFields {
     let own: Set<String> = [
       "accept-encoding", "connection", "content-length", "expect", "host", "transfer-encoding",
     ]
     // A part of coded data can't be decoded.
-    let isPart = request.headers.contains { $0.name.lowercased() == "range" }
-    return request.headers.filter { !own.contains($0.name.lowercased()) }.map { HTTPField($0.name, $0.value) }
-      + [HTTPField("Accept-Encoding", isPart ? "identity" : "gzip, deflate, br, zstd")]
+    let isPart = request.headers.contains("range")
+    return request.headers.without(own)
+      + [("Accept-Encoding", isPart ? "identity" : "gzip, deflate, br, zstd")]
   }
 
   private static func body(of request: NetworkRequest) -> HTTPBody {

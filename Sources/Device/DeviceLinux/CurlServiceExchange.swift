@@ -15,13 +15,13 @@ public final class CurlServiceExchange: ServiceExchange {
 
   /// Fetches over libcurl, without following redirects.
   public func get(_ request: ServiceRequest) throws(LookupError) -> [UInt8] {
-    var ask = HTTPRequest(
-      "GET", request.url, fields: [HTTPField("Accept", request.accept)],
+    var httpRequest = HTTPRequest(
+      "GET", request.url, fields: [("Accept", request.accept)],
       timeouts: HTTPTimeouts(connect: request.milliseconds, stall: 30, total: request.milliseconds))
-    ask.authorities = authorities
-    ask.addresses = request.address.map { [$0.authority] }
+    httpRequest.authorities = authorities
+    httpRequest.addresses = request.address.map { [$0.authority] }
     do {
-      let reply = try client.withLock { $0 }.send(ask, into: .memory(limit: request.limit))
+      let reply = try client.withLock { $0 }.send(httpRequest, into: .memory(limit: request.limit))
       guard reply.status == 200 else { throw LookupError.refused(reply.status) }
       return reply.body
     } catch let error as HTTPClientError {

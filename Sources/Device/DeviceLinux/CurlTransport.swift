@@ -46,11 +46,11 @@ public final class CurlTransport: Transport {
   ) throws(TransportError) -> TransportReply {
     var count: Int64 = 0
     var hasBegun = false
-    var ask = HTTPRequest(
-      "GET", request.url, fields: request.headers.map { HTTPField($0.name, $0.value) },
+    var httpRequest = HTTPRequest(
+      "GET", request.url, fields: request.headers,
       timeouts: timeouts(of: request), redirects: 5, decodes: !request.isUncoded,
       watch: { _ in !request.isCancelled() })
-    ask.authorities = authorities
+    httpRequest.authorities = authorities
     do {
       return try withoutActuallyEscaping(begin) { begin throws(HTTPClientError) in
         try withoutActuallyEscaping(receive) { receive throws(HTTPClientError) in
@@ -60,15 +60,16 @@ public final class CurlTransport: Transport {
               count += Int64(bytes.count)
               guard receive(bytes.bytes) else { throw Stopped() }
             },
-            begin: { reply in
-              let head = TransportHead(status: reply.status, asked: request.start) { reply.field($0) }
+            begin: { received in
+              let head = TransportHead(status: received.status, asked: request.start) { received.fields[$0] }
               hasBegun = true
               guard let head else { throw RangeMismatch() }
               guard begin(head) else { throw Stopped() }
             })
-          let reply = try send(ask, isUntouched: { !hasBegun }) { ask throws(HTTPClientError) in
+          let reply = try send(httpRequest, isUntouched: { !hasBegun }) {
+            httpRequest throws(HTTPClientError) in
             try request.isOneOfMany
-              ? pool.send(ask, into: sink) : client.withLock { $0 }.send(ask, into: sink)
+              ? pool.send(httpRequest, into: sink) : client.withLock { $0 }.send(httpRequest, into: sink)
           }
           var result = TransportReply(
             status: reply.status, received: Self.wireBytes(of: reply) ?? count, failure: reply.body)
@@ -91,11 +92,11 @@ public final class CurlTransport: Transport {
 
   /// Posts over libcurl, waiting at most five seconds.
   public func tell(_ document: [UInt8], to url: String) {
-    let ask = HTTPRequest(
-      "POST", url, fields: [HTTPField("Content-Type", "application/json")], body: .bytes(document),
+    let httpRequest = HTTPRequest(
+      "POST", url, fields: [("Content-Type", "application/json")], body: .bytes(document),
       timeouts: HTTPTimeouts(connect: 3_000, stall: 5, total: 5_000))
-    _ = try? send(ask, isUntouched: { false }) { ask throws(HTTPClientError) in
-      try client.withLock { $0 }.send(ask, into: .memory(limit: 1 << 16))
+    _ = try? send(httpRequest, isUntouched: { false }) { httpRequest throws(HTTPClientError) in
+      try client.withLock { $0 }.send(httpRequest, into: .memory(limit: 1 << 16))
     }
   }
 
@@ -116,7 +117,7 @@ public final class CurlTransport: Transport {
 
   /// Returns the size of the encoded body, if the server announced it.
   private static func wireBytes(of reply: HTTPReply) -> Int64? {
-    reply.field("content-length").flatMap { Int64($0) }.flatMap { $0 >= 0 ? $0 : nil }
+    reply.fields["content-length"].flatMap { Int64($0) }.flatMap { $0 >= 0 ? $0 : nil }
   }
 
   private struct Stopped: Error {}

@@ -41,12 +41,12 @@ struct ResolvedRequest {
     _ request: HTTPRequest, _ resolution: Resolution, _ host: String,
     _ perform: (HTTPRequest) throws(HTTPClientError) -> HTTPReply
   ) -> Outcome {
-    var ask = request
-    ask.addresses = resolution.addresses.map(\.authority)
-    ask.timeouts.connect = min(request.timeouts.connect, AddressDialer.timeout)
+    var httpRequest = request
+    httpRequest.addresses = resolution.addresses.map(\.authority)
+    httpRequest.timeouts.connect = min(request.timeouts.connect, AddressDialer.timeout)
     let taken = Locked<HTTPRoute?>(nil)
-    ask.routed = { route in taken.withLock { $0 = route } }
-    let result = Result { () throws(HTTPClientError) in try perform(ask) }
+    httpRequest.routed = { route in taken.withLock { $0 = route } }
+    let result = Result { () throws(HTTPClientError) in try perform(httpRequest) }
     let route = taken.withLock { $0 }
     let isRepeat = request.isRepeat || route?.isRepeat == true
     guard let route, route.isNew || route.address == nil else { return (result, false, isRepeat) }
@@ -79,8 +79,8 @@ struct ResolvedRequest {
       }
     }
     // libcurl tries the addresses of one family one after another, and those of the other family a moment later.
-    guard let reached, let place = addresses.firstIndex(of: reached) else { return [] }
-    let other = addresses[..<place].first { $0.isV6 != reached.isV6 }
-    return addresses[..<place].filter { $0.isV6 == reached.isV6 } + (other.map { [$0] } ?? [])
+    guard let reached, let index = addresses.firstIndex(of: reached) else { return [] }
+    let other = addresses[..<index].first { $0.isV6 != reached.isV6 }
+    return addresses[..<index].filter { $0.isV6 == reached.isV6 } + (other.map { [$0] } ?? [])
   }
 }

@@ -3,17 +3,17 @@ import System
 extension HTTPDNSResolver {
   /// The most threads that wait for one source on the current network, and on all networks together, since the system may
   /// let them hang for minutes.
-  private static let mostRunning = 16
-  private static let mostRunningOnAll = 64
+  private static let maxRunning = 16
+  private static let maxRunningOnAllNetworks = 64
   /// How often the service's addresses are refreshed, in milliseconds.
-  private static let refreshEvery: Int64 = 8 * 3_600_000
+  private static let refreshInterval: Int64 = 8 * 3_600_000
 
   /// Milliseconds after which a waiting thread checks whether to go on.
-  private static let slice: Int64 = 200
+  private static let checkInterval: Int64 = 200
 
   /// Carries out a lookup plan.
   func lookUp(_ host: HostName, from start: Int64, _ isCancelled: () -> Bool) -> Resolution? {
-    let (isNoHelp, stale, network) = state.withLock { state -> (Bool, LookupAnswer?, Int) in
+    let (skipsService, stale, network) = state.withLock { state -> (Bool, LookupAnswer?, Int) in
       let stale = state.cache.stale(host, at: start)
       return (
         state.service.isDown(at: start) || state.cache.isAbsent(host, at: start),
@@ -21,7 +21,7 @@ extension HTTPDNSResolver {
       )
     }
     var plan = LookupPlan(
-      settings.order, hasService: sources[.service] != nil && !isNoHelp, stale: stale,
+      settings.order, hasService: sources[.service] != nil && !skipsService, stale: stale,
       headStart: Int64(settings.headStart), timeout: Int64(settings.timeout), at: start)
     let waiter = Waiter([:])
     var known: LookupPlan.Outcomes = [:]
@@ -36,7 +36,7 @@ extension HTTPDNSResolver {
       case .ask(let source): ask(Question(host: host, source: source, network: network), waiter)
       case .wait(let until):
         let count = known.count
-        let time = min(until - moment, Self.slice)
+        let time = min(until - moment, Self.checkInterval)
         _ = waiter.waiting(for: .milliseconds(time)) { $0.count > count ? () : nil }
         known = filtered(waiter.withLock { $0 }, host)
       case .take(let answer, let source):
@@ -87,8 +87,8 @@ extension HTTPDNSResolver {
         return nil
       }
       let running = state.running.keys.filter { $0.source == question.source }
-      guard running.count(where: { $0.network == question.network }) < Self.mostRunning,
-        running.count < Self.mostRunningOnAll
+      guard running.count(where: { $0.network == question.network }) < Self.maxRunning,
+        running.count < Self.maxRunningOnAllNetworks
       else { return true }
       state.running[question] = [waiter]
       return false
@@ -193,7 +193,7 @@ extension HTTPDNSResolver {
     guard let service = sources[.service] else { return }
     let now = now()
     let due = state.withLock { state -> Int? in
-      if let last = state.refreshed, now - last < Self.refreshEvery { return nil }
+      if let last = state.refreshed, now - last < Self.refreshInterval { return nil }
       state.refreshed = now
       return state.network
     }

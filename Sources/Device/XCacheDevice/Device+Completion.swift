@@ -7,21 +7,21 @@ extension Device {
   public func complete(
     progress: (@Sendable (Progress) -> Void)? = nil
   ) throws(DeviceError) -> CompletionReport {
-    try job { () throws(DeviceError) in try completeAlone(progress) }
+    try job { () throws(DeviceError) in try runCompletion(progress) }
   }
 
-  private func completeAlone(
+  private func runCompletion(
     _ progress: (@Sendable (Progress) -> Void)?
   ) throws(DeviceError) -> CompletionReport {
-    let index = try mend()
+    let index = try repair()
     var names: Set<CachedName> = []
     let entries = index.entries.filter { names.insert($0.name).inserted }
-    let (bad, wrong) = try survey(entries)
+    let (bad, wrong) = try verifyFiles(entries)
     var report = CompletionReport()
     report.right = entries.count - bad.count
     report.wrong = wrong
 
-    let absent = fitting(try copyingHeld(bad, &report))
+    let absent = fitting(try supplyCopies(of: bad, &report))
     var seen: Set<SHA256> = []
     let fetched = absent.filter { seen.insert($0.sha256).inserted }
     let (folder, cache, now) = (folder, cache, now)
@@ -30,13 +30,13 @@ extension Device {
     report.bytesFetched = try run.run(fetched, to: { folder.staged($0.sha256) }) {
       entry throws(DeviceError) in
       try cache.withLock { cache throws(DeviceError) in
-        try cache.place(folder.staged(entry.sha256), for: entry, at: now())
+        try cache.store(folder.staged(entry.sha256), for: entry, at: now())
       }
     }
     report.fetched = fetched.count
     // Entries with the same bytes as one that was just fetched.
     let twins = absent.filter { entry in !cache.withLock { $0.has(entry) } }
-    for entry in try copyingHeld(twins, &report) {
+    for entry in try supplyCopies(of: twins, &report) {
       report.bytesFetched += try supply(entry, until: StopSignal()) ?? 0
       report.fetched += 1
     }
@@ -44,7 +44,7 @@ extension Device {
   }
 
   /// Returns the entries whose file is missing or wrong, and how many of those files existed; they are removed.
-  private func survey(_ entries: [HeldEntry]) throws(DeviceError) -> (bad: [HeldEntry], wrong: Int) {
+  private func verifyFiles(_ entries: [HeldEntry]) throws(DeviceError) -> (bad: [HeldEntry], wrong: Int) {
     let bad = Locked<Set<CachedName>>([])
     let (folder, cache) = (folder, cache)
     try Parallel.forEach(entries.count, threads: settings.connections) { index throws(DeviceError) in
@@ -54,7 +54,7 @@ extension Device {
       guard let mark, folder.digest(path) == entry.bytes else {
         return bad.withLock { _ = $0.insert(entry.name) }
       }
-      cache.withLock { $0.prove(entry, as: mark) }
+      cache.withLock { $0.markVerified(entry, as: mark) }
     }
     let names = bad.withLock { $0 }
     var wrong = 0
@@ -66,8 +66,8 @@ extension Device {
   }
 
   /// Copies the files that the device holds under another name into place, and returns the entries that remain.
-  func copyingHeld(
-    _ entries: [HeldEntry], _ report: inout CompletionReport
+  func supplyCopies(
+    of entries: [HeldEntry], _ report: inout CompletionReport
   ) throws(DeviceError) -> [HeldEntry] {
     if entries.isEmpty { return [] }
     let held = holders()
@@ -75,13 +75,13 @@ extension Device {
     for entry in entries {
       let part = folder.incoming()
       var isCopied = false
-      if let name = held[entry.sha256] { isCopied = try stage(entry, copying: folder.file(name), to: part) }
-      if !isCopied { isCopied = try stage(entry, copying: folder.aside(entry.sha256), to: part) }
+      if let name = held[entry.sha256] { isCopied = try copyFile(folder.file(name), of: entry, to: part) }
+      if !isCopied { isCopied = try copyFile(folder.aside(entry.sha256), of: entry, to: part) }
       guard isCopied else {
         rest.append(entry)
         continue
       }
-      try cache.withLock { cache throws(DeviceError) in try cache.place(part, for: entry, at: now()) }
+      try cache.withLock { cache throws(DeviceError) in try cache.store(part, for: entry, at: now()) }
       report.copied += 1
     }
     return rest

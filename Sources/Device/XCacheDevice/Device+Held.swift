@@ -14,13 +14,6 @@ package struct HeldFile: Sendable {
 }
 
 extension Device {
-  /// Like the public initialiser, with a clock in milliseconds since 1970, which conformance cases set.
-  package convenience init(
-    _ settings: DeviceSettings, transport: any Transport, clock: @escaping @Sendable () -> Int64
-  ) throws(DeviceError) {
-    try self.init(settings, transport: transport, folder: CacheFolder(settings.folder), now: clock)
-  }
-
   /// Returns the files that the manifest lists, sorted by URL; no file is read.
   package func heldFiles() -> [HeldFile] {
     cache.withLock { cache in

@@ -8,8 +8,8 @@ extension Device {
   func job<Value: Sendable>(
     until signal: StopSignal = StopSignal(), _ body: () throws(DeviceError) -> Value
   ) throws(DeviceError) -> Value {
-    try work.withLock { _ throws(DeviceError) in
-      try gate.begin(signal, folder.root)
+    try jobLock.withLock { _ throws(DeviceError) in
+      try gate.beginJob(signal, folder.root)
       defer { saveUses() }
       return try body()
     }
@@ -17,8 +17,8 @@ extension Device {
 
   /// Finishes what a disk error interrupted, and makes the folder again if it was deleted. Each job begins with it.
   /// - Returns: the manifest in force.
-  func mend() throws(DeviceError) -> DeviceIndex {
-    let (isNew, index) = try mendCache()
+  func repair() throws(DeviceError) -> DeviceIndex {
+    let (isNew, index) = try repairCache()
     // They are still valid; the next poll writes them again.
     if isNew {
       documents.withLock { $0.unwritten = Set(DeviceDocuments.Kind.allCases) }
@@ -30,13 +30,13 @@ extension Device {
     return index
   }
 
-  private func mendCache() throws(DeviceError) -> (isNew: Bool, index: DeviceIndex) {
+  private func repairCache() throws(DeviceError) -> (isNew: Bool, index: DeviceIndex) {
     do throws(DeviceError) {
-      let mended = try cache.withLock { cache throws(DeviceError) in
-        (try cache.mend(at: now()), cache.index)
+      let repaired = try cache.withLock { cache throws(DeviceError) in
+        (try cache.repair(at: now()), cache.index)
       }
       displaced.withLock { $0 = false }
-      return mended
+      return repaired
     } catch {
       if case .inUse = error { displaced.withLock { $0 = true } }
       throw error
@@ -68,7 +68,7 @@ extension Device {
   /// receives; every later call throws `closed`.
   public func close() {
     beginClosing()
-    work.withLock { _ in releaseFolder() }
+    jobLock.withLock { _ in releaseFolder() }
   }
 
   /// Cancels every fetch at its next chunk, and lets no new one begin.
@@ -89,116 +89,11 @@ extension Device {
 
 extension Device {
   /// Notes that a page begins to load: jobs pause until it has loaded or been quiet for a second, for ten seconds at most.
-  package func pageOpens(_ page: UInt64) { gate.pageOpens(page) }
+  package func pageOpened(_ page: UInt64) { gate.pageOpened(page) }
 
   /// Notes that a loading page requested something.
-  package func pageAsks(_ page: UInt64) { gate.pageAsks(page) }
+  package func pageRequested(_ page: UInt64) { gate.pageRequested(page) }
 
   /// Notes that a page has loaded, failed or been left.
-  package func pageIsLoaded(_ page: UInt64) { gate.pageIsLoaded(page) }
-}
-
-// MARK: - The backlog
-
-extension Device {
-  /// Adds a listed file that is missing to the backlog. A failure to save that is harmless.
-  package func addToBacklog(_ file: ListedFile) {
-    cache.withLock { cache in
-      let entry = file.entry
-      guard cache.lists(entry), !cache.backlog.contains(entry) else { return }
-      // Whoever clears caches doesn't tell this process.
-      if cache.has(entry), folder.status(folder.file(entry.name)) == nil { try? cache.discard(entry) }
-      if cache.has(entry) { return }
-      try? cache.leave(Backlog([entry], []), for: cache.index)
-    }
-  }
-
-  /// Fetches the files that updates left for later, if the conditions allow large updates.
-  ///
-  /// - Returns: the number of files fetched or copied.
-  /// - Throws: `DeviceError`; files that arrived before it stay, and the rest remain in the backlog.
-  @discardableResult
-  public func fetchBacklog(progress: (@Sendable (Progress) -> Void)? = nil) throws(DeviceError) -> Int {
-    try fetchBacklog(until: StopSignal(), progress: progress)
-  }
-
-  /// As above, but `stop(signal)` cancels it.
-  package func fetchBacklog(
-    until signal: StopSignal, progress: (@Sendable (Progress) -> Void)? = nil
-  ) throws(DeviceError) -> Int {
-    try job(until: signal) { () throws(DeviceError) in
-      guard !gate.isStopped, gate.conditions.allowsLargeUpdates, cache.withLock({ !$0.backlog.isEmpty })
-      else { return 0 }
-      _ = try mend()
-      defer { cache.withLock { $0.tidyNotes() } }
-      return try fetchBacklogAlone(progress)
-    }
-  }
-
-  private func fetchBacklogAlone(_ progress: (@Sendable (Progress) -> Void)?) throws(DeviceError) -> Int {
-    var copied = CompletionReport()
-    let absent = try copyingHeld(backlogEntries(), &copied)
-    let wanted = fitting(absent)
-    // A file without room would only evict files that are in use.
-    let fits = Set(wanted.map(\.sha256))
-    cache.withLock { cache in
-      for entry in absent where !fits.contains(entry.sha256) { cache.giveUp(onBacklog: entry.sha256) }
-    }
-    let copies = copied.copied
-    var left = wanted
-    var failure: DeviceError?
-    while !left.isEmpty, failure == nil {
-      let failed = Locked<Set<SHA256>>([])
-      do {
-        try fetchBacklog(left, progress) { sha256 in failed.withLock { _ = $0.insert(sha256) } }
-      } catch {
-        let lasting = failed.withLock { $0 }
-        // Files that failed for good are left to the network when a page requests them; the others can still be fetched.
-        if lasting.isEmpty { failure = error }
-        cache.withLock { cache in for sha256 in lasting { cache.giveUp(onBacklog: sha256) } }
-      }
-      left = left.filter { entry in cache.withLock { $0.backlog.contains(entry) && !$0.has(entry) } }
-    }
-    let came = wanted.filter { entry in cache.withLock { $0.has(entry) } }
-    // Other URLs with the same bytes as a file that arrived.
-    _ = try copyingHeld(backlogEntries(twins: Set(came.map(\.sha256))), &copied)
-    if let failure { throw failure }
-    return copies + came.count
-  }
-
-  /// Returns the listed entries in the backlog whose files are missing, one for each file.
-  /// - Parameter twins: if given, all missing entries with one of these files are returned instead.
-  private func backlogEntries(twins: Set<SHA256>? = nil) -> [HeldEntry] {
-    let index = index
-    var seen: Set<SHA256> = []
-    return cache.withLock { cache in
-      index.entries.filter { entry in
-        if cache.has(entry) { return false }
-        if let twins { return twins.contains(entry.sha256) }
-        return cache.backlog.contains(entry) && seen.insert(entry.sha256).inserted
-      }
-    }
-  }
-
-  private func fetchBacklog(
-    _ entries: [HeldEntry], _ progress: (@Sendable (Progress) -> Void)?,
-    lasting: @escaping @Sendable (SHA256) -> Void
-  ) throws(DeviceError) {
-    let (index, folder, cache, gate, now) = (index, folder, cache, gate, now)
-    let offers = entries.compactMap { entry in cache.withLock { $0.backlog.offer(for: entry) } }
-    var fetcher = fetcher(for: index.version)
-    fetcher.deltas = try deltaBook(offers, from: index)
-    let report = fetcher.failed
-    fetcher.failed = { entry, error in
-      if error.isLasting { lasting(entry.sha256) }
-      report(entry, error)
-    }
-    var run = FetchRun(fetcher: fetcher, gate: gate, progress: progress)
-    run.shouldContinue = { gate.conditions.allowsLargeUpdates }
-    _ = try run.run(entries, to: { folder.staged($0.sha256) }) { entry throws(DeviceError) in
-      try cache.withLock { cache throws(DeviceError) in
-        try cache.place(folder.staged(entry.sha256), for: entry, at: now())
-      }
-    }
-  }
+  package func pageLoaded(_ page: UInt64) { gate.pageLoaded(page) }
 }

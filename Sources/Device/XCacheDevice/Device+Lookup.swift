@@ -1,3 +1,4 @@
+import HTTP
 import Manifests
 import System
 import Values
@@ -11,7 +12,7 @@ package struct ListedFile: Sendable {
   /// The media type with its parameters.
   package let contentType: String
   /// The page's own security headers, in the manifest's order.
-  package let headers: [(name: String, value: String)]
+  package let headers: HTTPFields
   /// The size in bytes.
   package let size: Int64
   /// Of the bytes.
@@ -25,7 +26,7 @@ package struct ListedFile: Sendable {
     self.version = version.text
     url = entry.url.text
     contentType = entry.contentType
-    headers = entry.headers.fields.map { ($0.name.rawValue, $0.value.text) }
+    headers = HTTPFields(entry.headers.fields.map { ($0.name.rawValue, $0.value.text) })
     size = entry.size
     md5 = entry.bytes.md5
     sha256 = entry.sha256
@@ -66,7 +67,7 @@ extension Device {
     {
       return nil
     }
-    guard let path = self.held(file.sha256),
+    guard let path = heldPath(of: file.sha256),
       let descriptor = try? Kernel.openExisting(path, [.read, .noFollow, .nonBlocking]),
       let digest = try? CacheFolder.digest(descriptor)
     else { return nil }
@@ -88,7 +89,7 @@ extension Device {
   }
 
   /// Records that a page used a listed file without reading it from the disk.
-  package func noteUse(_ file: ListedFile) { uses.use(file.entry.name) }
+  package func recordUse(_ file: ListedFile) { uses.use(file.entry.name) }
 
   /// The manifest currently held.
   package var snapshot: DeviceManifest { DeviceManifest(index) }

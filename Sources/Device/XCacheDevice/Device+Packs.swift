@@ -1,8 +1,8 @@
 import Manifests
 import System
 
-/// The result of installing a pack, before the switch.
-struct InstalledPack {
+/// What a pack has brought, before the switch.
+struct StagedPack {
   /// Nil if the pack couldn't be used.
   var index: DeviceIndex?
   /// The files that were made from the pack: staged, and verified.
@@ -15,9 +15,9 @@ struct InstalledPack {
 extension Device {
   /// Fetches a pack and stages its files; files that were made stay, however it ends.
   /// - Throws: `file`, if the disk fails.
-  func install(
+  func stagePack(
     _ answer: PackAnswer, over held: DeviceIndex, _ progress: (@Sendable (Progress) -> Void)?
-  ) throws(DeviceError) -> InstalledPack {
+  ) throws(DeviceError) -> StagedPack {
     let limits = (changes: settings.manifestLimit, files: settings.diskLimit ?? .max)
     let installer = PackInstaller(answer, over: held, try packSources(held), in: folder, limits: limits)
     var download = PackDownload(
@@ -32,7 +32,7 @@ extension Device {
     defer { installer.rewind() }
     var index: DeviceIndex?
     do throws(PackFailure) {
-      try run(&download, into: installer)
+      try fetchPack(&download, into: installer)
       index = try installer.index()
     } catch {
       if case .device(let error) = error { throw error }
@@ -44,13 +44,13 @@ extension Device {
     report.files = installer.counts.files
     report.ready = installer.counts.ready
     report.resumed += download.resumed
-    return InstalledPack(
+    return StagedPack(
       index: index, made: installer.made, deltas: installer.counts.deltas, report: report)
   }
 
-  /// If the disk is full, drops the set-aside files and continues; if that isn't enough, the patch will tell how
-  /// much is needed.
-  private func run(
+  /// Fetches a pack into its installer. If the disk is full, drops the set-aside files and continues; if that isn't enough, the
+  /// patch will tell how much is needed.
+  private func fetchPack(
     _ download: inout PackDownload, into installer: PackInstaller
   ) throws(PackFailure) {
     do {

@@ -15,33 +15,33 @@ extension Device {
       let poller = poller(source, documents, holding: held, beside: signal)
       let offer =
         signal == nil
-        ? try poller.ask(source, holding: held, takesPacks: takesPacks)
-        : try poller.askBeside(source, holding: held, takesPacks: takesPacks)
-      policy.withLock { $0.noteRollback(offer.extras.rollback?.number, from: source) }
+        ? try poller.poll(source, holding: held, takesPacks: takesPacks)
+        : try poller.pollDocuments(source, holding: held, takesPacks: takesPacks)
+      policy.withLock { $0.recordRollback(offer.extras.rollback?.number, from: source) }
       // An origin whose packs can't be used, and which fails without them, must not keep devices from the mirror.
-      if offer.pack == nil { succeeded(source, offer.extras) }
+      if offer.pack == nil { recordPollSuccess(source, offer.extras) }
       return offer
     } catch {
-      failed(error, source, holding: held)
+      recordPollFailure(error, source, holding: held)
       throw error
     }
   }
 
   /// Sends the same request without `pack=1`.
-  func askWithoutPack(
+  func pollWithoutPack(
     _ source: PollPolicy.Source, holding held: DeviceIndex, _ documents: Locked<FollowedDocuments>
   ) throws(DeviceError) -> Poller.Offer {
     do throws(DeviceError) {
-      let offer = try poller(source, documents, holding: held).ask(
-        source, holding: held, takesPacks: false, mayTurn: false)
+      let offer = try poller(source, documents, holding: held).poll(
+        source, holding: held, takesPacks: false, mayAskForOther: false)
       guard offer.pack == nil else {
         throw DeviceError.unreadable(
           url: settings.server.text, reason: "it names a pack, and none was asked for")
       }
-      succeeded(source, offer.extras)
+      recordPollSuccess(source, offer.extras)
       return offer
     } catch {
-      failed(error, source, holding: held)
+      recordPollFailure(error, source, holding: held)
       throw error
     }
   }
@@ -55,10 +55,10 @@ extension Device {
   /// kill switch doesn't wait for a slow file. The manifest is left to the next update.
   /// - Throws: what counts as a failed poll.
   package func pollBesideUpdate(until signal: StopSignal) throws(DeviceError) {
-    guard isPollDueBesideUpdate, !gate.isOver(signal),
+    guard isPollDueBesideUpdate, !gate.isStopped(signal),
       case .poll(let source) = policy.withLock({ $0.begin(at: now()) })
     else { return }
-    notePollBegins(source)
+    recordPollStart(source)
     defer { savePolicy() }
     _ = try poll(source, holding: index, Locked(FollowedDocuments()), beside: signal)
   }
@@ -71,9 +71,9 @@ extension Device {
     poller.folder = folder
     poller.keepsAnswers = signal == nil
     poller.choice = versionChoice(holding: held, isFollowed: signal == nil)
-    poller.dated = { [self] time in note(time, from: source) }
-    poller.named = { [self, choice = versionChoice(holding: held, isFollowed: false)] extras in
-      follow(extras, from: source, by: choice, documents, beside: signal)
+    poller.onServerTime = { [self] time in recordServerTime(time, from: source) }
+    poller.onDocuments = { [self, choice = versionChoice(holding: held, isFollowed: false)] extras in
+      fetchNamedDocuments(extras, from: source, by: choice, documents, beside: signal)
     }
     return poller
   }
@@ -85,25 +85,27 @@ extension Device {
     return transport
   }
 
-  func succeeded(_ source: PollPolicy.Source, _ extras: AnswerExtras) {
-    policy.withLock { $0.answered(by: source, interval: extras.interval) }
-    reporter.wants(source == .origin ? extras.reports ?? AnswerExtras.allReports : nil)
+  func recordPollSuccess(_ source: PollPolicy.Source, _ extras: AnswerExtras) {
+    policy.withLock { $0.recordAnswer(from: source, interval: extras.interval) }
+    reporter.setShare(source == .origin ? extras.reports ?? AnswerExtras.allReports : nil)
   }
 
-  private func failed(_ error: DeviceError, _ source: PollPolicy.Source, holding held: DeviceIndex) {
+  private func recordPollFailure(
+    _ error: DeviceError, _ source: PollPolicy.Source, holding held: DeviceIndex
+  ) {
     if error.isStop { return }
     let chance = Double.random(in: 0...1)
-    policy.withLock { $0.failed(source, at: now(), chance: chance) }
-    reporter.wants(nil)
-    report(error, from: source, holding: held)
+    policy.withLock { $0.recordFailure(of: source, at: now(), chance: chance) }
+    reporter.setShare(nil)
+    reportManifest(error, from: source, holding: held)
   }
 
   /// Notes the time of a server's clock: from two answers the device may learn how far its own is off.
-  private func note(_ serverTime: Int64, from source: PollPolicy.Source) {
+  private func recordServerTime(_ serverTime: Int64, from source: PollPolicy.Source) {
     let now = now()
     let (old, new) = clock.withLock { clock in
       let old = clock.saved(server: settings.server.text)
-      clock.read(serverTime, from: source, at: now)
+      clock.record(serverTime, from: source, at: now)
       return (old, clock.saved(server: settings.server.text))
     }
     guard old != new, cache.withLock({ $0.isOurs }) else { return }
@@ -115,9 +117,9 @@ extension Device {
   var policyTime: Int64 { clock.withLock { $0.time(at: now()) } }
 
   /// Saves a poll that begins as one that has failed: a process that ends before the answer can't say so.
-  func notePollBegins(_ source: PollPolicy.Source) {
+  func recordPollStart(_ source: PollPolicy.Source) {
     var failing = policy.withLock { $0 }
-    failing.failed(source, at: now(), chance: Double.random(in: 0...1))
+    failing.recordFailure(of: source, at: now(), chance: Double.random(in: 0...1))
     save(failing)
   }
 

@@ -12,14 +12,14 @@ extension Device {
   public func install(
     preset path: String, progress: (@Sendable (Progress) -> Void)? = nil
   ) throws(DeviceError) -> PresetReport {
-    try job { () throws(DeviceError) in try installAlone(path, progress) }
+    try job { () throws(DeviceError) in try runInstall(path, progress) }
   }
 
-  private func installAlone(
+  private func runInstall(
     _ path: String, _ progress: (@Sendable (Progress) -> Void)?
   ) throws(DeviceError) -> PresetReport {
     let preset = try Preset(path, manifestLimit: settings.manifestLimit)
-    let held = try mend()
+    let held = try repair()
     let (version, index) = try preset.index(over: held)
     guard let next = index else {
       return PresetReport(isTaken: false, version: version.text, from: held.version.text)
@@ -27,7 +27,7 @@ extension Device {
     var plan = try plan(from: held, to: next)
     let copied = try stageCopies(&plan)
     try makeRoom(for: &plan, of: next)
-    try unpack(plan.fetch, from: preset, try deltaBook(preset.offers, from: held), progress)
+    try unpack(plan.fetch, from: preset, try deltaTable(preset.offers, from: held), progress)
     try commit(next)
     var report = PresetReport(isTaken: true, version: version.text, from: held.version.text)
     report.files = plan.fetch.count

@@ -34,7 +34,7 @@ extension Device {
     while true {
       let index = index
       guard let entry = index.urls[url] else { return nil }
-      switch try open(entry) {
+      switch try openFile(of: entry) {
       case .ready(let resource): return resource
       case .superseded: continue
       case .absent:
@@ -47,7 +47,7 @@ extension Device {
         }
         if supplied == 0 { cache.withLock { $0.countMiss() } }
         supplied += 1
-        try gate.page(entry.sha256, until: signal) { () throws(DeviceError) in
+        try gate.fetchForPage(entry.sha256, until: signal) { () throws(DeviceError) in
           // Another fetch may have finished since the check.
           let path = folder.file(entry.name)
           if cache.withLock({ $0.lists(entry) && $0.has(entry) }), folder.status(path) != nil { return }
@@ -65,38 +65,21 @@ extension Device {
     case superseded
   }
 
-  private func open(_ entry: HeldEntry) throws(DeviceError) -> Found {
+  private func openFile(of entry: HeldEntry) throws(DeviceError) -> Found {
     let path = folder.file(entry.name)
-    // Under the lock, so that the name still means the entry's bytes when it is opened.
-    let found = try cache.withLock { cache throws(DeviceError) -> Opened in
-      try cache.checkOpen()
-      guard cache.lists(entry) else { return Opened(nil, isListed: false) }
-      try cache.move(entry.name, at: now())
-      guard cache.has(entry) else { return Opened(nil, isListed: true) }
-      do throws(DeviceError) {
-        let file = try onDisk(path) { () throws(SystemError) in
-          // Not blocking: a FIFO's writer would be waited for under the lock.
-          try Kernel.openExisting(path, [.read, .noFollow, .nonBlocking])
-        }
-        if file != nil { cache.uses.use(entry.name) }
-        return Opened(file, isListed: true)
-      } catch  where error.isUnreadableFile {
-        try cache.discard(entry)
-        return Opened(nil, isListed: true)
-      }
-    }
-    let isListed = found.isListed
-    guard let file = found.take() else { return isListed ? .absent : .superseded }
+    let opened = try openListed(entry, at: path)
+    let isListed = opened.isListed
+    guard let file = opened.take() else { return isListed ? .absent : .superseded }
     let status = try onDisk(path) { () throws(SystemError) in try Kernel.status(file) }
     let mark = FileMark(status)
-    if !cache.withLock({ $0.isProven(entry, as: mark) }) {
+    if !cache.withLock({ $0.isVerified(entry, as: mark) }) {
       // Nil also if it can't be read to its end.
       guard status.kind == .file, (try? CacheFolder.digest(file)) == entry.bytes else {
         damage.withLock { $0 += 1 }
         try cache.withLock { cache throws(DeviceError) in try cache.discard(entry) }
         return .absent
       }
-      cache.withLock { $0.prove(entry, as: mark) }
+      cache.withLock { $0.markVerified(entry, as: mark) }
     }
     return .ready(LocalResource(entry, file))
   }
@@ -113,6 +96,27 @@ extension Device {
     consuming func take() -> Descriptor? { file }
   }
 
+  /// Opens an entry's file under the cache's lock, so that the name still means the entry's bytes.
+  private func openListed(_ entry: HeldEntry, at path: String) throws(DeviceError) -> Opened {
+    try cache.withLock { cache throws(DeviceError) -> Opened in
+      try cache.checkOpen()
+      guard cache.lists(entry) else { return Opened(nil, isListed: false) }
+      try cache.move(entry.name, at: now())
+      guard cache.has(entry) else { return Opened(nil, isListed: true) }
+      do throws(DeviceError) {
+        let file = try onDisk(path) { () throws(SystemError) in
+          // Not blocking: a FIFO's writer would be waited for under the lock.
+          try Kernel.openExisting(path, [.read, .noFollow, .nonBlocking])
+        }
+        if file != nil { cache.uses.use(entry.name) }
+        return Opened(file, isListed: true)
+      } catch  where error.isUnreadableFile {
+        try cache.discard(entry)
+        return Opened(nil, isListed: true)
+      }
+    }
+  }
+
   /// Puts an entry's file in place: copied if the device holds its bytes under another name, otherwise fetched.
   /// - Parameters:
   ///   - entry: the entry whose file is missing.
@@ -123,17 +127,17 @@ extension Device {
     var received: Int64?
     if try !copyHeld(entry, to: part) {
       var fetcher = fetcher(for: index.version, forPageUntil: signal)
-      if let offer = cache.withLock({ $0.backlog.offer(for: entry) }), let base = held(offer.base) {
+      if let offer = cache.withLock({ $0.backlog.offer(for: entry) }), let base = heldPath(of: offer.base) {
         fetcher.deltas = DeltaTable([offer], bases: [offer.base: base])
       }
       received = try fetcher.fetch(entry, to: part)
     }
-    try cache.withLock { cache throws(DeviceError) in try cache.place(part, for: entry, at: now()) }
+    try cache.withLock { cache throws(DeviceError) in try cache.store(part, for: entry, at: now()) }
     return received
   }
 
   /// Returns the path of a file with these bytes, listed or set aside; nil if there is none.
-  func held(_ sha256: SHA256) -> String? {
+  func heldPath(of sha256: SHA256) -> String? {
     if folder.status(folder.aside(sha256)) != nil { return folder.aside(sha256) }
     let index = index
     return cache.withLock { cache in
@@ -147,7 +151,7 @@ extension Device {
     let twin = index.entries.first {
       $0.sha256 == entry.sha256 && $0.name != entry.name && files[$0.name] != nil
     }
-    if let twin, try stage(entry, copying: folder.file(twin.name), to: target) { return true }
-    return try stage(entry, copying: folder.aside(entry.sha256), to: target)
+    if let twin, try copyFile(folder.file(twin.name), of: entry, to: target) { return true }
+    return try copyFile(folder.aside(entry.sha256), of: entry, to: target)
   }
 }

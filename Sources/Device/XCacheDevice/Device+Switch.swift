@@ -7,7 +7,7 @@ extension Device {
   /// time while these move into place. A page that asks for one that hasn't moved yet moves it.
   func commit(_ next: DeviceIndex, skipping skipped: Backlog = Backlog()) throws(DeviceError) {
     let owner = try cache.withLock { cache throws(DeviceError) in
-      try cache.prepare(next, skipping: skipped)
+      try cache.prepare(skipping: skipped)
       return cache.owner
     }
     try folder.syncStaged()
@@ -15,7 +15,7 @@ extension Device {
     // The rename of `index.json` is the switch; no job changes the files meanwhile.
     try folder.write(next.rendered(for: owner), to: folder.index)
     cache.withLock { $0.adopt(next, staged: staged) }
-    while try cache.withLock({ cache throws(DeviceError) in try cache.moveSome(at: now()) }) {
+    while try cache.withLock({ cache throws(DeviceError) in try cache.moveBatch(at: now()) }) {
       // A thread that waits for the lock isn't sure to get it from one that takes it again at once.
       Clock.sleep(for: .milliseconds(1))
     }

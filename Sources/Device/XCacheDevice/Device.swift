@@ -29,7 +29,7 @@ public final class Device: Sendable {
   /// What the disk has of `policy`; nil if that isn't known.
   let savedPolicy = Locked<PollPolicy?>(nil)
   // Held while a job runs: one at a time.
-  let work = Locked(())
+  let jobLock = Locked(())
   let documents: Locked<DeviceDocuments>
   let rollout: Locked<RolloutState>
   /// What the disk has of `rollout`; nil if that isn't known.
@@ -42,9 +42,9 @@ public final class Device: Sendable {
   /// Whether an update has polled and is at its downloads: a poll that is due meanwhile is made beside it.
   let isPastPoll = Locked(false)
   // Held while a document is taken: polls may overlap.
-  let keeping = Locked(())
+  let documentLock = Locked(())
   /// Called whenever another policy is in force.
-  let policyTaken = Locked<@Sendable () -> Void>({})
+  let policyChangeHandler = Locked<@Sendable () -> Void>({})
   /// Whether another process has the folder, which was deleted while this one had it.
   let displaced = Locked(false)
 
@@ -56,7 +56,14 @@ public final class Device: Sendable {
       settings, transport: transport, folder: CacheFolder(settings.folder), now: Clock.unixMilliseconds)
   }
 
-  /// As above, with a clock in milliseconds since 1970, and a folder that tests can interrupt.
+  /// As above, with a clock in milliseconds since 1970, which conformance cases set.
+  package convenience init(
+    _ settings: DeviceSettings, transport: any Transport, clock: @escaping @Sendable () -> Int64
+  ) throws(DeviceError) {
+    try self.init(settings, transport: transport, folder: CacheFolder(settings.folder), now: clock)
+  }
+
+  /// As above, with a folder that tests can interrupt.
   init(
     _ settings: DeviceSettings, transport: any Transport, folder: CacheFolder,
     now: @escaping @Sendable () -> Int64
@@ -144,7 +151,7 @@ public final class Device: Sendable {
     var fetcher = Fetcher(transport: transport, folder: folder, pauses: settings.retryPauses)
     fetcher.isForPage = signal != nil
     fetcher.pause = { [gate] in gate.pause($0, until: signal) }
-    fetcher.failed = { [reporter] entry, error in
+    fetcher.onFailure = { [reporter] entry, error in
       // When the disk is full, room is made and the file is fetched again.
       guard let reason = FailureReport.Reason(error), reason != .storage else { return }
       reporter.report(FailureReport(version: version.text, url: entry.url.text, reason: reason))
@@ -175,7 +182,7 @@ extension Device {
   }
 
   /// Reports a manifest of the origin's that can't be used.
-  func report(_ error: DeviceError, from source: PollPolicy.Source, holding held: DeviceIndex) {
+  func reportManifest(_ error: DeviceError, from source: PollPolicy.Source, holding held: DeviceIndex) {
     guard source == .origin, let reason = FailureReport.Reason(error) else { return }
     // An origin that doesn't answer can't receive a report either.
     switch error {

@@ -93,13 +93,14 @@ struct Redirects {
       guard let from = state.withLock({ $0.passed })?.originalRequest, let url = from.url else {
         return false
       }
-      let headers = (from.allHTTPHeaderFields ?? [:]).map { (name: $0.key, value: $0.value) }
+      let headers = HTTPFields(from.allHTTPHeaderFields ?? [:])
       let isStream = from.httpBodyStream != nil || hidden.file != nil
       let body: NetworkRequest.Body =
         isStream ? .stream(length: 0) { _, _ in 0 } : from.httpBody.map { .bytes(Array($0)) } ?? .none
       let last = NetworkRequest(
         url.absoluteString, method: from.httpMethod ?? "GET", headers: headers, body: body)
-      let location = response.value(forHTTPHeaderField: "Location").map { [("Location", $0)] } ?? []
+      let location: HTTPFields =
+        response.value(forHTTPHeaderField: "Location").map { [("Location", $0)] } ?? []
       let head = NetworkHead(status: response.statusCode, headers: location, url: last.url)
       guard let next = Redirect(after: head, to: last)?.request else { return false }
       let request = request(for: next, from)
@@ -112,8 +113,8 @@ struct Redirects {
       var request = URLRequest(url: url)
       request.httpMethod = next.method
       request.timeoutInterval = last.timeoutInterval
-      for (name, value) in next.headers where name.lowercased() != "cookie" || url.host == last.url?.host {
-        request.setValue(value, forHTTPHeaderField: name)
+      for field in next.headers where !field.isNamed("cookie") || url.host == last.url?.host {
+        request.setValue(field.value, forHTTPHeaderField: field.name)
       }
       switch next.body {
       case .none: break

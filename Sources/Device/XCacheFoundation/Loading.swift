@@ -190,10 +190,10 @@ extension Loading {
   }
 
   /// Passes an answer's head to the client; false if it isn't valid.
-  private func begin(_ status: Int, _ headers: [(name: String, value: String)]) -> Bool {
-    let fields = Dictionary(headers.map { ($0.name, $0.value) }) { "\($0), \($1)" }
+  private func begin(_ status: Int, _ headers: HTTPFields) -> Bool {
     guard let url = request.url,
-      let head = HTTPURLResponse(url: url, statusCode: status, httpVersion: "HTTP/1.1", headerFields: fields)
+      let head = HTTPURLResponse(
+        url: url, statusCode: status, httpVersion: "HTTP/1.1", headerFields: headers.dictionary)
     else {
       fail(URLError(.cannotParseResponse))
       return false

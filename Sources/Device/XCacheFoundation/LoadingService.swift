@@ -82,6 +82,6 @@ extension PageRequest {
   init(_ request: URLRequest) {
     self.init(
       request.url?.absoluteString ?? "", method: request.httpMethod ?? "GET",
-      headers: (request.allHTTPHeaderFields ?? [:]).map { ($0.key, $0.value) }, destination: .fetch)
+      headers: HTTPFields(request.allHTTPHeaderFields ?? [:]), destination: .fetch)
   }
 }

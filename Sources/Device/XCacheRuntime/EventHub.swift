@@ -40,7 +40,7 @@ final class EventHub: Sendable {
     return stream
   }
 
-  func tell(_ event: RuntimeEvent) {
+  func send(_ event: RuntimeEvent) {
     for listener in state.withLock({ Array($0.listeners.values) }) { listener.yield(event) }
   }
 }

@@ -42,7 +42,7 @@ struct PresetMark {
   }
 
   /// Whether the preset was taken.
-  var isThere: Bool { (try? DurableFile.read(path, limit: 1 << 16)) == .some(subject) }
+  var isTaken: Bool { (try? DurableFile.read(path, limit: 1 << 16)) == .some(subject) }
 
   /// Records that the preset was taken. If that can't be written, the next start checks the preset again.
   func write() { try? DurableFile.write(subject, to: path) }
@@ -55,7 +55,7 @@ extension Device {
     guard let preset = settings.preset else { return nil }
     do throws(DeviceError) {
       let mark = try PresetMark(of: preset, settings)
-      if version != "0", mark.isThere { return nil }
+      if version != "0", mark.isTaken { return nil }
       _ = try install(preset: preset)
       mark.write()
       return nil

@@ -9,7 +9,7 @@ extension Runtime {
   /// files, and parts of them, go to the network. If the calling task is cancelled it returns at once; a fetch that nobody
   /// waits for any more is stopped.
   public func answer(_ request: PageRequest) async -> PageAnswer {
-    if let page = request.page { device?.pageAsks(page.id) }
+    if let page = request.page { device?.pageRequested(page.id) }
     let (answer, version) = await decide(request)
     count(answer, request, from: version)
     return answer
@@ -24,7 +24,7 @@ extension Runtime {
     guard request.method == "GET" || request.method == "HEAD", let url = try? ResourceURL(request.url) else {
       return (.network(.notCacheable), nil)
     }
-    if let reason = passes(request, url, device) { return (.network(reason), nil) }
+    if let reason = passReason(request, url, device) { return (.network(reason), nil) }
     let isPage = request.destination == .document || request.destination == .frame
     if let older = older(for: request, device), let file = older.listed(url, isPage: isPage),
       let answer = await answer(request, withOlder: file, device)
@@ -41,30 +41,30 @@ extension Runtime {
     }
     if request.method == "HEAD" || head.range.isEmpty { return .local(LocalAnswer(head, .empty)) }
     if let bytes = state.withLock({ $0.memory.bytes(file.sha256) }) {
-      device.noteUse(file)
+      device.recordUse(file)
       return .local(LocalAnswer(head, bytes, isFromMemory: true))
     }
     return await fromDisk(file, head, device, for: request)
   }
 
   /// Why the runtime must not answer a request; nil if it may.
-  func passes(_ request: PageRequest, _ url: ResourceURL, _ device: Device) -> PassReason? {
-    if let reason = passesAll(device) { return reason }
+  func passReason(_ request: PageRequest, _ url: ResourceURL, _ device: Device) -> PassReason? {
+    if let reason = passReasonForAll(device) { return reason }
     guard device.isAllowed(url) else { return .foreignHost }
     guard let page = request.page else { return nil }
     guard let address = try? ResourceURL(page.url) else { return .foreignHost }
-    return passesPage(address, device)
+    return passReasonForPage(address, device)
   }
 
   /// Why every request has to go to the network; nil if interception is on.
-  func passesAll(_ device: Device) -> PassReason? {
+  func passReasonForAll(_ device: Device) -> PassReason? {
     if isInterceptionOff { return .crashLoop }
     if device.isDisplaced { return .folderInUse }
     return device.isKilled ? .killed : nil
   }
 
   /// Why the runtime must leave a page alone; nil if it need not.
-  func passesPage(_ page: ResourceURL, _ device: Device) -> PassReason? {
+  func passReasonForPage(_ page: ResourceURL, _ device: Device) -> PassReason? {
     guard device.isAllowed(page) else { return .foreignHost }
     guard device.intercepts(page.text) else { return .bypassed }
     return state.withLock { $0.health.isFailed(String(page.withoutQuery)) } ? .pageFailed : nil
@@ -104,7 +104,7 @@ extension Runtime {
   ) async -> PageAnswer {
     let outcome = await pageThreads.run { self.load(file, device, fetches: false, until: StopSignal()) }
     if case .success(nil) = outcome { return await supply(file, head, device, for: request) }
-    if case .failure(let error) = outcome { hub.tell(.failed(error)) }
+    if case .failure(let error) = outcome { hub.send(.failed(error)) }
     return answer(outcome, head)
   }
 

@@ -18,11 +18,11 @@ extension Runtime {
     prefetches?.close()
     if let device {
       device.beginClosing()
-      await pageThreads.idle(within: Self.timeout)
-      await smallFetchThreads.idle(within: Self.timeout)
-      await fetchThreads.idle(within: Self.timeout)
-      await pollThread.idle(within: Self.timeout)
-      await updateThread.idle(within: Self.timeout)
+      await pageThreads.waitUntilIdle(within: Self.timeout)
+      await smallFetchThreads.waitUntilIdle(within: Self.timeout)
+      await fetchThreads.waitUntilIdle(within: Self.timeout)
+      await pollThread.waitUntilIdle(within: Self.timeout)
+      await updateThread.waitUntilIdle(within: Self.timeout)
       sendCounts(isLast: true)
       await notes.run {
         // The process outlived the loading of its first page.

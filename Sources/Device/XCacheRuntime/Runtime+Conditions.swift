@@ -20,8 +20,8 @@ extension Runtime {
     if new.allowsLargeUpdates, !old.allowsLargeUpdates { startBacklog() }
     // The app may be terminated from now on.
     if !new.isForeground, old.isForeground {
-      livedThrough()
-      note { device.saveUses() }
+      removeCrashMarker()
+      writeNote { device.saveUses() }
       sendCounts()
     }
   }
@@ -29,7 +29,7 @@ extension Runtime {
 
 extension Conditions {
   /// Whether a trigger leads to a poll.
-  func allow(_ trigger: Trigger) -> Bool {
+  func allows(_ trigger: Trigger) -> Bool {
     if isOffline { return false }
     // In the background, everything else can wait until the user is back.
     return isForeground || trigger == .launch || trigger == .push

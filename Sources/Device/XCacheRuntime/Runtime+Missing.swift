@@ -14,7 +14,7 @@ extension Runtime {
     case .wait:
       guard let outcome = await fetch(file, device) else { return .network(.cancelled) }
       // A policy may have come meanwhile.
-      if let url = try? ResourceURL(request.url), let reason = passes(request, url, device) {
+      if let url = try? ResourceURL(request.url), let reason = passReason(request, url, device) {
         return .network(reason)
       }
       return answer(outcome, head)
@@ -54,7 +54,7 @@ extension Runtime {
           run.signal.isSet
           ? .success(nil) : self.load(file, device, fetches: true, until: run.signal)
         self.state.withLock { if $0.fetches[key] === run { $0.fetches[key] = nil } }
-        if case .failure(let error) = outcome, !run.signal.isSet { self.hub.tell(.failed(error)) }
+        if case .failure(let error) = outcome, !run.signal.isSet { self.hub.send(.failed(error)) }
         run.finish(outcome)
       }
     }

@@ -63,8 +63,8 @@ extension Runtime {
       if isFirst { state.marker = marker }
       return (page, isFirst ? marker : nil)
     }
-    device?.pageOpens(page.id)
-    if let begun, let now = device?.time { note { begun.begin(at: now) } }
+    device?.pageOpened(page.id)
+    if let begun, let now = device?.time { writeNote { begun.begin(at: now) } }
     beginDeadline(0, of: page)
     return page
   }
@@ -125,18 +125,18 @@ extension Runtime {
 
   /// Removes the crash marker: the first page was shown, failed or was left, and the process is still alive; or it may be ended
   /// from now on without anything being wrong.
-  func livedThrough() {
-    if let marker = state.withLock({ $0.marker.take() }) { note(marker.end) }
+  func removeCrashMarker() {
+    if let marker = state.withLock({ $0.marker.take() }) { writeNote(marker.end) }
   }
 
   /// Stops counting the page as loading, whatever becomes of it.
   private func endLoad(of page: OpenPage) {
-    livedThrough()
-    device?.pageIsLoaded(page.id)
+    removeCrashMarker()
+    device?.pageLoaded(page.id)
   }
 
   /// Queues something to be written. The folder stays this runtime's until it is done.
-  func note(_ write: @escaping @Sendable () -> Void) {
+  func writeNote(_ write: @escaping @Sendable () -> Void) {
     let device = device
     guard isOpen else { return }
     notes.add { withExtendedLifetime(device, write) }
@@ -152,19 +152,19 @@ extension Runtime {
       // A page answered by the network says nothing about the version held.
       guard let source = open.source else { return (nil, nil) }
       // A switch itself is saved when its update has ended.
-      if let device { state.health.holds(device.version) }
+      if let device { state.health.setVersion(device.version) }
       let key = Self.key(page.url)
       guard let failure else {
-        return (nil, state.health.cameUp(key, from: source) ? state.health.saved : nil)
+        return (nil, state.health.recordSuccess(key, from: source) ? state.health.saved : nil)
       }
       state.tally.add(failure, holding: held)
-      let isNew = state.health.failed(key, from: source)
+      let isNew = state.health.recordFailure(key, from: source)
       return (isNew ? source : nil, state.health.saved)
     }
-    if let version = outcome.version { hub.tell(.pageFailed(url: page.url, version: version)) }
+    if let version = outcome.version { hub.send(.pageFailed(url: page.url, version: version)) }
     guard let saved = outcome.saved else { return }
     let file = settings.healthFile
-    note { try? DurableFile.write(saved, to: file) }
+    writeNote { try? DurableFile.write(saved, to: file) }
   }
 
   /// The key that identifies a page: its URL without query and fragment.

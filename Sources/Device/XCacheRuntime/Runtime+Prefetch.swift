@@ -16,7 +16,7 @@ extension Runtime {
       return 0
     }
     var count = 0
-    for request in device.prefetchRequests(for: page.url).prefix(Self.mostCalls) {
+    for request in device.prefetchRequests(for: page.url).prefix(Self.maxCalls) {
       guard let sent = NetworkRequest(ahead: request, of: url, context) else { continue }
       var body: [UInt8] = []
       if case .bytes(let bytes) = sent.body { body = bytes }
@@ -28,7 +28,7 @@ extension Runtime {
   }
 
   /// The most calls sent for one page.
-  private static let mostCalls = 32
+  private static let maxCalls = 32
 
   /// Returns the answer to a page's request if it was sent ahead, waiting for it if it is still on its way; each is
   /// returned once. Nil means that the page has to send the request itself.
@@ -40,7 +40,8 @@ extension Runtime {
   public func prefetched(_ request: PageRequest, body: [UInt8] = []) async -> PrefetchedAnswer? {
     guard let prefetches, let page = request.page, let url = try? ResourceURL(request.url) else { return nil }
     let method = request.method.uppercased()
-    var asked = PrefetchTable.Asked(body: body, cookies: request.header("cookie"), headers: request.headers)
+    var asked = PrefetchTable.RequestContent(
+      body: body, cookies: request.headers["cookie"], headers: request.headers)
     if asked.cookies == nil, request.hasCredentials {
       asked.cookies = await prefetches.fetcher.cookies.header(for: url.text)
     }
@@ -65,8 +66,8 @@ extension Runtime {
     guard let prefetches, isOfHosts(request), let url = try? ResourceURL(request.url),
       PageHeaders.isPlain(request.headers, hasBody: !body.isEmpty)
     else { return nil }
-    let asked = PrefetchTable.Asked(
-      body: body, cookies: request.header("cookie") ?? cookies, headers: request.headers)
+    let asked = PrefetchTable.RequestContent(
+      body: body, cookies: request.headers["cookie"] ?? cookies, headers: request.headers)
     return await prefetches.take(nil, request.method.uppercased(), url.text, asked)
   }
 

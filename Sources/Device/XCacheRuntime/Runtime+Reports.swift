@@ -65,14 +65,14 @@ struct Tally {
   /// The version that `counts` belong to.
   private var version: String
   /// Batches of versions that are no longer held.
-  private var over: [DeviceBatch] = []
+  private var finished: [DeviceBatch] = []
   /// When the last batch was taken, in continuous nanoseconds.
   private var taken: UInt64?
 
   /// Nanoseconds between two batches of one version.
   static let pause: UInt64 = 120_000_000_000
   /// The most batches of versions no longer held to keep until an origin answers; beyond that, the oldest are dropped.
-  private static let mostOver = 4
+  private static let maxFinished = 4
 
   init(version: String) { self.version = version }
 
@@ -87,17 +87,17 @@ struct Tally {
   mutating func take(at now: UInt64, holding held: String, isLast: Bool = false) -> [DeviceBatch] {
     let isDue = taken.map { now >= $0.addingClamped(Self.pause) } ?? true
     if held != version || isDue || isLast { end(holding: held) }
-    guard !over.isEmpty else { return [] }
+    guard !finished.isEmpty else { return [] }
     taken = now
-    defer { over = [] }
-    return over
+    defer { finished = [] }
+    return finished
   }
 
   private mutating func end(holding held: String) {
     // Without a manifest no request could have been answered.
     if !counts.isEmpty, let number = ManifestVersion(text: version), number > .none {
-      over.append(DeviceBatch(version: number, counts: counts))
-      if over.count > Self.mostOver { over.removeFirst() }
+      finished.append(DeviceBatch(version: number, counts: counts))
+      if finished.count > Self.maxFinished { finished.removeFirst() }
     }
     version = held
     counts = DeviceCounts()

@@ -16,7 +16,7 @@ extension Runtime {
   ///
   /// Returns none for a page that is left alone or whose host the app doesn't name; otherwise the same as `scripts()`.
   public func scripts(for url: String) async -> [PageScript] {
-    guard let device, let address = try? ResourceURL(url), passesPage(address, device) == nil else {
+    guard let device, let address = try? ResourceURL(url), passReasonForPage(address, device) == nil else {
       return []
     }
     return await scripts()
@@ -28,7 +28,7 @@ extension Runtime {
   /// fetched first, which takes some seconds at most; one that can't be fetched is left out, and `events` says why. If the
   /// calling task is cancelled this ends within about a second.
   public func scripts() async -> [PageScript] {
-    guard let device, isOpen, passesAll(device) == nil else { return [] }
+    guard let device, isOpen, passReasonForAll(device) == nil else { return [] }
     let names = device.scripts
     if names.isEmpty { return [] }
     let hub = hub
@@ -40,7 +40,7 @@ extension Runtime {
             let bytes = try device.script(name, until: signal)
             return bytes.map { PageScript(name: name, source: String(decoding: $0, as: UTF8.self)) }
           } catch {
-            if !signal.isSet { hub.tell(.failed(error)) }
+            if !signal.isSet { hub.send(.failed(error)) }
             return nil
           }
         }

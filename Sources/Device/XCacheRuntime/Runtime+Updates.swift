@@ -15,7 +15,7 @@ extension Runtime {
   public func handle(_ trigger: Trigger) async -> UpdateReport? {
     guard let device, isOpen else { return nil }
     updateThread.add { device.tidy() }
-    guard conditions.allow(trigger) else { return nil }
+    guard conditions.allows(trigger) else { return nil }
     if case .pageOpened(let page) = trigger { await firstAnswer(of: page, atMost: .seconds(1)) }
     if Task.isCancelled { return nil }
     let (run, waiter, isNew) = state.withLock { state -> (SharedRun<UpdateReport?>, Int?, Bool) in
@@ -51,7 +51,7 @@ extension Runtime {
     pollThread.add { [weak self] in
       let result = Result { () throws(DeviceError) in try device.pollBesideUpdate(until: signal) }
       self?.state.withLock { $0.pollBeside = nil }
-      if case .failure(let error) = result, !error.isStop { hub.tell(.failed(error)) }
+      if case .failure(let error) = result, !error.isStop { hub.send(.failed(error)) }
     }
   }
 
@@ -69,23 +69,23 @@ extension Runtime {
     let result = await updateThread.run { () -> Result<UpdateReport, DeviceError> in
       Result { () throws(DeviceError) in
         try device.update(
-          force: force, until: signal, progress: { hub.tell(.progress($0)) },
-          found: { hub.tell(.updateFound(version: $0)) })
+          force: force, until: signal, progress: { hub.send(.progress($0)) },
+          found: { hub.send(.updateFound(version: $0)) })
       }
     }
     state.withLock { state in
       state.updates -= 1
-      state.health.holds(device.version)
+      state.health.setVersion(device.version)
     }
     startBacklog()
     sendCounts()
     switch result {
     case .success(let report):
-      if report.from != report.to { hub.tell(.switched(from: report.from, to: report.to)) }
+      if report.from != report.to { hub.send(.switched(from: report.from, to: report.to)) }
       return report
     case .failure(let error):
       // Whoever stopped it knows already.
-      if !signal.isSet { hub.tell(.failed(error)) }
+      if !signal.isSet { hub.send(.failed(error)) }
       return nil
     }
   }
@@ -93,7 +93,7 @@ extension Runtime {
   /// Applies a new policy, and switches interception back on in case it was off after crashes.
   func policyChanged() {
     guard let device else { return }
-    hub.tell(.policyChanged(version: device.runtimePolicy.version))
+    hub.send(.policyChanged(version: device.runtimePolicy.version))
     prepareNames()
     fetchScripts()
     state.withLock { $0.offSince = nil }
@@ -115,10 +115,10 @@ extension Runtime {
     let hub = hub
     updateThread.add { [weak self] in
       let result = Result { () throws(DeviceError) in
-        try device.fetchBacklog(until: signal, progress: { hub.tell(.progress($0)) })
+        try device.fetchBacklog(until: signal, progress: { hub.send(.progress($0)) })
       }
       self?.state.withLock { $0.backlog = nil }
-      if case .failure(let error) = result, !error.isStop { hub.tell(.failed(error)) }
+      if case .failure(let error) = result, !error.isStop { hub.send(.failed(error)) }
     }
   }
 

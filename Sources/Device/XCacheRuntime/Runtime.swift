@@ -103,7 +103,7 @@ public final class Runtime: Sendable {
         tally: Tally(version: opened.device?.version ?? "0"),
         health: opened.health,
         offSince: opened.offSince))
-    device?.onPolicy { [weak self] in self?.policyChanged() }
+    device?.onPolicyChange { [weak self] in self?.policyChanged() }
     prepareNames()
   }
 

@@ -1,3 +1,4 @@
+import HTTP
 import HTTPClient
 import System
 
@@ -45,7 +46,7 @@ struct Web: Sendable {
 
   /// Returns the answer to a GET, with a body of at most `limit` bytes, or nil if nothing is there.
   /// - Throws: `refused` for every status but 200 and 404.
-  func get(_ url: String, limit: Int = 1 << 30, fields: [HTTPField] = []) throws(MirrorError) -> HTTPReply? {
+  func get(_ url: String, limit: Int = 1 << 30, fields: HTTPFields = []) throws(MirrorError) -> HTTPReply? {
     let reply = try send { () throws(MirrorError) in
       (HTTPRequest("GET", url, fields: fields, redirects: 5), .memory(limit: limit))
     }
@@ -56,7 +57,7 @@ struct Web: Sendable {
 
   /// Downloads a file; returns false if nothing is there.
   func download(
-    _ url: String, to path: String, limit: Int64, fields: [HTTPField] = [], final: Set<Int> = []
+    _ url: String, to path: String, limit: Int64, fields: HTTPFields = [], final: Set<Int> = []
   ) throws(MirrorError) -> Bool {
     let reply = try send(final: final) { () throws(MirrorError) in
       let file = try WrittenFile(path)

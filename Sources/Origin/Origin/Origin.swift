@@ -17,13 +17,8 @@ package final class Origin: Sendable {
   let deltas: DeltaEndpoint
   let packs: PackEndpoint
   let adoption: AdoptionService
-  private let service: DeltaService
-  private let backlog: BacklogWorker
   let builder: AnswerBuilder
-  let renderer: AnswerRenderer
-  private let maintenance: MaintenanceService
-  private let scrubber: Scrubber?
-  private let webhooks: WebhookService
+  let background: BackgroundWork
   let pages = Pages.embedded
   /// The text of `/metrics`.
   let metrics: RecentText
@@ -66,102 +61,55 @@ package final class Origin: Sendable {
   /// Creates an origin and loads, for every channel, what polls with nothing new need. Manifests are read on demand or in
   /// the background.
   package init(store: Store, options: Options) throws(StoreError) {
-    self.store = store
-    catalog = Published(try Catalog(store))
-    var deltaOptions = DeltaService.Options()
-    if let wait = options.deltaWait { deltaOptions.wait = wait }
-    if let threads = options.deltaThreads { deltaOptions.threads = threads }
-    (deltaOptions.packs, deltaOptions.isPushing, deltaOptions.log) = (
-      options.packs, options.push != nil, options.log
-    )
-    let service = DeltaService(store: store, options: deltaOptions)
-    let builder: AnswerBuilder
-    do throws(SystemError) {
-      builder = try AnswerBuilder(
-        store: store, catalog: catalog, packs: PackOffers(store: store, arePushed: options.push != nil),
-        packCounters: service.packs.counters)
-    } catch {
-      throw StoreError(error)
-    }
-    self.builder = builder
-    configure = ConfigureEndpoint(builder: builder)
-    let failures = FailureLog(log: options.log)
-    packs = PackEndpoint(store: store, log: options.log, failures: failures)
-    let adoption = AdoptionService(store: store, log: options.log)
-    deltas = DeltaEndpoint(store: store, counters: service.counters, log: options.log, failures: failures)
-    let coded: CodedFiles
-    do throws(SystemError) {
-      coded = try CodedFiles(store: store, log: options.log)
-      downloads = DownloadEndpoint(
-        store: store, coded: coded, checker: try BlobChecker(), deltas: deltas, log: options.log,
-        failures: failures)
-    } catch {
-      throw StoreError(error)
-    }
-    info = InfoEndpoint(builder: builder)
+    let (failures, log) = (FailureLog(log: options.log), options.log)
+    let catalog = Published(try Catalog(store))
+    let service = DeltaService(store: store, options: DeltaService.Options(options))
+    let builder = try AnswerBuilder(store, catalog, service, options)
     let renderer = AnswerRenderer(
-      store: store, catalog: catalog, builder: builder, service: service, log: options.log)
-    self.renderer = renderer
-    let source = DeltaZipSource(store: store, backlog: service.backlog)
-    var zipOptions = ZipService.Options(deltas: options.zipDeltas ?? source.deltas) {
-      (channel) throws(StoreError) in
-      try service.backlogBases(of: channel) + store.pins(of: channel).map(\.version)
-    }
-    zipOptions.quota = options.zipQuota
-    zipOptions.log = options.log
-    do throws(SystemError) {
-      zips = ZipEndpoint(service: try ZipService(store: store, zipOptions), store: store, log: options.log)
-    } catch {
-      throw StoreError(error)
-    }
+      store: store, catalog: catalog, builder: builder, service: service, log: log)
+    let coded = try StoreError.disk { () throws(SystemError) in try CodedFiles(store: store, log: log) }
+    (self.store, self.catalog, self.builder, openFiles) = (store, catalog, builder, options.openFiles)
+
+    // What devices ask for.
+    configure = ConfigureEndpoint(builder: builder)
+    info = InfoEndpoint(builder: builder)
+    packs = PackEndpoint(store: store, log: log, failures: failures)
+    deltas = DeltaEndpoint(store: store, counters: service.counters, log: log, failures: failures)
+    downloads = DownloadEndpoint(
+      store: store, coded: coded,
+      checker: try StoreError.disk { () throws(SystemError) in try BlobChecker() },
+      deltas: deltas, log: log, failures: failures)
+    zips = ZipEndpoint(service: try ZipService(store, service, options), store: store, log: log)
+
+    // What publishers do.
+    let adoption = AdoptionService(store: store, log: log)
     let documents = DocumentService(store: store, catalog: catalog, renderer: renderer)
     let releases = ReleaseService(
       store: store, catalog: catalog, builder: builder, renderer: renderer, publicURL: options.publicURL,
-      deltas: service, packs: service.packs, documents: documents, push: options.push, log: options.log)
+      deltas: service, packs: service.packs, documents: documents, push: options.push, log: log)
     api = APIEndpoint(
       store: store, releases: releases, deltas: service, documents: documents, adoption: adoption,
       fleet: FleetService(
         store: store, adoption: adoption, backlog: service.backlog, staged: releases.staged),
-      largestUpload: options.largestUpload, log: options.log, failures: failures)
+      largestUpload: options.largestUpload, log: log, failures: failures)
     self.adoption = adoption
-    maintenance = MaintenanceService(
-      store: store, adoption: adoption, answers: builder, plans: api.plans, shared: api.shared,
-      failures: failures, gc: options.gc, purges: releases.purges,
-      schedules: ScheduleService(api: api, log: options.log), log: options.log)
-    let scrubber = options.scrub.map { Scrubber(store: store, period: $0, log: options.log) }
-    self.scrubber = scrubber
-    let webhooks = WebhookService(store: store, log: options.log)
-    self.webhooks = webhooks
-    self.service = service
-    backlog = BacklogWorker(
-      store: store, catalog: catalog, builder: builder, service: service, push: options.push, log: options.log
-    )
-    // A delta or pack that was found damaged or missing is no longer offered, and is made again.
-    // Weak: the store, which both hold, keeps the listener.
-    store.changes.subscribe { [weak catalog, weak service] in
-      guard let catalog, let service else { return }
-      for channel in catalog.current.channels {
-        service.backlog.add(channel.channel.id, at: channel.channel.answeredVersions, isStale: true)
-      }
+
+    background = BackgroundWork(
+      catalog: catalog, builder: builder, renderer: renderer, api: api, failures: failures, options)
+    metrics = RecentText { [background, attempts = api.attempts, metrics = options.metrics] in
+      let texts = [
+        metrics(), background.scrubber?.prometheusText ?? "", Scrubber.damageText(store),
+        adoption.prometheusText, background.webhooks.prometheusText, attempts.metrics,
+        service.counters.prometheusText(pending: service.backlog.pending),
+        service.packs.counters.prometheusText, service.packBytesText, builder.prometheusText,
+        coded.prometheusText,
+      ]
+      return texts.joined()
     }
-    metrics = RecentText { [attempts = api.attempts, metrics = options.metrics] in
-      metrics() + (scrubber?.prometheusText ?? "") + Scrubber.damageText(store) + adoption.prometheusText
-        + webhooks.prometheusText
-        + attempts.metrics + service.counters.prometheusText(pending: service.backlog.pending)
-        + service.packs.counters.prometheusText + service.packBytesText + builder.prometheusText
-        + coded.prometheusText
-    }
-    openFiles = options.openFiles
   }
 
   /// Starts the background threads: deltas from older versions, rendering what devices will ask for, and maintenance.
-  package func startBackgroundWork() throws(SystemError) {
-    try renderer.start()
-    try backlog.start()
-    try maintenance.start()
-    try scrubber?.start()
-    try webhooks.start()
-  }
+  package func startBackgroundWork() throws(SystemError) { try background.start() }
 
   /// Returns the handler of one event loop; called on that loop's thread.
   package func makeHandler() -> any Handler { OriginHandler(self) }
@@ -169,21 +117,53 @@ package final class Origin: Sendable {
   /// Makes `/readyz` report from now on that this origin takes no more work.
   package func beginStopping() {
     stopping.store(true, ordering: .relaxed)
-    service.stop()
-    renderer.beginStopping()
-    maintenance.beginStopping()
-    scrubber?.beginStopping()
-    webhooks.beginStopping()
+    background.beginStopping()
   }
 
   /// Writes the last counts, once no event loop is running any more.
-  package func finish() {
-    scrubber?.finish()
-    webhooks.finish()
-    maintenance.finish()
-  }
+  package func finish() { background.finish() }
 
   var isReady: Bool { !stopping.load(ordering: .relaxed) }
+}
+
+extension DeltaService.Options {
+  fileprivate init(_ options: Origin.Options) {
+    self.init()
+    if let wait = options.deltaWait { self.wait = wait }
+    if let threads = options.deltaThreads { self.threads = threads }
+    (packs, isPushing, log) = (options.packs, options.push != nil, options.log)
+  }
+}
+
+extension AnswerBuilder {
+  fileprivate convenience init(
+    _ store: Store, _ catalog: Published<Catalog>, _ service: DeltaService, _ options: Origin.Options
+  ) throws(StoreError) {
+    do throws(SystemError) {
+      try self.init(
+        store: store, catalog: catalog, packs: PackOffers(store: store, arePushed: options.push != nil),
+        packCounters: service.packs.counters)
+    } catch {
+      throw StoreError(error)
+    }
+  }
+}
+
+extension ZipService {
+  fileprivate convenience init(_ store: Store, _ service: DeltaService, _ options: Origin.Options)
+    throws(StoreError)
+  {
+    let made = DeltaZipSource(store: store, backlog: service.backlog)
+    var zips = Options(deltas: options.zipDeltas ?? made.deltas) { (channel) throws(StoreError) in
+      try service.backlogBases(of: channel) + store.pins(of: channel).map(\.version)
+    }
+    (zips.quota, zips.log) = (options.zipQuota, options.log)
+    do throws(SystemError) {
+      try self.init(store: store, zips)
+    } catch {
+      throw StoreError(error)
+    }
+  }
 }
 
 extension Catalog {

@@ -298,14 +298,13 @@ extension StoreError: CustomStringConvertible {
     (freeze.calendar?.to).map { " until \(Timestamp.words($0))" } ?? ""
   }
 
-  /// The options that name a channel to any command; `online` is the default.
+  /// The options that name an audience to a command that makes a release.
   private static func options(_ audience: RolloutAudience) -> String {
-    let (whole, rest) = audience.share.quotientAndRemainder(dividingBy: 100)
-    let percent = rest == 0 ? "\(whole)%" : "\(whole).\(rest < 10 ? "0" : "")\(rest)%"
-    return "--rollout \(percent)" + audience.groups.map { " --group \($0)" }.joined()
+    "--rollout \(ShareWords.option(audience.share))" + audience.groups.map { " --group \($0)" }.joined()
       + (audience.app.map { " --app-version '\($0.text)'" } ?? "")
   }
 
+  /// The options that name a channel to any command; `online` is the default.
   private static func options(_ app: AppName, _ channel: ChannelName = .online) -> String {
     " --app \(app)\(channel == .online ? "" : " --channel \(channel)")"
   }

@@ -212,7 +212,9 @@ package enum StoreError: Error, Sendable {
   }
 
   /// Runs a call on the disk and throws its error as a `StoreError`.
-  static func disk<Result: ~Copyable>(_ body: () throws(SystemError) -> Result) throws(StoreError) -> Result {
+  package static func disk<Result: ~Copyable>(_ body: () throws(SystemError) -> Result) throws(StoreError)
+    -> Result
+  {
     do {
       return try body()
     } catch {

@@ -1,3 +1,4 @@
+import HTTP
 import HTTPClient
 import Values
 
@@ -6,7 +7,7 @@ package struct OriginCall: Sendable {
   package let method: String
   /// The path relative to `/api/v1/`, percent-encoded, with its query.
   package let path: String
-  package var fields: [HTTPField] = []
+  package var fields: HTTPFields = []
   package var body = HTTPBody.none
   package var timeouts = HTTPTimeouts()
   /// The maximum size of the answer's body, in bytes.
@@ -27,7 +28,7 @@ package struct OriginCall: Sendable {
   package init(_ method: String, _ path: String, _ document: some Encodable) {
     self.init(method, path)
     body = .bytes(JSONValue(encoding: document).canonical)
-    fields = [HTTPField("Content-Type", "application/json")]
+    fields = [("Content-Type", "application/json")]
   }
 
   /// Returns `text` percent-encoded for a path segment or query value: all but unreserved characters (RFC 3986 §2.3).

@@ -16,7 +16,7 @@ extension OriginClient {
         answer: MissingBlobsRequest.present, sha256: Array(part), check: check ? true : nil)
       var call = OriginCall("POST", "blobs/missing")
       call.body = .bytes(request.json)
-      call.fields = [HTTPField("Content-Type", "application/json")]
+      call.fields = [("Content-Type", "application/json")]
       call.isRepeatable = true
       let answer = try send(call, as: MissingBlobsAnswer.self).value
       if let list = answer.missing {
@@ -44,7 +44,7 @@ extension OriginClient {
     throws(OriginError) -> OriginAnswer<ReleaseAnswer>
   {
     var call = OriginCall("POST", "\(channel.path)/releases")
-    call.fields = [HTTPField("Content-Type", "application/json")]
+    call.fields = [("Content-Type", "application/json")]
     call.timeouts.stall = OriginCall.releaseTimeout
     if let plan {
       var document = JSONValue(encoding: request.options).object ?? JSONObject()
@@ -65,7 +65,7 @@ extension OriginClient {
   {
     var call = OriginCall("POST", "\(channel.path)/preparations")
     call.body = .bytes(request)
-    call.fields = [HTTPField("Content-Type", "application/json")]
+    call.fields = [("Content-Type", "application/json")]
     call.isRepeatable = true
     let answer = try send(call, as: PreparationAnswer.self)
     var document = answer.document.object ?? JSONObject()

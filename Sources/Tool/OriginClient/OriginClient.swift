@@ -59,7 +59,7 @@ package final class OriginClient: Sendable {
     let reply = try reply(to: call)
     if reply.isSuccess { return reply.body }
     guard var problem = Problem(status: reply.status, body: reply.body) else {
-      if (300..<400).contains(reply.status), let place = reply.field("location") {
+      if (300..<400).contains(reply.status), let place = reply.fields["location"] {
         throw .notAnOrigin(
           server: server.text,
           found:
@@ -68,7 +68,7 @@ package final class OriginClient: Sendable {
       }
       if reply.status == 401 || reply.status == 403 || reply.status == 407 {
         throw .blocked(
-          server: server.text, status: reply.status, by: reply.field("server").flatMap(Self.name))
+          server: server.text, status: reply.status, by: reply.fields["server"].flatMap(Self.name))
       }
       // Proxies answer plain HTTP on a TLS port with such a text, each in its own words.
       if reply.status == 400, server.text.hasPrefix("http:"),
@@ -210,7 +210,7 @@ package final class OriginClient: Sendable {
     guard Coding.pays(coded.count, for: body.count) else { return nil }
     let plain = call
     call.body = .bytes(coded)
-    call.fields.append(HTTPField("Content-Encoding", "zstd"))
+    call.fields.add("Content-Encoding", "zstd")
     guard let watch = call.watch else { return plain }
     // The watcher counts bytes of the body before coding.
     let sent = Locked<Int64>(0)
@@ -228,7 +228,7 @@ package final class OriginClient: Sendable {
 
   private func request(_ call: OriginCall) -> HTTPRequest {
     var fields = call.fields
-    if let token { fields.append(HTTPField("Authorization", "Bearer \(token)")) }
+    if let token { fields.add("Authorization", "Bearer \(token)") }
     let counted = Locked<Int64>(0)
     let state = self.state
     return HTTPRequest(
@@ -247,12 +247,7 @@ package final class OriginClient: Sendable {
 
 extension HTTPReply {
   /// Whether the answer accepts zstd-coded bodies (RFC 9110 §12.5.3). A weighted entry isn't counted: its weight may be 0.
-  fileprivate var takesZstd: Bool {
-    fields.contains { field in
-      field.name.lowercased() == "accept-encoding"
-        && field.value.lowercased().split(separator: ",").contains { $0.filter { $0 != " " } == "zstd" }
-    }
-  }
+  fileprivate var takesZstd: Bool { fields.members("accept-encoding").contains("zstd") }
 
   /// Whether the origin is still carrying out an earlier attempt of the request.
   fileprivate var isStillRunning: Bool {

@@ -64,7 +64,7 @@ package enum PublishError: Error, Sendable {
   }
 
   /// A refusal of purged bytes, with the files that have them: the origin knows only what they were called then.
-  func namingPurged(_ local: Publisher.LocalBundles) -> PublishError {
+  func namingPurged(_ local: LocalBundles) -> PublishError {
     guard case .origin(.refused(let problem)) = self, problem.code == "purged" else { return self }
     let names = problem.members["sha256"]?.array ?? []
     let digests = Set(names.compactMap { $0.string.flatMap { SHA256(hex: $0) } })

@@ -56,14 +56,16 @@ package struct PublishResult: Sendable {
 extension PublishResult {
   /// Creates a result; `uploads` are the files that the origin lacked.
   init(
-    _ release: OriginAnswer<ReleaseAnswer>, _ plans: [Plan], _ local: Publisher.LocalBundles,
-    _ uploads: [HashedFile], check: CheckReport?, preparation: OriginAnswer<PreparationAnswer>? = nil,
-    afterwards: PublishError? = nil, bytesSent: Int64, hasNoLimit: Bool = false, sendsFiles: Bool = true
+    of publication: Publication, _ release: OriginAnswer<ReleaseAnswer>, _ uploads: [HashedFile],
+    check: CheckReport?, preparation: OriginAnswer<PreparationAnswer>? = nil, afterwards: PublishError? = nil
   ) {
+    let (local, options) = (publication.local, publication.options)
     self.init(
-      release: release, plans: plans, files: local.bundles.reduce(0) { $0 + $1.resources.count },
+      release: release, plans: publication.plans, files: local.bundles.reduce(0) { $0 + $1.resources.count },
       filesRead: local.filesRead, bytes: local.bytes, uploaded: uploads.count,
-      uploadedBytes: uploads.reduce(0) { $0 + $1.digest.size }, bytesSent: bytesSent, check: check,
-      preparation: preparation, afterwards: afterwards, hasNoLimit: hasNoLimit, sendsFiles: sendsFiles)
+      uploadedBytes: uploads.reduce(0) { $0 + $1.digest.size }, bytesSent: publication.api.bytesSent,
+      check: check, preparation: preparation, afterwards: afterwards,
+      hasNoLimit: options.maxUpdate != nil && preparation?.value.cost.isFirst == true,
+      sendsFiles: options.sendsFiles)
   }
 }

@@ -31,23 +31,23 @@ extension Publisher {
       Plan(unchanged: bundle.source.name, base: state.version, resources: Int(state.resources))
     }
     let idle = Finding.all(found.bundles.flatMap(\.idle)).filter(options.check.wants)
-    return try release(unchanged: plans, seen, idle, channel, options, newest: overview.version)
+    return try releaseUnchanged(plans, seen, idle, channel, options, newest: overview.version)
   }
 
   /// Problems that a full publish solves: it makes a new plan, and sends what is missing.
   private static let leadsToWholeWay: Set<String> = ["unknown-base", "other-version", "missing-blobs"]
 
-  private func release(
-    unchanged plans: [Plan], _ seen: [ScanState], _ idle: [Finding], _ channel: ChannelAddress,
+  private func releaseUnchanged(
+    _ plans: [Plan], _ seen: [ScanState], _ idle: [Finding], _ channel: ChannelAddress,
     _ options: PublishOptions, newest: ManifestVersion
   ) throws(PublishError) -> PublishResult? {
-    var release = options.release
+    var terms = options.release
     // If somebody is changing a bundle right now, this release undoes that, which has its cost.
-    if options.maxUpdate != nil { release.replaces = newest }
-    let request = ReleaseRequest(changes: plans.map(\.change), options: release)
+    if options.maxUpdate != nil { terms.replaces = newest }
+    let request = ReleaseRequest(changes: plans.map(\.change), options: terms)
     let answer: OriginAnswer<ReleaseAnswer>
     do {
-      answer = try self.release(request, plans, channel, plan: nil, RetainedBytes())
+      answer = try release(request, plans, channel, plan: nil, RetainedBytes())
     } catch .origin(.refused(let problem)) where Self.leadsToWholeWay.contains(problem.code) {
       return nil
     }

@@ -5,63 +5,8 @@ import OriginAPI
 import OriginClient
 import System
 
-/// The options of a publish.
-package struct PublishOptions: Sendable {
-  /// The options of the release itself.
-  package var release: ReleaseOptions
-  /// The most bytes that an update from the replaced version may cost a device; else the release is refused. A channel's
-  /// first release replaces none.
-  package var maxUpdate: Int64?
-  /// Whether to wait until the deltas from older versions are made.
-  package var waitsForDeltas = false
-  package var check = CheckOptions.all
-  /// Whether a channel, or its app, that doesn't exist is created; else the release is refused.
-  package var creates = true
-  /// Whether a bundle may lose all its pages; else such a release is refused.
-  package var allowsNoPages = false
-  /// Bundles that are created only if `creates`, or if the channel has no other: their names may be misspelt.
-  package var typedNames: Set<BundleName> = []
-  /// Whether to read every file and fetch all entries, ignoring the caches.
-  package var rehash = false
-  /// Whether to send the files that the origin lacks; a dry run can go without, and reports less then.
-  package var sendsFiles = true
-
-  package init(_ release: ReleaseOptions = ReleaseOptions()) { self.release = release }
-}
-
 /// Publishes folders and zips: scans, maps and hashes them, compares with the origin, sends what it lacks, and releases.
 package struct Publisher: Sendable {
-  /// The progress of a publish.
-  package enum Progress: Hashable, Sendable {
-    /// Files whose digests are known, out of all, and the bytes read for that.
-    case hashing(done: Int, of: Int, bytes: Int64)
-    /// Checking the build.
-    case checking
-    /// The release brings files of a kind that the live bundle has none of; reported before any file is sent.
-    case newKind(NewKind)
-    /// The release removes this many addresses of folders, of which this is one, though their `index.html` stays: perhaps
-    /// `--index` was dropped. Reported before any file is sent.
-    case indexDropped(BundleName, folders: Int, url: String)
-    /// The number and size of the files that the origin lacks, which are sent next; reported once, if there are any.
-    case lacking(files: Int, bytes: Int64)
-    /// Bytes sent, out of those that the origin lacks; failed attempts can make it more.
-    case sending(Int64, of: Int64)
-    /// The origin makes deltas from what devices have: files done, out of all new ones.
-    case preparing(done: Int64, of: Int64)
-    /// Everything is sent; the origin makes the release.
-    case releasing
-    /// The release is visible; deltas from older versions are being made.
-    case waitingForDeltas(left: Int64)
-
-    /// Whether it is something to know about the release, and not how far it has come.
-    package var isRemark: Bool {
-      switch self {
-      case .newKind, .indexDropped: true
-      default: false
-      }
-    }
-  }
-
   let api: OriginClient
   let cache: PublishCache
   /// The publishing program's name and version.
@@ -95,84 +40,46 @@ package struct Publisher: Sendable {
     defer { withExtendedLifetime(unpacked) {} }
     let found = try FoundFiles(unpacked.bundles, program: program)
     if !options.rehash, let result = try publishUnchanged(found, to: channel, options) { return result }
-    let local = try resources(of: found, rehash: options.rehash)
-    defer { for cache in local.caching { try? cache.value() } }
+    let local = try read(found, rehash: options.rehash)
+    defer { for cache in local.caching { cache.value() } }
     do {
-      return try publish(local, to: channel, options, trustsCache: !options.rehash)
+      return try plan(local, channel, options, trustsCache: !options.rehash).run()
     } catch {
       // The cached version is one that this origin has forgotten, or never had.
       guard !options.rehash, case .origin(.refused(let problem)) = error, problem.code == "unknown-base"
       else {
         throw error.namingPurged(local)
       }
-      return try publish(local, to: channel, options, trustsCache: false)
+      return try plan(local, channel, options, trustsCache: false).run()
     }
   }
 
-  private func publish(
-    _ local: LocalBundles, to channel: ChannelAddress, _ options: PublishOptions, trustsCache: Bool
-  ) throws(PublishError) -> PublishResult {
+  /// Compares the local files with what the channel has.
+  private func plan(
+    _ local: LocalBundles, _ channel: ChannelAddress, _ options: PublishOptions, trustsCache: Bool
+  ) throws(PublishError) -> Publication {
     let remote = try RemoteChannel(api, cache, channel)
     try Self.checkNames(local.bundles.map(\.source.name), remote, options)
-    let plans = try self.plans(local, remote, options, trustsCache: trustsCache)
-    let checking = Beside { () throws(PublishError) in try check(local, plans, remote, options.check) }
-    let healing = local.files(of: remote.damaged)
-    let isDryRun = options.release.dryRun == true
-    // Whoever wants every file read here wants that at the origin, too.
-    let asked = Result { () throws(PublishError) in
-      try missing(plans, healing, checking: options.rehash ? local : nil)
+    let plans = try plans(local, remote, options, trustsCache: trustsCache)
+    return Publication(publisher: self, local: local, remote: remote, plans: plans, options: options)
+  }
+
+  /// Throws if a publish would be refused before its files are sent: by the build's check, or by the origin in a dry run.
+  /// - Throws: `PublishError`, as `publish` does.
+  package func rehearse(
+    _ bundles: [BundleSource], to channel: ChannelAddress, _ options: PublishOptions
+  ) throws(PublishError) {
+    var rehearsal = PublishOptions(options.release)
+    (rehearsal.release.dryRun, rehearsal.release.schedule) = (true, nil)
+    rehearsal.check = options.check
+    rehearsal.creates = options.creates
+    rehearsal.allowsNoPages = options.allowsNoPages
+    rehearsal.typedNames = options.typedNames
+    rehearsal.sendsFiles = false
+    let freeze = try publish(bundles, to: channel, rehearsal).answer.freeze
+    if options.release.dryRun != true, options.release.schedule == nil, let freeze {
+      throw .origin(.refused(Problem(freeze, channel)))
     }
-    // Fail before anything is sent.
-    let found = try checking.value()
-    var release = options.release
-    // If the channel exists, there is nothing to create, and older origins don't know the member.
-    release.create = remote.exists || options.creates ? nil : false
-    release.allowSecrets = found.flatMap { $0.allowedSecrets.isEmpty ? nil : $0.allowedSecrets.map(\.text) }
-    let request = ReleaseRequest(changes: plans.map(\.change), options: release)
-    let uploads = try asked.get()
-    guard options.sendsFiles else {
-      let answer = try preview(request, channel)
-      return PublishResult(
-        answer, plans, local, uploads, check: found, bytesSent: api.bytesSent, sendsFiles: false)
-    }
-    try announce(uploads, request, channel)
-    let document = Beside { () throws(PublishError) in request.json }
-    let sent = Result { () throws(PublishError) in try send(uploads, local.kept) }
-    let json = try document.value()
-    try sent.get()
-    let newest = remote.overview?.version ?? .none
-    // Encodes the bundles' cache entries while the origin makes the release.
-    let entries = Beside { () throws(PublishError) in
-      zip(local.bundles, plans).map { bundle, plan in
-        isDryRun || plan.isEmpty
-          ? nil : RemoteBundle.cachedEntries(bundle.resources.map(RemoteBundle.Entry.init))
-      }
-    }
-    let released = Result { () throws(PublishError) in
-      try releasePrepared(request, json, plans, channel, options, newest: newest, local.kept)
-    }
-    let kept = try entries.value()
-    var (answer, preparation) = try released.get()
-    if !isDryRun, answer.value.scheduled == nil {
-      // If this release created the channel, the origin's ID isn't known yet.
-      let remote = remote.exists ? remote : try? RemoteChannel(api, cache, channel)
-      if let remote { keep(answer.value, local, plans, kept, remote) }
-    }
-    var afterwards: PublishError?
-    if answer.value.scheduled != nil { preparation = nil }
-    do {
-      preparation = try finish(preparation, channel, options.release)
-      if options.waitsForDeltas, !isDryRun { try waitForDeltas(channel) }
-    } catch {
-      // The release stands, even if the origin can't be asked about it any more, e.g. after a restart.
-      if isDryRun { throw error }
-      afterwards = error
-      if !error.isAboutOlderVersions { preparation = nil }
-    }
-    return PublishResult(
-      answer, plans, local, uploads, check: found, preparation: preparation, afterwards: afterwards,
-      bytesSent: api.bytesSent,
-      hasNoLimit: options.maxUpdate != nil && preparation?.value.cost.isFirst == true)
   }
 
   /// Refuses a bundle that the channel doesn't have, before it becomes a second one by a misspelt name.
@@ -221,104 +128,11 @@ package struct Publisher: Sendable {
       RetainedBytes())
   }
 
-  // MARK: Local files
-
-  /// The local files: the resources of each bundle by URL, and how many files were read.
-  struct LocalBundles {
-    var bundles: [(source: BundleSource, resources: [BuildFile], state: LocalState)] = []
-    var filesRead = 0
-    /// Patterns that match nothing.
-    var idle: [BundleSource.WrittenPattern] = []
-    /// The bytes of small files that were read.
-    let kept = RetainedBytes()
-    /// The cache writes in progress.
-    var caching: [Beside<Void>] = []
-
-    /// The URLs of all bundles but one.
-    func urls(without bundle: BundleName) -> Set<String> {
-      Set(bundles.filter { $0.source.name != bundle }.flatMap { $0.resources.map(\.url.text) })
-    }
-
-    var bytes: Int64 { bundles.reduce(0) { $0 + $1.resources.reduce(0) { $0 + $1.content.size } } }
-
-    /// Returns one local file for each of `contents` that is here.
-    func files(of contents: Set<SHA256>) -> [SHA256: HashedFile] {
-      var files: [SHA256: HashedFile] = [:]
-      if contents.isEmpty { return files }
-      for bundle in bundles {
-        for resource in bundle.resources where contents.contains(resource.content.sha256) {
-          files[resource.content.sha256] = resource.file
-        }
-      }
-      return files
-    }
-  }
-
-  private func resources(of found: FoundFiles, rehash: Bool) throws(PublishError) -> LocalBundles {
-    var mapped: [[MappedFile]] = []
-    for bundle in found.bundles { mapped.append(try Mapping.files(of: bundle)) }
-    var local = LocalBundles()
-    local.idle = found.bundles.flatMap(\.idle)
-    for ((bundle, state), files) in zip(zip(found.bundles, found.states), mapped) {
-      let hashed = try hash(bundle.source, files.map(\.file), keeping: local.kept, rehash: rehash)
-      local.filesRead += hashed.read
-      if let caching = hashed.caching { local.caching.append(caching) }
-      local.bundles.append(
-        (bundle.source, zip(files, hashed.files).map { BuildFile($0, $1) }, state))
-    }
-    return local
-  }
-
-  /// Returns the digests of `files`, using the cache of the bundle's folders.
-  private func hash(
-    _ bundle: BundleSource, _ files: [SourceFile], keeping bytes: RetainedBytes, rehash: Bool
-  ) throws(PublishError) -> (files: [HashedFile], read: Int, caching: Beside<Void>?) {
-    let folders = bundle.folders.map { (try? Kernel.realPath($0.path)) ?? $0.path }
-    let key = ([bundle.name.text] + folders).joined(separator: "\n")
-    let kept = rehash ? nil : cache.read(.hashes, key)
-    let now = Clock.unixMilliseconds() * 1_000_000
-    let progress = self.progress
-    let hashed = try Hashing(cache: kept.flatMap { HashCache(records: $0) } ?? HashCache(), keeping: bytes)
-      .digests(of: files) { progress(.hashing(done: $0, of: files.count, bytes: $1)) }
-    if bundle.folders.contains(where: \.isUnpacked) { return (hashed.files, hashed.read, nil) }
-    let caching = Beside { [cache] () throws(PublishError) in
-      let records = HashCache(hashed.files.map { ($0.source.status, $0.digest) }, now: now).bytes
-      // Failing to write the cache only costs time.
-      if records != kept { try? cache.write(.hashes, key, records) }
-    }
-    return (hashed.files, hashed.read, caching)
-  }
-
   // MARK: Origin
-
-  /// Returns the files of the plans, and of those that the origin lost, that it lacks; of all files if it is to check them.
-  private func missing(
-    _ plans: [Plan], _ healing: [SHA256: HashedFile], checking local: LocalBundles? = nil
-  ) throws(PublishError) -> [HashedFile] {
-    // By URL, so that the files of a folder stay together; each content once.
-    var files: [HashedFile] = []
-    var seen: Set<SHA256> = []
-    for plan in plans {
-      for resource in plan.put where seen.insert(resource.content.sha256).inserted {
-        files.append(resource.file)
-      }
-    }
-    for file in healing.values.sorted(by: { $0.source.location < $1.source.location })
-    where seen.insert(file.digest.sha256).inserted { files.append(file) }
-    for resource in local?.bundles.flatMap(\.resources) ?? []
-    where seen.insert(resource.content.sha256).inserted { files.append(resource.file) }
-    if files.isEmpty { return [] }
-    // Sorted, as the origin stores them, so that its look-ups are adjacent.
-    let digests = files.map(\.digest.sha256).sorted()
-    let lacking = try PublishError.asking { () throws(OriginError) in
-      try api.missing(of: digests, check: local != nil)
-    }
-    return files.filter { lacking.contains($0.digest.sha256) }
-  }
 
   // Dry runs send files, too: the origin determines what devices would download, since it has the older files. It drops files
   // that no release uses after a day.
-  private func send(_ files: [HashedFile], _ kept: RetainedBytes) throws(PublishError) {
+  func send(_ files: [HashedFile], _ kept: RetainedBytes) throws(PublishError) {
     if files.isEmpty { return }
     let total = files.reduce(0) { $0 + $1.digest.size }
     let progress = self.progress
@@ -359,31 +173,5 @@ package struct Publisher: Sendable {
         try send(missing, kept)
       }
     }
-  }
-
-  /// Caches the new content of each bundle, so that the next publish needn't ask. `entries` are the encoded entries of each
-  /// bundle that was to change.
-  private func keep(
-    _ answer: ReleaseAnswer, _ local: LocalBundles, _ plans: [Plan], _ entries: [[UInt8]?],
-    _ remote: RemoteChannel
-  ) {
-    for (((source, resources, state), plan), entries) in zip(zip(local.bundles, plans), entries) {
-      let isChanged = answer.bundles.contains { $0.bundle == source.name.text && $0.isChanged }
-      // If the release didn't change a bundle that it was to change, somebody else did.
-      guard isChanged || plan.isEmpty else { continue }
-      if isChanged, let entries { remote.keep(entries, at: answer.version, as: source.name) }
-      guard state.isSettled else { continue }
-      remote.keep(
-        state, at: isChanged ? answer.version : plan.base, resources: Int64(resources.count),
-        bytes: resources.clampedSum(\.content.size), as: source.name)
-    }
-  }
-}
-
-extension RemoteBundle.Entry {
-  init(_ resource: BuildFile) {
-    self.init(
-      url: resource.url.text, form: Form(resource.content), md5: resource.content.md5,
-      sha256: resource.content.sha256, size: resource.content.size)
   }
 }

@@ -1,3 +1,4 @@
+import Preview
 import System
 import Values
 

@@ -1,6 +1,7 @@
 import Foundation
 import System
 import Testing
+import TestSupport
 
 @testable import Archive
 
@@ -36,7 +37,7 @@ import Testing
     guard Tool.exists(writer[0]), !writer.joined().contains("bsdtar") || Tool.exists("bsdtar"),
       !writer.joined().contains("zip -q") || Tool.exists("zip")
     else { return }
-    let folder = try TemporaryFolder()
+    let folder = try Scratch()
     for (name, bytes) in Self.files {
       let path = "\(folder.path)/in/\(name)"
       try Kernel.makeFolder(DurableFile.parent(of: path))
@@ -61,7 +62,7 @@ import Testing
 
   @Test func linksAndEncryptedEntriesAreRefused() throws {
     guard Tool.exists("zip") else { return }
-    let folder = try TemporaryFolder()
+    let folder = try Scratch()
     try Sample.text(100).save(to: folder.path + "/a")
     symlink("a", folder.path + "/link")
     #expect(try Tool.run(["zip", "-q", "-y", "l.zip", "a", "link"], in: folder.path) == 0)

@@ -1,6 +1,7 @@
 import Foundation
 import System
 import Testing
+import TestSupport
 
 @testable import Archive
 
@@ -8,7 +9,7 @@ import Testing
 @Suite(.enabled(if: Environment.variables["XCACHE_LARGE_TESTS"] == "1"), .serialized)
 struct LargeTests {
   /// A sparse file of 5 GB that begins with a few bytes.
-  private static func sparse(_ folder: TemporaryFolder) throws -> (path: String, size: Int64) {
+  private static func sparse(_ folder: Scratch) throws -> (path: String, size: Int64) {
     let path = folder.path + "/sparse"
     let size: Int64 = 5 << 30
     let file = try Kernel.open(path, [.readWrite, .create])
@@ -20,7 +21,7 @@ struct LargeTests {
   @Test(arguments: [Archive.Method.deflate, .stored]) func entriesOfFiveGigabytes(_ method: Archive.Method)
     throws
   {
-    let folder = try TemporaryFolder()
+    let folder = try Scratch()
     let (path, size) = try Self.sparse(folder)
     let zip = folder.path + "/large.zip"
     let sink = ArchiveFileSink(try Kernel.open(zip, [.write, .create, .exclusive]), path: zip)

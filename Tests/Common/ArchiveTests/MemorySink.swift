@@ -1,3 +1,5 @@
+import TestSupport
+
 @testable import Archive
 
 /// An archive that is written to memory.
@@ -62,19 +64,6 @@ extension ArchiveError {
   }
 }
 
-/// A generator that gives the same numbers for the same seed (Steele, Lea, Flood: SplitMix64, 2014).
-struct SplitMix: RandomNumberGenerator {
-  var state: UInt64
-
-  mutating func next() -> UInt64 {
-    state &+= 0x9E37_79B9_7F4A_7C15
-    var z = state
-    z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
-    z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
-    return z ^ (z >> 31)
-  }
-}
-
 enum Sample {
   /// Text, which deflate compresses.
   static func text(_ count: Int) -> [UInt8] {
@@ -89,7 +78,7 @@ enum Sample {
 
   /// Random bytes, which can't be compressed.
   static func noise(_ count: Int, seed: UInt64 = 1) -> [UInt8] {
-    var generator = SplitMix(state: seed)
+    var generator = SplitMix(seed: seed)
     return (0..<count).map { _ in UInt8(truncatingIfNeeded: generator.next()) }
   }
 }

@@ -32,15 +32,3 @@ enum Tool {
 extension [UInt8] {
   func save(to path: String) throws { try DurableFile.write(self, to: path) }
 }
-
-/// A folder of a test's own, gone with it.
-final class TemporaryFolder: Sendable {
-  let path: String
-
-  init() throws {
-    path = FileManager.default.temporaryDirectory.path + "/xcache-archive-\(UUID().uuidString)"
-    try Kernel.makeFolder(path)
-  }
-
-  deinit { try? FileManager.default.removeItem(atPath: path) }
-}

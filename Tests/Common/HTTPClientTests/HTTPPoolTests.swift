@@ -176,7 +176,7 @@ import Testing
     var told: [String] = []
     let sink = HTTPSink.stream(
       limit: 100, write: { told.append(String(decoding: $0, as: UTF8.self)) },
-      begin: { told.append("\($0.status) \($0.field("etag") ?? "")") })
+      begin: { told.append("\($0.status) \($0.fields["etag"] ?? "")") })
     let request = HTTPRequest("GET", server.url)
     _ = try isPooled ? HTTPPool().send(request, into: sink) : HTTPClient().send(request, into: sink)
     #expect(told == ["206 \"a\"", "message"])

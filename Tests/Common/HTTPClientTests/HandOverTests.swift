@@ -1,3 +1,4 @@
+import HTTP
 import System
 import Testing
 
@@ -115,7 +116,7 @@ import Testing
 
   @Test func headsArriveFirstAndEndsLast() {
     let handOver = HandOver { _ in }
-    handOver.take(HTTPReply(status: 200, fields: [], body: []))
+    handOver.take(HTTPHead(200))
     #expect(take(handOver, [1, 2], spools: false) && take(handOver, [3], spools: false))
     handOver.end(7)
     var told: [String] = []

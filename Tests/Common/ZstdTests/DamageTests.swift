@@ -1,4 +1,5 @@
 import Testing
+import TestSupport
 import Zstd
 
 /// Damaged frames: the same outcome and bytes as libzstd's, except for the rules in `Comparison.isStricter`.

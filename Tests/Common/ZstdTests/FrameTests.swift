@@ -1,4 +1,5 @@
 import Testing
+import TestSupport
 import Zstd
 
 /// Frames that libzstd made, with all its making.

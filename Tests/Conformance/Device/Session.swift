@@ -157,13 +157,14 @@ final class Session {
   private func request(_ command: JSONValue) async -> PageRequest {
     var request = PageRequest(
       command["url"]?.string ?? "", method: command["method"]?.string ?? "GET", page: page(command))
-    request.headers = command["headers"]?.object?.members.map { ($0.key, $0.value.string ?? "") } ?? []
+    request.headers = HTTPFields(
+      command["headers"]?.object?.members.map { ($0.key, $0.value.string ?? "") } ?? [])
     request.destination =
       command["destination"]?.string.flatMap(PageRequest.Destination.init(rawValue:)) ?? .other
     request.mode = command["mode"]?.string.flatMap(PageRequest.Mode.init(rawValue:)) ?? .noCORS
     request.hasCredentials = command["credentials"]?.bool ?? false
     if command["cookies"]?.bool == true, let header = await cookies.header(for: request.url) {
-      request.headers.append(("Cookie", header))
+      request.headers.add("Cookie", header)
     }
     return request
   }
@@ -185,7 +186,7 @@ final class Session {
   }
 
   private static func local(
-    _ status: Int, _ headers: [(name: String, value: String)], _ body: [UInt8]
+    _ status: Int, _ headers: HTTPFields, _ body: [UInt8]
   ) -> JSONValue {
     [
       "answer": "local", "body": .string(Base64.encode(body)),

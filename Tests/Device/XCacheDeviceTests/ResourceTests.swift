@@ -1,5 +1,7 @@
+import DeviceTestSupport
 import System
 import Testing
+import TestSupport
 import Values
 
 @testable import XCacheDevice

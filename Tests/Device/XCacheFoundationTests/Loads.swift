@@ -1,7 +1,9 @@
+import DeviceTestSupport
 import Foundation
 import FoundationNetworking
 import SocketServer
 import System
+import TestSupport
 
 @testable import XCacheDevice
 @testable import XCacheRuntime

@@ -3,6 +3,7 @@ import FoundationNetworking
 import SocketServer
 import System
 import Testing
+import TestSupport
 import XCacheDevice
 import XCacheRuntime
 

@@ -1,3 +1,4 @@
+import DeviceTestSupport
 import Manifests
 import System
 import Testing

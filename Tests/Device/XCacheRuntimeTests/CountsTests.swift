@@ -1,3 +1,4 @@
+import DeviceTestSupport
 import Manifests
 import System
 import Testing
@@ -83,7 +84,7 @@ private let script = "https://m.test/app.js"
     ] as [(Int64?, String)] {
       let open = runtime.open(page)
       await ask(runtime, page, open)
-      runtime.told(message, of: open, after: since)
+      runtime.handleMessage(message, of: open, after: since)
     }
     let counts = runtime.state.withLock { $0.tally.counts }
     #expect(

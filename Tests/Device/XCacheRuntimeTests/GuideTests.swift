@@ -1,5 +1,6 @@
 import System
 import Testing
+import TestSupport
 import XCacheDevice
 import XCacheRuntime
 
@@ -9,7 +10,7 @@ private enum Guide {
     folder: String, resources: String, transport: any Transport,
     shown: (Int, [UInt8]) -> Void, loaded: (String, PassReason) -> Void
   ) async throws {
-    func show(_ status: Int, _ headers: [(name: String, value: String)], _ body: [UInt8]) {
+    func show(_ status: Int, _ headers: HTTPFields, _ body: [UInt8]) {
       shown(status, body)
     }
     func load(_ url: String, because reason: PassReason) -> Int {
@@ -90,9 +91,8 @@ private struct UnreachableTransport: Transport {
 
   /// The code above is the code in the guide.
   @Test func guideHasThisCode() throws {
-    let tests = DurableFile.parent(of: #filePath)
     let guide = String(
-      decoding: try #require(try DurableFile.read("\(tests)/../../docs/guide-runtime.md")), as: UTF8.self)
+      decoding: try #require(try DurableFile.read("\(Repository.root)/docs/guide-runtime.md")), as: UTF8.self)
     let shown = guide.split(separator: "```swift\n").dropFirst().map { String($0.prefix { $0 != "`" }) }
     let source = String(decoding: try #require(try DurableFile.read(#filePath)), as: UTF8.self)
     let function = try #require(source.split(separator: "\n    // end\n").first)

@@ -1,3 +1,4 @@
+import DeviceTestSupport
 import Manifests
 import System
 import Testing
@@ -85,20 +86,20 @@ private let small = "https://m.test/small.js"
     }
     #expect(try await bench.ask(runtime, video) == "tooLarge")
     barrier.open()
-    await runtime.updateThread.idle(within: .seconds(60))
+    await runtime.updateThread.waitUntilIdle(within: .seconds(60))
     #expect(bench.fetches() == 1)
     #expect(try await bench.ask(runtime, video, [("Range", "bytes=0-2")]) == "206 aaa")
     // If it is removed again, it isn't fetched again and again.
     try remove("film")
     #expect(try await bench.ask(runtime, video, [("Range", "bytes=0-2")]) == "tooLarge")
-    await runtime.updateThread.idle(within: .seconds(60))
+    await runtime.updateThread.waitUntilIdle(within: .seconds(60))
     #expect(bench.fetches() == 0)
   }
 
   @Test func filesAboveTheDiskLimitAreNotFetched() async throws {
     let runtime = try await lacking("film", [video: Self.content]) { $0.device.diskLimit = 2 << 20 }
     #expect(try await bench.ask(runtime, video) == "tooLarge")
-    await runtime.updateThread.idle(within: .seconds(60))
+    await runtime.updateThread.waitUntilIdle(within: .seconds(60))
     #expect(bench.fetches() == 0)
   }
 
@@ -106,10 +107,10 @@ private let small = "https://m.test/small.js"
     let runtime = try await lacking("film", [video: Self.content])
     runtime.conditions.network = .metered
     #expect(try await bench.ask(runtime, video) == "tooLarge")
-    await runtime.updateThread.idle(within: .seconds(60))
+    await runtime.updateThread.waitUntilIdle(within: .seconds(60))
     #expect(bench.fetches() == 0)
     runtime.conditions.network = .unmetered
-    await runtime.updateThread.idle(within: .seconds(60))
+    await runtime.updateThread.waitUntilIdle(within: .seconds(60))
     #expect(bench.fetches() == 1)
   }
 

@@ -1,14 +1,16 @@
 import DeviceLinux
+import DeviceTestSupport
 import HTTPDNS
 import SocketServer
 import System
 import Testing
+import TestSupport
 
 @testable import XCacheDevice
 @testable import XCacheRuntime
 
 /// A runtime that follows changes of the network.
-@Suite struct FollowNetworkTests {
+@Suite(.unhurried) struct FollowNetworkTests {
   private static let head = "Iface\tDestination\tGateway \tFlags\tRefCnt\tUse\tMetric\tMask\t\tMTU\n"
   private static let route = "eth0\t00000000\t0100007F\t0003\t0\t0\t100\t00000000\t0\t0\t0\n"
 
@@ -95,7 +97,7 @@ private final class CountingService: ServiceExchange {
 }
 
 /// Servers that don't answer.
-@Suite struct HungServerTests {
+@Suite(.unhurried) struct HungServerTests {
   /// `close` ends within about a second; the transport alone would wait for three minutes.
   @Test(.timeLimit(.minutes(2)), arguments: [false, true]) func closingDoesNotWait(hasUpdate: Bool)
     async throws

@@ -1,4 +1,5 @@
 import Archive
+import DeviceTestSupport
 import Manifests
 import System
 import Testing

@@ -1,3 +1,4 @@
+import DeviceTestSupport
 import Manifests
 import System
 
@@ -30,7 +31,7 @@ struct RuntimeBench {
   /// What a page gets: `200 text`, or the reason why the request went to the network.
   func ask(
     _ runtime: Runtime, _ url: String, method: String = "GET",
-    _ headers: [(name: String, value: String)] = [],
+    _ headers: HTTPFields = [],
     destination: PageRequest.Destination = .other, page: OpenPage? = nil
   ) async throws -> String {
     let request = PageRequest(url, method: method, headers: headers, destination: destination, page: page)

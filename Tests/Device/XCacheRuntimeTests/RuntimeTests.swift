@@ -1,3 +1,4 @@
+import DeviceTestSupport
 import Manifests
 import System
 import Testing
@@ -32,7 +33,7 @@ private let script = RuntimeBench.script
   /// What a page gets: `200 text`, or the reason why the request went to the network.
   private func ask(
     _ runtime: Runtime, _ url: String, method: String = "GET",
-    _ headers: [(name: String, value: String)] = [],
+    _ headers: HTTPFields = [],
     destination: PageRequest.Destination = .other, page: OpenPage? = nil
   ) async throws -> String {
     try await bench.ask(runtime, url, method: method, headers, destination: destination, page: page)

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Stands in for xcache-webkit: opens pages of a device's folder as far as regular expressions can, or misbehaves.
 
-It was written from the contract of the two programs alone (Sources/Tool/xcache/README.md, "A look at pages"). XCACHE_WEBKIT_MODE says what
-it does wrong; words in a page's text do the same to that page's answer:
+It was written from the contract of the two programs alone (docs/guide-webkit.md, section 9). XCACHE_WEBKIT_MODE says what it does
+wrong; words in a page's text do the same to that page's answer:
 
     <script>throw "why"</script>   a script error              <script src=…>, <link href=…>, <img src=…>   a request
     <!--api URL-->  a fetch        <!--slow SECONDS-->         <!--console TEXT-->       nothing in <body>: a blank page

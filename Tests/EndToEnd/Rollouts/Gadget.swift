@@ -191,7 +191,3 @@ extension ConfigureAnswer {
     }
   }
 }
-
-extension SplitMix {
-  mutating func below(_ limit: Int) -> Int { Int(next() % UInt64(limit)) }
-}

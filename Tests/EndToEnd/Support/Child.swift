@@ -1,6 +1,7 @@
 import Glibc
 import Synchronization
 import System
+import TestSupport
 
 /// A child process. Its output goes to files, so that it never blocks on a reader.
 final class Child: Sendable {

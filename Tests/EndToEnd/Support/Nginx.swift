@@ -1,4 +1,5 @@
 import Glibc
+import TestSupport
 
 /// nginx as the static host of a mirror. Missing files are requested from an origin, as a CDN does.
 final class Nginx {

@@ -1,4 +1,5 @@
 import Glibc
+import TestSupport
 
 /// What tests can do on this machine.
 enum Privileges {

@@ -1,6 +1,7 @@
 import Glibc
 import Synchronization
 import System
+import TestSupport
 import Values
 
 /// One origin for all tests that only read: three versions of a small app `shop`, and the apps `many` and `files`.

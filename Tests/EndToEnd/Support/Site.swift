@@ -1,7 +1,11 @@
 import Glibc
 import System
 import Testing
+import TestSupport
 import Values
+
+/// Small files by path.
+typealias Files = [String: String]
 
 /// An origin for one test: the real program on a port chosen by the kernel, with a data folder that is removed afterwards.
 final class Site {
@@ -162,7 +166,7 @@ final class Site {
 
   /// The files of a device's tree.
   func tree(of device: String) throws -> [String: [UInt8]] {
-    try Scratch.files(below: "\(scratch.path)/\(device)/tree")
+    try Scratch.contents("\(scratch.path)/\(device)/tree")
   }
 
   /// A poll's answer.

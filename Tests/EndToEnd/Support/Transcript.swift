@@ -1,6 +1,7 @@
 import Glibc
 import System
 import Testing
+import TestSupport
 
 /// Commands and their output, compared with a golden file; XCACHE_RECORD=1 writes it again.
 final class Transcript {
@@ -23,7 +24,7 @@ final class Transcript {
   }
 
   func check(_ name: String, source: SourceLocation = #_sourceLocation) throws {
-    let file = DurableFile.parent(of: #filePath) + "/../Goldens/\(name).txt"
+    let file = Repository.root + "/Tests/EndToEnd/Goldens/\(name).txt"
     let text = masked
     if getenv("XCACHE_RECORD") != nil { try DurableFile.write(Array(text.utf8), to: file) }
     let recorded = String(decoding: try DurableFile.read(file) ?? [], as: UTF8.self)

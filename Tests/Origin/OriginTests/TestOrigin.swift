@@ -3,6 +3,7 @@ import HTTP
 import Manifests
 import Store
 import System
+import TestSupport
 import Values
 
 @testable import Origin
@@ -14,16 +15,15 @@ final class TestOrigin {
   let origin: Origin
   let token: String
   private let handler: any Handler
-  /// The origin that owns the folder, which is removed with it; nil: this one.
-  private let owner: TestOrigin?
+  /// Holds the folder, which is removed with the last origin over it.
+  private let scratch: Scratch
 
   init(
     publicURL: String = "https://cdn.example.com/hxm", _ change: (inout Origin.Options) -> Void = { _ in },
     clock: (@Sendable () -> Int64)? = nil
   ) throws {
-    let base = getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp"
-    owner = nil
-    folder = "\(base)/xcache-origin-\(Hex.encode(Secrets.random(8).span.bytes))"
+    scratch = try Scratch()
+    folder = scratch.path + "/data"
     var kept = Store.Options()
     if let clock { kept.clock = clock }
     store = try Store(path: folder, options: kept)
@@ -38,7 +38,7 @@ final class TestOrigin {
   private init(sharing other: TestOrigin, _ origin: Origin) {
     (folder, store, token) = (other.folder, other.store, other.token)
     self.origin = origin
-    owner = other
+    scratch = other.scratch
     handler = origin.makeHandler()
   }
 
@@ -50,13 +50,6 @@ final class TestOrigin {
 
   /// The same origin on another event loop.
   func onAnotherLoop() throws -> TestOrigin { TestOrigin(sharing: self, origin) }
-
-  deinit { if owner == nil { Self.removeAll(folder) } }
-
-  private static func removeAll(_ path: String) {
-    for name in (try? Folder.textNames(path)) ?? [] { removeAll("\(path)/\(name)") }
-    if (try? Kernel.removeFolder(path)) == nil { try? Kernel.remove(path) }
-  }
 
   struct Reply {
     let status: Int

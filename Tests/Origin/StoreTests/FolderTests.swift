@@ -1,6 +1,7 @@
 import Glibc
 import System
 import Testing
+import TestSupport
 
 @testable import Store
 

@@ -1,27 +1,21 @@
-import Glibc
 import Manifests
 import System
 import Testing
+import TestSupport
 import Values
 
 @testable import Store
 
 /// A data folder of a test's own, removed with it, and short words for what tests do with a store.
-final class Scratch: Sendable {
-  let path: String
-
+extension Scratch {
+  /// In memory where there is such a folder: no test here needs a real disk.
   convenience init() {
-    // In memory where there is such a folder: a sync costs nothing there, and no test here needs a real disk.
-    self.init(in: access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp")
+    do {
+      try self.init(in: Scratch.memory)
+    } catch {
+      fatalError("no temporary folder: \(error)")
+    }
   }
-
-  init(in parent: String) {
-    var template = Array("\(parent)/xcache-store-XXXXXX".utf8CString)
-    guard mkdtemp(&template) != nil else { fatalError("no temporary folder: errno \(errno)") }
-    path = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
-  }
-
-  deinit { Self.remove(path) }
 
   var data: String { path + "/data" }
 
@@ -30,16 +24,6 @@ final class Scratch: Sendable {
     var options = options
     options.keepsReserve = false
     return try Store(path: data, options: options)
-  }
-
-  private static func remove(_ path: String) {
-    guard let status = try? Kernel.status(path, followLinks: false) else { return }
-    if status.kind == .folder {
-      for name in (try? Folder.textNames(path)) ?? [] { remove("\(path)/\(name)") }
-      try? Kernel.removeFolder(path)
-    } else {
-      try? Kernel.remove(path)
-    }
   }
 }
 

@@ -12,11 +12,11 @@ import Values
 
 /// Preparations that a restarted origin no longer knows: before a release, and after it.
 @Suite struct PreparationTests {
-  private let folder: TemporaryFolder
+  private let folder: Scratch
   private let origin = FakeOrigin()
 
   init() throws {
-    folder = try TemporaryFolder()
+    folder = try Scratch()
     try folder.write("site/a.js", "one")
   }
 

@@ -11,10 +11,10 @@ import Values
 @testable import Publishing
 
 @Suite struct PublisherTests {
-  let folder: TemporaryFolder
+  let folder: Scratch
   let origin = FakeOrigin()
 
-  init() throws { folder = try TemporaryFolder() }
+  init() throws { folder = try Scratch() }
 
   func bundle(_ name: String = "main", _ dir: String = "site") throws -> BundleSource {
     BundleSource(
@@ -453,7 +453,7 @@ import Values
 
   @Test func rehashReadsEverything() throws {
     for index in 0..<5 { try folder.write("site/f\(index).js", "content \(index)") }
-    TemporaryFolder.settle()
+    Scratch.settle()
     try publish()
     #expect(try publish().filesRead == 0)
     _ = origin.requests()

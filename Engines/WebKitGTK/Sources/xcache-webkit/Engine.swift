@@ -1,13 +1,14 @@
 import DeviceLinux
 import Foundation
 import HTTPDNS
+import PreviewProtocol
 import XCacheDevice
 import XCacheRuntime
 import XCacheWebKit
 
 /// What all pages of a run share: the runtime over the device's folder, and the access to the network.
 final class Engine: Sendable {
-  let settings: Settings
+  let settings: EngineSettings
   let runtime: Runtime
   let memory: MemoryWatch
   private let transport: LookTransport
@@ -18,7 +19,7 @@ final class Engine: Sendable {
   private let certificates: String?
 
   /// - Throws: `Refusal` if the folder can't be used, and the errors of the runtime.
-  init(_ settings: Settings, folder: String) async throws {
+  init(_ settings: EngineSettings, folder: String) async throws {
     self.settings = settings
     let isOffline = settings.offline ?? false
     let isConfined = settings.confined ?? false

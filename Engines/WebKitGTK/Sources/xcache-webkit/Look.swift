@@ -1,4 +1,5 @@
 import Foundation
+import PreviewProtocol
 import XCacheRuntime
 import XCacheWebKit
 
@@ -6,11 +7,11 @@ import XCacheWebKit
 @WebActor
 final class Look {
   private let engine: Engine
-  private let job: Job
+  private let job: EngineJob
   private let log = RequestLog()
   private let inspector = PageInspector()
   private let deadline: ContinuousClock.Instant
-  private var answer: Answer
+  private var report: PageReport
   /// The state of a document on its way to the view.
   private enum Navigation { case none, asked, loading }
   private var navigation = Navigation.none
@@ -24,18 +25,20 @@ final class Look {
   /// How long a loaded page may keep sending requests.
   private static let patience: Duration = .seconds(5)
 
-  nonisolated init(_ engine: Engine, _ job: Job) {
+  nonisolated init(_ engine: Engine, _ job: EngineJob) {
     self.engine = engine
     self.job = job
     let seconds = min(max(job.timeout ?? 30, 0.1), 3_600)
     deadline = .now + .seconds(seconds)
-    answer = Answer(job)
+    report = PageReport(id: job.id, url: job.url)
+    report.finalURL = job.url
+    report.title = ""
   }
 
-  func run() async -> Answer {
+  func run() async -> PageReport {
     guard let scheme = URL(string: job.url)?.scheme?.lowercased(), ["http", "https"].contains(scheme) else {
-      answer.failure = "\(PageInspector.cut(job.url)) is not an http or https address"
-      return answer
+      report.failure = "\(PageInspector.cut(job.url)) is not an http or https address"
+      return report
     }
     do {
       // The page retains its host; both are released when this function returns.
@@ -49,12 +52,12 @@ final class Look {
       await look(at: page)
       page.terminate()
     } catch {
-      answer.failure = "\(error)"
+      report.failure = "\(error)"
     }
-    answer.requests = log.requests(with: inspector.resources)
-    answer.console = inspector.messages
-    answer.scriptErrors = inspector.scriptErrors
-    return answer
+    report.requests = log.requests(with: inspector.resources)
+    report.console = inspector.messages.map(PageReport.Message.init)
+    report.scriptErrors = inspector.scriptErrors.map(PageReport.Message.init)
+    return report
   }
 
   private func look(at page: WebPage) async {
@@ -78,15 +81,15 @@ final class Look {
     if inspector.termination == nil { await picture(page) }
     // A page may paint late without requesting anything, for example after a splash screen or a timer.
     let end = min(deadline, .now + Self.patience)
-    while answer.isBlank, answer.failure == nil, inspector.termination == nil, .now < end {
+    while report.isBlank, report.failure == nil, inspector.termination == nil, .now < end {
       try? await Task.sleep(for: .milliseconds(250))
       await picture(page)
     }
     if let termination = inspector.termination {
       // If several pages run at the same time, one may be taken for the other.
-      answer.failure =
+      report.failure =
         engine.memory.count > ended
-        ? "the page took more than \(engine.memory.limit) MB of memory" : answer.failure ?? termination
+        ? "the page took more than \(engine.memory.limit) MB of memory" : report.failure ?? termination
     }
     // Otherwise the load would be waited for forever.
     if outcome == nil { page.terminate() }
@@ -128,13 +131,13 @@ final class Look {
   }
 
   private func note(_ page: WebPage) {
-    if !page.url.isEmpty { answer.finalURL = PageInspector.cut(page.url) }
-    answer.status = page.status
+    if !page.url.isEmpty { report.finalURL = PageInspector.cut(page.url) }
+    report.status = page.status.map { Int64($0) }
     switch outcome {
     case .success: break
-    case .failure(let error): answer.failure = inspector.termination ?? describe(error)
+    case .failure(let error): report.failure = inspector.termination ?? describe(error)
     case nil where inspector.termination == nil:
-      answer.failure = "the page wasn't loaded within \((job.timeout ?? 30).formatted()) seconds"
+      report.failure = "the page wasn't loaded within \((job.timeout ?? 30).formatted()) seconds"
     case nil: break
     }
   }
@@ -153,20 +156,34 @@ final class Look {
     let isDone = outcome != nil
     do {
       let measures = try await page.measures(timeout: isDone ? .seconds(5) : .seconds(2))
-      answer.title = measures.title
-      answer.firstContentfulPaint = measures.firstContentfulPaint
-      answer.load = measures.load
+      report.title = measures.title
+      report.firstContentfulPaint = measures.firstContentfulPaint
+      report.load = measures.load
       let isPlain = try await page.picture(to: job.screenshot, timeout: isDone ? .seconds(10) : .seconds(2))
-      answer.hasScreenshot = job.screenshot != nil
-      answer.isBlank = isPlain && (measures.firstContentfulPaint == nil || !measures.hasContent)
+      report.hasScreenshot = job.screenshot != nil
+      report.isBlank = isPlain && (measures.firstContentfulPaint == nil || !measures.hasContent)
     } catch {
-      if isDone, answer.failure == nil {
-        answer.failure = "the page doesn't answer: \((error as? WebKitError)?.message ?? "\(error)")"
+      if isDone, report.failure == nil {
+        report.failure = "the page doesn't answer: \((error as? WebKitError)?.message ?? "\(error)")"
       }
     }
   }
 
   private func wait(until end: ContinuousClock.Instant, _ isDone: () -> Bool) async {
     while !isDone(), ContinuousClock.now < end { try? await Task.sleep(for: .milliseconds(20)) }
+  }
+}
+
+extension PageReport.Message {
+  fileprivate init(_ message: PageInspector.Message) {
+    self.init(
+      level: message.level, text: message.text, url: message.url, line: message.line.map { Int64($0) },
+      column: nil)
+  }
+
+  fileprivate init(_ error: PageInspector.ScriptError) {
+    self.init(
+      level: nil, text: error.text, url: error.url, line: error.line.map { Int64($0) },
+      column: error.column.map { Int64($0) })
   }
 }

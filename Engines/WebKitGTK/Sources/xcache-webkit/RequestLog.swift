@@ -1,3 +1,4 @@
+import PreviewProtocol
 import Synchronization
 import XCacheRuntime
 import XCacheWebKit
@@ -38,45 +39,46 @@ final class RequestLog: Sendable {
   var activity: (loading: Int, last: ContinuousClock.Instant) { state.withLock { ($0.loading, $0.last) } }
 
   /// Returns all requests; those that only the engine saw come last.
-  func requests(with resources: [PageInspector.Resource]) -> [Answer.Request] {
+  func requests(with resources: [PageInspector.Resource]) -> [PageReport.Request] {
     let entries = state.withLock { $0.entries }
     let seen = Set(entries.map { PageInspector.cut(Self.withoutFragment($0.report.url)) })
     let others = resources.filter { !seen.contains(Self.withoutFragment($0.url)) }
     let all =
-      entries.map { Answer.Request($0.report, now: .now - $0.began) } + others.map(Answer.Request.init)
+      entries.map { PageReport.Request($0.report, now: .now - $0.began) }
+      + others.map(PageReport.Request.init)
     return Array(all.prefix(PageInspector.mostResources))
   }
 
   static func withoutFragment(_ url: String) -> String { String(url.prefix { $0 != "#" }) }
 }
 
-extension Answer.Request {
+extension PageReport.Request {
   /// Creates a request from the proxy's report.
   init(_ report: ProxyReport, now lasted: Duration) {
-    let source =
+    let source: PageReport.Source =
       switch (report.source, report.status) {
-      case (.device, _): "device"
-      case (.network, .some(let status)): status < 400 ? "network" : "missing"
-      default: "failed"
+      case (.device, _): .device
+      case (.network, .some(let status)): status < 400 ? .network : .missing
+      default: .failed
       }
     self.init(
-      source: source, url: PageInspector.cut(report.url), status: report.status, bytes: report.bytes,
-      kind: Self.kind(report.destination),
+      url: PageInspector.cut(report.url), source: source, status: report.status.map { Int64($0) },
+      bytes: report.bytes, kind: Self.kind(report.destination),
       ms: report.isOver ? report.milliseconds : Int64(lasted / .milliseconds(1)))
   }
 
   /// Creates a request from the engine's record.
   init(_ resource: PageInspector.Resource) {
     let isOwn = ["data:", "blob:", "about:"].contains { resource.url.hasPrefix($0) }
-    let source =
+    let source: PageReport.Source =
       switch resource.status {
-      case _ where isOwn: "engine"
-      case .some(let status) where status >= 400: "missing"
-      case .some where resource.failure == nil: "network"
-      default: "failed"
+      case _ where isOwn: .engine
+      case .some(let status) where status >= 400: .missing
+      case .some where resource.failure == nil: .network
+      default: .failed
       }
     self.init(
-      source: source, url: resource.url, status: resource.status, bytes: resource.bytes,
+      url: resource.url, source: source, status: resource.status.map { Int64($0) }, bytes: resource.bytes,
       kind: Self.kind(resource), ms: resource.milliseconds ?? 0)
   }
 

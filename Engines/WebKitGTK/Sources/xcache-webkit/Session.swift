@@ -1,25 +1,15 @@
 import Dispatch
 import Foundation
+import PreviewProtocol
 import Synchronization
 import XCacheWebKit
 
 /// One run of the helper: settings, pages, end.
 final class Session: Sendable {
-  private struct Ready: Encodable {
-    let ready = true
-    let engine: String
-    let version: String
-  }
-
-  private struct Failed: Encodable {
-    var id: Int?
-    let error: String
-  }
-
   private struct State {
     var engine: Engine?
     var display: Display?
-    var waiting: [Job] = []
+    var waiting: [EngineJob] = []
     var running = 0
     var most = 1
     var isEnding = false
@@ -70,7 +60,7 @@ final class Session: Sendable {
 
   private func begin(_ line: Data, display given: String?) {
     do {
-      let settings = try Self.decode(Settings.self, line, "the settings")
+      let settings = try Self.decode(EngineSettings.self, line, "the settings")
       try settings.check()
       let size = (settings.width ?? 1280, settings.height ?? 800)
       let display =
@@ -85,7 +75,7 @@ final class Session: Sendable {
         do {
           let engine = try await Engine(settings, folder: folder)
           state.withLock { $0.engine = engine }
-          lines.write(Ready(engine: engine.name, version: engine.version))
+          lines.write(EngineReady(engine: engine.name, version: engine.version))
           startNext()
         } catch {
           fail("\(error)")
@@ -97,7 +87,7 @@ final class Session: Sendable {
   }
 
   private func fail(_ text: String) {
-    lines.write(Failed(error: text))
+    lines.write(EngineFailure(error: text))
     end(1)
   }
 
@@ -137,18 +127,18 @@ final class Session: Sendable {
 
   private func take(_ line: Data) {
     do {
-      let job = try Self.decode(Job.self, line, "the page")
+      let job = try Self.decode(EngineJob.self, line, "the page")
       state.withLock { $0.waiting.append(job) }
       startNext()
     } catch {
       let id = (try? JSONDecoder().decode(Numbered.self, from: line))?.id
-      lines.write(Failed(id: id, error: "\(error)"))
+      lines.write(EngineFailure(id: id, error: "\(error)"))
     }
   }
 
   private func startNext() {
     while true {
-      let next = state.withLock { state -> (Engine, Job)? in
+      let next = state.withLock { state -> (Engine, EngineJob)? in
         guard let engine = state.engine, state.running < state.most, !state.waiting.isEmpty, !state.isEnding
         else { return nil }
         state.running += 1
@@ -156,9 +146,9 @@ final class Session: Sendable {
       }
       guard let (engine, job) = next else { return }
       Task.detached { [self] in
-        let answer = await Look(engine, job).run()
+        let report = await Look(engine, job).run()
         state.withLock { $0.running -= 1 }
-        guard lines.write(answer) else { end(1) }
+        guard lines.write(report) else { end(1) }
         startNext()
       }
     }

@@ -1,5 +1,6 @@
 import Foundation
 import Testing
+import WebKitTestSupport
 
 @testable import XCacheRuntime
 @testable import XCacheWebKit
@@ -109,7 +110,7 @@ extension WebKitTests {
     /// The device accepts no wrong response, pages are of one version, and updates succeed once responses are correct
     /// again.
     @Test func wrongResponsesOfTheOriginAreRejected() async throws {
-      var dice = Dice(41)
+      var dice = SplitMix(seed: 41)
       let sites = try Sites()
       try sites.tell("release 1")
       let server = try sites.tell("proxy-origin 5")

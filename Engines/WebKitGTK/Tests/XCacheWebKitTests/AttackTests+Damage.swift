@@ -1,5 +1,6 @@
 import Foundation
 import Testing
+import WebKitTestSupport
 
 @testable import XCacheRuntime
 @testable import XCacheWebKit
@@ -14,7 +15,7 @@ extension WebKitTests {
       case bit, cut, longer, empty, gone, folder, fifo, another, dangling, endless, loop, bytes, socket
     }
 
-    private func damage(_ file: URL, _ how: Damage, _ dice: inout Dice) throws {
+    private func damage(_ file: URL, _ how: Damage, _ dice: inout SplitMix) throws {
       let path = file.path
       guard var bytes = try? Data(contentsOf: file) else { return }
       func replace(by target: String) throws {
@@ -52,7 +53,7 @@ extension WebKitTests {
 
     /// Open and newly loaded pages have the right content, whatever its source.
     @Test func damagedFilesAreNeverServed() async throws {
-      var dice = Dice(43)
+      var dice = SplitMix(seed: 43)
       let sites = try Sites()
       try sites.tell("release 1")
       let app = try await App(sites)
@@ -100,7 +101,7 @@ extension WebKitTests {
 
     /// Every load completes with intact files, and the last one with files of one version.
     @Test func policyChangesWhilePagesLoad() async throws {
-      var dice = Dice(47)
+      var dice = SplitMix(seed: 47)
       let sites = try Sites()
       try sites.tell("release 1")
       try sites.tell("release 2")
@@ -161,7 +162,7 @@ extension WebKitTests {
     /// A clock that jumps by up to 400 days when it is read.
     private final class JumpingClock: @unchecked Sendable {  // Used under `lock`.
       private let lock = NSLock()
-      private var dice = Dice(53)
+      private var dice = SplitMix(seed: 53)
       private var offset: Int64 = 0
       private(set) var count = 0
       var isSteady = false

@@ -1,5 +1,6 @@
 import Foundation
 import Testing
+import WebKitTestSupport
 
 @testable import XCacheRuntime
 @testable import XCacheWebKit
@@ -124,7 +125,7 @@ extension WebKitTests {
 
     /// Unusual and malformed ranges: the body matches the response's header.
     @Test func unusualRangesGetConsistentResponses() async throws {
-      var dice = Dice(59)
+      var dice = SplitMix(seed: 59)
       let sites = try Sites()
       let app = try await App(sites)
       let page = try WebPage(app.host)
@@ -196,7 +197,7 @@ extension WebKitTests {
       var views = 0
       let tasks = (0..<4).map { number in
         Task { @WebActor in
-          var random = Dice(UInt64(100 + number))
+          var random = SplitMix(seed: UInt64(100 + number))
           for _ in 0..<6 * Self.times {
             let view = try WebPage(app.host)
             views += 1

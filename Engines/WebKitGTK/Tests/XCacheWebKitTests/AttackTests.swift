@@ -1,5 +1,6 @@
 import Foundation
 import Testing
+import WebKitTestSupport
 
 @testable import XCacheRuntime
 @testable import XCacheWebKit
@@ -46,7 +47,7 @@ extension WebKitTests {
       let page = try WebPage(app.host)
       let url = sites.url("/v/page0.html")
       try await page.load(sites.url("/second.html"))
-      let left = proxy.opensUntold(url)
+      let left = proxy.openUnannounced(url)
       _ = proxy.pages.answered(left, isShown: true)
       // Opened before the switch; its document is requested after it.
       _ = proxy.open(url)
@@ -63,7 +64,7 @@ extension WebKitTests {
 
     /// A process is killed at a random moment of a load, an update or a switch.
     @Test func killsDuringSwitchesLeavePagesConsistent() async throws {
-      var dice = Dice(37)
+      var dice = SplitMix(seed: 37)
       let sites = try Sites()
       try sites.tell("release 1")
       let app = try await App(sites)

@@ -1,25 +1,12 @@
 import Foundation
 import Testing
+import WebKitTestSupport
 
 @testable import XCacheRuntime
 @testable import XCacheWebKit
 
-/// Random numbers that are the same in each run.
-struct Dice: RandomNumberGenerator {
-  private var state: UInt64
-
-  init(_ seed: UInt64) { state = seed }
-
-  /// SplitMix64.
-  mutating func next() -> UInt64 {
-    state &+= 0x9E37_79B9_7F4A_7C15
-    var mixed = (state ^ (state >> 30)) &* 0xBF58_476D_1CE4_E5B9
-    mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-    return mixed ^ (mixed >> 31)
-  }
-
-  mutating func one(in count: Int) -> Bool { Int.random(in: 0..<count, using: &self) == 0 }
-  mutating func below(_ most: Int) -> Int { Int.random(in: 0..<most, using: &self) }
+extension SplitMix {
+  mutating func one(in count: Int) -> Bool { below(count) == 0 }
 }
 
 /// The versions that a page's parts report.

@@ -41,7 +41,7 @@ package enum ForwardedFor {
   /// Parses an address with or without a port, and an IPv6 one with or without brackets.
   private static func address(_ text: RawSpan) -> IPAddress? {
     if text.starts(with: "["), let end = text.firstIndex(of: 0x5D) {
-      return IPAddress.v6(text.extracting(1..<end))?.unmapped
+      return IPAddress(text.extracting(1..<end))?.unmapped
     }
     if let colon = text.firstIndex(of: 0x3A), text.firstIndex(of: 0x3A, from: colon &+ 1) == nil {
       return IPAddress(text.extracting(0..<colon))

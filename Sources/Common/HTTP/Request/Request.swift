@@ -62,22 +62,3 @@ package struct Request: ~Escapable {
     @_lifetime(copy self) get { FieldLines(bytes.extracting(head.lines.range)) }
   }
 }
-
-/// A copy of a request's head that outlives the call, for answers made later.
-package struct StoredRequest: Sendable {
-  private let bytes: [UInt8]
-  private let head: RequestHead
-  private let peer: IPAddress
-
-  /// Copies the head of a request.
-  package init(_ request: borrowing Request) {
-    bytes = request.bytes.withUnsafeBytes { [UInt8]($0) }
-    head = request.head
-    peer = request.peer
-  }
-
-  /// The request, valid as long as the copy is retained.
-  package var request: Request {
-    @_lifetime(borrow self) get { Request(head, in: bytes.span.bytes, from: peer) }
-  }
-}

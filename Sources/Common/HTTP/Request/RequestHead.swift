@@ -1,3 +1,5 @@
+import Backports
+
 /// A parsed head, as offsets into its bytes.
 package struct RequestHead: Sendable {
   /// The method.
@@ -95,6 +97,9 @@ package enum Method: UInt8, Sendable, Equatable {
         .other
       }
   }
+
+  /// The method that a text spells; case matters.
+  package init(_ text: String) { self.init(Array(text.utf8).span.bytes) }
 
   /// The method as in a request line; `-` for an unknown one.
   package var name: StaticString {

@@ -11,8 +11,30 @@ package enum ByteRanges: Sendable, Equatable {
   /// The maximum number of ranges; more, or overlapping ones, are answered with the whole (RFC 9110 §17.15).
   package static let limit = 16
 
+  /// Returns what a request asks for of a representation of `length` bytes: the whole, unless it is a GET with one Range field
+  /// that applies (§14.2, §13.1.5).
+  ///
+  /// - Parameters:
+  ///   - request: The request.
+  ///   - length: The number of bytes.
+  ///   - tag: The entity tag, if there is one.
+  ///   - lastModified: When it last changed, if known.
+  ///   - limit: The most ranges that are answered, at least one; a field with more is ignored.
+  package init(
+    _ request: borrowing Request, length: UInt64, tag: EntityTag?, lastModified: LastModified? = nil,
+    limit: Int = ByteRanges.limit
+  ) {
+    guard request.method == .get, let value = request.field(.range), !request.head.isRepeated(.range),
+      Preconditions.rangeApplies(request, tag: tag, lastModified: lastModified)
+    else {
+      self = .whole
+      return
+    }
+    self.init(value, length: length, limit: limit)
+  }
+
   /// Parses `value` for a representation of `length` bytes.
-  package init(_ value: RawSpan, length: UInt64) {
+  package init(_ value: RawSpan, length: UInt64, limit: Int = ByteRanges.limit) {
     self = .whole
     guard value.byteCount > 6, value.extracting(first: 6).equalsIgnoringCase("bytes=") else { return }
     var items = ListItems(value.extracting(6..<value.byteCount))
@@ -22,7 +44,7 @@ package enum ByteRanges: Sendable, Equatable {
     while let item = items.next() {
       guard let range = ByteRanges.range(item, length) else { return }
       count += 1
-      guard count <= ByteRanges.limit else { return }
+      guard count <= limit else { return }
       if range.isEmpty { continue }
       if first == nil { first = range } else { rest.append(range) }
     }

@@ -1,3 +1,5 @@
+import Backports
+
 /// A time to the second, as in HTTP: `Sun, 06 Nov 1994 08:49:37 GMT` (RFC 9110 §5.6.7).
 package struct HTTPDate: Sendable, Hashable, Comparable {
   /// Seconds since 1970-01-01T00:00:00Z.
@@ -75,6 +77,9 @@ extension HTTPDate {
     guard let parsed else { return nil }
     self = parsed
   }
+
+  /// The same, for a date that is text.
+  package init?(_ text: String, now: Int64) { self.init(Array(text.utf8).span.bytes, now: now) }
 
   /// Parses ` 06 Nov 1994 08:49:37 GMT`.
   private static func fixdate(_ text: RawSpan) -> HTTPDate? {

@@ -46,7 +46,7 @@ package enum Preconditions {
   }
 
   /// Whether Range applies: always without If-Range, else only if the client's copy is current (§13.1.5).
-  package static func rangeApplies(
+  static func rangeApplies(
     _ request: borrowing Request, tag: EntityTag?, lastModified: LastModified?
   ) -> Bool {
     guard let condition = request.field(.ifRange) else { return true }
@@ -74,12 +74,7 @@ package enum Preconditions {
   }
 
   private static func lists(_ value: RawSpan, _ tag: EntityTag, weakly: Bool) -> Bool {
-    if value.equals("*") { return true }
-    var items = ListItems(value)
-    while let item = items.next() {
-      if weakly ? tag.matchesWeakly(item) : tag.matchesStrongly(item) { return true }
-    }
-    return false
+    value.equals("*") || tag.isListed(in: value, weakly: weakly)
   }
 
   /// Returns the date in a field, or nil if it is to be ignored: §13.1.3 says so of a field with more than one member.
@@ -106,6 +101,15 @@ package struct EntityTag: Sendable, Hashable, CustomStringConvertible {
 
   /// The tag as in a field.
   package var description: String { (isWeak ? "W/" : "") + String(decoding: quoted, as: UTF8.self) }
+
+  /// Whether a list of tags has this one, compared weakly or strongly (§8.8.3.2). `*` isn't a tag.
+  package func isListed(in list: RawSpan, weakly: Bool) -> Bool {
+    var items = ListItems(list)
+    while let item = items.next() {
+      if weakly ? matchesWeakly(item) : matchesStrongly(item) { return true }
+    }
+    return false
+  }
 
   /// Whether `text` is this tag, and both are strong.
   package func matchesStrongly(_ text: RawSpan) -> Bool {

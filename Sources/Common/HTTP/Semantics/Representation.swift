@@ -44,12 +44,8 @@ package struct Representation: Sendable {
     case .failed: return Response(.preconditionFailed, errorFields)
     case .proceed: break
     }
-    // §14.2: Range is for GET only.
-    guard allowsRanges, request.method == .get, let range = request.field(.range),
-      !request.head.isRepeated(.range),
-      Preconditions.rangeApplies(request, tag: tag, lastModified: lastModified)
-    else { return whole }
-    return partial(ByteRanges(range, length: body.count))
+    guard allowsRanges, request.head.has(.range) else { return whole }
+    return partial(ByteRanges(request, length: body.count, tag: tag, lastModified: lastModified))
   }
 
   /// The fields of 412 and 416. The 200's caching fields don't apply to them: under an immutable URL a cache would store the
@@ -65,17 +61,14 @@ package struct Representation: Sendable {
     case .whole:
       return whole
     case .unsatisfiable:
-      return Response(.rangeNotSatisfiable, errorFields.adding("Content-Range", "bytes */\(length)"))
+      return Response(
+        .rangeNotSatisfiable, errorFields.adding("Content-Range", ContentRange.unsatisfied(length)))
     case .single(let range):
-      let fields = fields.adding("Content-Range", contentRange(range, length))
+      let fields = fields.adding("Content-Range", ContentRange(range, of: length).description)
       return Response(.partialContent, fields, .segments(body.part(range)))
     case .several(let ranges):
       return multipart(ranges, length)
     }
-  }
-
-  private func contentRange(_ range: Range<UInt64>, _ length: UInt64) -> String {
-    "bytes \(range.lowerBound)-\(range.upperBound - 1)/\(length)"
   }
 
   /// Returns a `multipart/byteranges` answer (RFC 9110 §14.6).
@@ -90,7 +83,7 @@ package struct Representation: Sendable {
     for range in ranges {
       add(
         "--\(boundary)\r\n" + (type.map { "Content-Type: \($0)\r\n" } ?? "")
-          + "Content-Range: \(contentRange(range, length))\r\n\r\n")
+          + "Content-Range: \(ContentRange(range, of: length))\r\n\r\n")
       segments += body.part(range)
       add("\r\n")
     }

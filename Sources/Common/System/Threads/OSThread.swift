@@ -69,21 +69,4 @@ extension OSThread {
 
   /// Lowers the calling thread's disk priority, where the disk's scheduler has priorities.
   package static func lowerDiskPriority() { Native.lowerDiskPriority() }
-
-  /// Runs `body` on a thread of its own with a lower priority and waits for it, so that the calling thread, which is reused, keeps
-  /// its priority. If no thread can be started, runs it on the calling one.
-  package static func behind<Result: Sendable, Failure: Error>(
-    _ name: String, _ priority: Priority = .background,
-    _ body: @escaping @Sendable () throws(Failure) -> Result
-  ) throws(Failure) -> Result {
-    let outcome = Locked<Swift.Result<Result, Failure>?>(nil)
-    let thread = try? OSThread(name: name) {
-      lowerPriority(to: priority)
-      let result = Swift.Result { () throws(Failure) in try body() }
-      outcome.withLock { $0 = result }
-    }
-    thread?.join()
-    if let result = outcome.withLock({ $0 }) { return try result.get() }
-    return try body()
-  }
 }

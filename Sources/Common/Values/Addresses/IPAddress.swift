@@ -65,7 +65,7 @@ public struct IPAddress: Hashable, Sendable {
 
   /// The address that rate limits count by: an IPv4 address, or the 64-bit network prefix of an IPv6 one, since its
   /// holder has all addresses in it.
-  package var holder: IPAddress { isV6 ? IPAddress(high: high, low: 0) : self }
+  package var holder: IPAddress { isV6 && high != 0 ? IPAddress(high: high, low: 0) : self }
 
   /// Returns the addresses in order, but with the families alternating (RFC 8305 §4).
   package static func inTurns(_ addresses: [IPAddress], beginningWithV6: Bool) -> [IPAddress] {

@@ -1,3 +1,5 @@
+import Backports
+
 /// The WHATWG URL standard's basic URL parser (section 4.4), for absolute http and https URLs.
 ///
 /// It refuses some input that browsers accept: tabs and line breaks (which are mistakes in a build), user

@@ -59,7 +59,7 @@
       case .head(let head):
         guard let url = URL(string: head.url),
           let response = HTTPURLResponse(
-            url: url, statusCode: head.status, httpVersion: "HTTP/1.1", headerFields: head.fields)
+            url: url, statusCode: head.status, httpVersion: "HTTP/1.1", headerFields: head.headers.dictionary)
         else {
           end(number, URLError(.badServerResponse))
           return false
@@ -135,7 +135,7 @@
     /// Converts the request that an engine passes to a scheme's handler; nil if it has no URL.
     init?(_ request: URLRequest) {
       guard let url = request.url else { return nil }
-      let headers = (request.allHTTPHeaderFields ?? [:]).map { (name: $0.key, value: $0.value) }
+      let headers = HTTPFields(request.allHTTPHeaderFields ?? [:])
       self.init(
         url.absoluteString, method: request.httpMethod ?? "GET", headers: headers, hasCredentials: true)
       func told(_ name: String) -> String? { request.value(forHTTPHeaderField: name)?.lowercased() }
@@ -160,15 +160,6 @@
       // If the mode isn't known, an answer of another origin needs that origin's permission.
       default: mode = destination == .document || destination == .frame ? .navigate : .cors
       }
-    }
-  }
-
-  extension NetworkHead {
-    /// As a dictionary, with several values of one name joined by commas (RFC 9110 §5.3).
-    fileprivate var fields: [String: String] {
-      var fields: [String: String] = [:]
-      for (name, value) in headers { fields[name] = fields[name].map { "\($0), \(value)" } ?? value }
-      return fields
     }
   }
 #endif

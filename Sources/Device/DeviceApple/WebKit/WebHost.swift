@@ -147,7 +147,7 @@
       guard let proxy, listener != nil else { return }
       let network = network
       await Self.offMain {
-        for host in proxy.hosts where network.certificate(for: host) != nil { proxy.trusts(host) }
+        for host in proxy.hosts where network.certificate(for: host) != nil { proxy.addTrustedHost(host) }
       }
     }
 

@@ -79,13 +79,13 @@
     private func isOwn(_ frame: WKFrameInfo) -> Bool {
       guard let runtime = host.runtime else { return true }
       let origin = frame.securityOrigin.text
-      return runtime.names((CustomScheme.real(origin + "/") ?? origin + "/"))
+      return runtime.isOnAppHost((CustomScheme.real(origin + "/") ?? origin + "/"))
     }
 
     /// Passes the page's signals about itself on to the runtime.
     private func told(_ message: WKScriptMessage) {
       guard let shown, let runtime = host.runtime, let text = message.body as? String else { return }
-      runtime.told(text, of: shown, after: openedAt.map { Int64((.now - $0) / .milliseconds(1)) })
+      runtime.handleMessage(text, of: shown, after: openedAt.map { Int64((.now - $0) / .milliseconds(1)) })
     }
   }
 

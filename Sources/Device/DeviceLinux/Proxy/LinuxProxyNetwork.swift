@@ -1,28 +1,23 @@
-import CDeviceTLS
 import HTTPDNS
 import Linux
 import System
+import TLS
 import XCacheDevice
 import XCacheRuntime
 
-/// libssl's TLS and connections, for the proxy inside an app.
+/// TLS and connections, for the proxy inside an app.
 ///
 /// Each host has its own key and certificate, made when it is first asked for and never written to the disk. No certificate
 /// can sign another.
 public final class LinuxProxyNetwork: ProxyNetwork {
-  private struct Own {
-    /// An `SSL_CTX`, valid as long as this network lives.
-    let context: Int
-    let certificate: String
-  }
-
-  private let own = Locked<[String: Own]>([:])
+  private let own = Locked<[String: SelfSignedCertificate]>([:])
   private let authorities: String?
   private let dialer: AddressDialer
-  private let client = Locked<Int?>(nil)
+  /// What connections to servers share; made when it is first needed.
+  private let client = Locked<TLSContext?>(nil)
 
   /// The most hosts that get a certificate.
-  private static let mostHosts = 256
+  private static let maxHosts = 256
 
   /// - Parameters:
   ///   - authorities: a PEM file of the certificates to trust in servers; if nil, the system's.
@@ -36,27 +31,18 @@ public final class LinuxProxyNetwork: ProxyNetwork {
     self.dialer = dialer
   }
 
-  deinit {
-    let contexts = own.withLock { $0.values.map(\.context) } + [client.withLock { $0 }].compactMap { $0 }
-    for context in contexts { SSL_CTX_free(OpaquePointer(bitPattern: context)) }
-  }
-
   /// Returns the PEM certificate that this device shows an engine for `host`; an adapter makes the engine accept it for
   /// that host only. Nil if it can't be made.
-  public func certificate(for host: String) -> String? { own(for: host)?.certificate }
+  public func certificate(for host: String) -> String? { own(for: host)?.pem }
 
-  private func own(for host: String) -> Own? {
+  private func own(for host: String) -> SelfSignedCertificate? {
     own.withLock { own in
       if let found = own[host] { return found }
-      guard own.count < Self.mostHosts, !host.contains(where: { $0 == "," || $0 == "\0" }) else { return nil }
+      guard own.count < Self.maxHosts, !host.contains(where: { $0 == "," || $0 == "\0" }) else { return nil }
       let address = host.hasPrefix("[") ? String(host.dropFirst().dropLast()) : host
       let name = (IPAddress(address) == nil ? "DNS:" : "IP:") + address
-      var pem = [CChar](repeating: 0, count: 4096)
-      guard let context = xcache_own_context(name, &pem, Int32(pem.count)) else { return nil }
-      let text = String(decoding: pem.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
-      let made = Own(context: Int(bitPattern: context), certificate: text)
-      own[host] = made
-      return made
+      own[host] = SelfSignedCertificate(for: name)
+      return own[host]
     }
   }
 
@@ -64,10 +50,8 @@ public final class LinuxProxyNetwork: ProxyNetwork {
   public func secure(
     _ stream: any ProxyStream, after early: [UInt8], as host: String
   ) -> (any ProxyStream)? {
-    guard let socket = stream as? SocketStream, let own = own(for: host),
-      let context = OpaquePointer(bitPattern: own.context)
-    else { return nil }
-    return TLSStream(socket, context, host: nil, after: early)
+    guard let socket = stream as? SocketStream, let own = own(for: host) else { return nil }
+    return TLSStream(socket, own.context.session(on: socket.raw, after: early))
   }
 
   /// Connects to a server, using the resolver's addresses if it has any; the addresses of a host are raced (RFC 8305).
@@ -80,7 +64,7 @@ public final class LinuxProxyNetwork: ProxyNetwork {
       let socket = try Self.connection(to: bare, at: address, port, attempt)
       guard isSecure else { return socket }
       let stream = self.clientContext().flatMap {
-        TLSStream(socket, $0, host: host, within: attempt.milliseconds)
+        TLSStream(socket, $0.session(on: socket.raw, to: host), within: attempt.milliseconds)
       }
       guard let stream else {
         throw TransportError(.unreachable, "\(host): no TLS with a certificate that is trusted")
@@ -89,11 +73,11 @@ public final class LinuxProxyNetwork: ProxyNetwork {
     }
   }
 
-  private func clientContext() -> OpaquePointer? {
+  private func clientContext() -> TLSContext? {
     client.withLock { client in
-      if client == nil { client = xcache_client_context(authorities).map { Int(bitPattern: $0) } }
+      if client == nil { client = TLSContext(trusting: authorities) }
       return client
-    }.flatMap { OpaquePointer(bitPattern: $0) }
+    }
   }
 
   /// In the system's order (RFC 6724), but with the families alternating (RFC 8305 §4).
@@ -105,13 +89,14 @@ public final class LinuxProxyNetwork: ProxyNetwork {
   private static func connection(
     to host: String, at address: IPAddress?, _ port: Int, _ attempt: ConnectionAttempt
   ) throws(TransportError) -> SocketStream {
-    guard let address, let place = UInt16(exactly: port).map({ SocketAddress(address, port: $0) }) else {
+    guard let address, let socketAddress = UInt16(exactly: port).map({ SocketAddress(address, port: $0) })
+    else {
       throw TransportError(.unreachable, "\(host): there is no such address")
     }
     do throws(SystemError) {
-      let stream = SocketStream(try Kernel.beginConnecting(to: place))
+      let stream = SocketStream(try Kernel.beginConnecting(to: socketAddress))
       attempt.onEnd { stream.close() }
-      try Kernel.finishConnecting(stream.raw, to: place, milliseconds: attempt.milliseconds)
+      try Kernel.finishConnecting(stream.raw, to: socketAddress, milliseconds: attempt.milliseconds)
       return stream
     } catch {
       throw TransportError(.unreachable, "\(host): \(error)")

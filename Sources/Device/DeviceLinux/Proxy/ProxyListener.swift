@@ -17,7 +17,7 @@ public final class ProxyListener: Sendable {
   public let port: UInt16
 
   /// The most connections at a time; more are refused.
-  private static let mostConnections = 512
+  private static let maxConnections = 512
 
   /// Listens on a port that the system chooses.
   ///
@@ -99,7 +99,7 @@ public final class ProxyListener: Sendable {
 
   private static func serve(_ stream: SocketStream, _ state: Locked<State>, _ proxy: PageProxy) {
     let id = state.withLock { state -> Int? in
-      guard state.socket != nil, state.connections.count < mostConnections else { return nil }
+      guard state.socket != nil, state.connections.count < maxConnections else { return nil }
       state.next += 1
       state.connections[state.next] = stream
       return state.next

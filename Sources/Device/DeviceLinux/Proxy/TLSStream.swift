@@ -1,85 +1,66 @@
-import CDeviceTLS
 import Linux
 import System
+import TLS
 import XCacheRuntime
 
-/// A connection with TLS over libssl.
+/// A connection with TLS.
 final class TLSStream: ProxyStream {
-  /// Only one thread at a time may call libssl for a session; the lock is never held while waiting.
-  private final class Session: Sendable {
-    private let ssl: Locked<Int>
-
-    init(_ ssl: OpaquePointer) { self.ssl = Locked(Int(bitPattern: ssl)) }
-
-    func call<Result: Sendable>(_ body: (OpaquePointer) -> Result) -> Result? {
-      ssl.withLock { OpaquePointer(bitPattern: $0).map(body) }
-    }
-
-    deinit { _ = call { SSL_free($0) } }
-  }
-
   private let socket: SocketStream
-  private let session: Session
+  // Unsafe: used only within `lock`, which is never held while waiting.
+  nonisolated(unsafe) private let session: TLSSession
+  private let lock = Locked(())
   private let broken = Locked(false)
-
-  /// A `BIO_METHOD`, created once; 0 if there was no memory.
-  private static let method = Int(bitPattern: xcache_wire_method())
 
   /// Performs the TLS handshake over a socket; nil if that fails.
   /// - Parameters:
   ///   - socket: the connection.
-  ///   - context: an `SSL_CTX`.
-  ///   - host: the server's name; nil if this side is the server.
-  ///   - early: bytes already read from the socket.
+  ///   - session: a session over this socket that nobody else uses; nil if there was no memory for one.
   ///   - milliseconds: how long to wait for the other side at each step.
-  init?(
-    _ socket: SocketStream, _ context: OpaquePointer, host: String?, after early: [UInt8] = [],
-    within milliseconds: Int = 10_000
-  ) {
-    guard let method = OpaquePointer(bitPattern: Self.method) else { return nil }
-    let made =
-      host.map { xcache_session(context, method, socket.raw, $0, early, early.count) }
-      ?? xcache_session(context, method, socket.raw, nil, early, early.count)
-    guard let made else { return nil }
+  init?(_ socket: SocketStream, _ session: TLSSession?, within milliseconds: Int = 10_000) {
+    guard let session else { return nil }
     self.socket = socket
-    session = Session(made)
-    let isDone = repeated(within: milliseconds) { ssl, _ in xcache_tls_handshake(ssl) }
-    guard isDone != nil else { return nil }
+    self.session = session
+    session.alertsSilentPeers = true
+    guard shakeHands(within: milliseconds) else { return nil }
   }
 
-  /// Calls libssl until it is done, waiting in between.
-  /// - Returns: the number of bytes; 0 at the end; nil if it failed or took too long.
-  private func repeated(
-    within milliseconds: Int, _ call: (OpaquePointer, UnsafeMutablePointer<Int>) -> Int32
-  ) -> Int? {
+  private func shakeHands(within milliseconds: Int) -> Bool {
     while true {
-      let step = session.call { ssl -> (step: Int32, count: Int) in
-        var count = 0
-        return (call(ssl, &count), count)
+      switch lock.withLock({ _ in session.handshake() }) {
+      case .done: return true
+      case .needsInput: guard waits(for: .reading, milliseconds) else { return false }
+      case .needsSpace: guard waits(for: .writing, milliseconds) else { return false }
+      case .budgetSpent: continue
+      case .plainText, .failed, .ended: return false
       }
-      guard let step else { return nil }
-      switch xcache_tls_step(rawValue: UInt32(step.step)) {
-      case xcache_tls_done: return step.count
-      case xcache_tls_ended: return 0
-      case xcache_tls_wants_read:
-        guard Kernel.wait(socket.raw, for: .reading, milliseconds: milliseconds) else { return nil }
-      case xcache_tls_wants_write:
-        guard Kernel.wait(socket.raw, for: .writing, milliseconds: milliseconds) else { return nil }
-      default: return nil
+    }
+  }
+
+  /// Repeats a step of the session until it is over, waiting for the socket in between.
+  /// - Returns: nil if it took too long.
+  private func repeated(
+    within milliseconds: Int, _ step: (TLSSession) -> TLSSession.Transfer
+  ) -> TLSSession.Transfer? {
+    while true {
+      let transfer = lock.withLock { _ in step(session) }
+      switch transfer {
+      case .bytes, .end, .broken: return transfer
+      case .needsInput: guard waits(for: .reading, milliseconds) else { return nil }
+      case .needsSpace: guard waits(for: .writing, milliseconds) else { return nil }
+      case .budgetSpent: continue
       }
     }
   }
 
   func read(into buffer: UnsafeMutableRawBufferPointer, within milliseconds: Int) -> Int? {
-    var hasFailed = false
-    let count = repeated(within: milliseconds) { ssl, count in
-      let step = xcache_tls_read(ssl, buffer.baseAddress, buffer.count, count)
-      if step == Int32(xcache_tls_failed.rawValue) { hasFailed = true }
-      return step
+    switch repeated(within: milliseconds, { $0.receive(into: buffer) }) {
+    case .bytes(let count): return count
+    case .broken:
+      broken.withLock { $0 = true }
+      return 0
+    case .end: return 0
+    default: return nil
     }
-    guard hasFailed else { return count }
-    broken.withLock { $0 = true }
-    return 0
   }
 
   var isBroken: Bool { broken.withLock { $0 } }
@@ -88,17 +69,19 @@ final class TLSStream: ProxyStream {
     var rest = bytes
     while !rest.isEmpty {
       let piece = rest
-      let count = repeated(within: milliseconds) { ssl, count in
-        xcache_tls_write(ssl, piece.baseAddress, piece.count, count)
-      }
-      guard let count, count > 0 else { return false }
+      let transfer = repeated(within: milliseconds) { $0.send(piece, more: false) }
+      guard case .bytes(let count) = transfer else { return false }
       rest = UnsafeRawBufferPointer(rebasing: rest.dropFirst(count))
     }
     return true
   }
 
+  private func waits(for direction: SocketWait, _ milliseconds: Int) -> Bool {
+    Kernel.wait(socket.raw, for: direction, milliseconds: milliseconds)
+  }
+
   var isGone: Bool { socket.isGone }
-  func finishWriting() { _ = session.call { xcache_tls_finish($0) } }
+  func finishWriting() { lock.withLock { _ in session.sendCloseNotify() } }
   func close() { socket.close() }
   func reset() { socket.reset() }
 }

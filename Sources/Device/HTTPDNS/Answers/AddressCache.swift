@@ -16,8 +16,8 @@ struct AddressCache: Sendable {
   /// The most hosts; beyond that, the first to expire are dropped.
   private static let limit = 512
   /// How many seconds an answer is fresh if it doesn't say so, and the limits if it does.
-  private static let untold = 60
-  private static let times = 10...86_400
+  private static let defaultSeconds = 60
+  private static let secondsRange = 10...86_400
   /// How many milliseconds an expired answer may still be used if nothing better is available.
   static let staleFor: Int64 = 3_600_000
   /// How many milliseconds a missing host counts as missing: a new name is found soon, and a page that keeps asking for a
@@ -38,8 +38,10 @@ struct AddressCache: Sendable {
 
   /// Keeps an answer.
   mutating func keep(_ answer: LookupAnswer, of host: HostName, at now: Int64) {
-    let seconds = answer.seconds.map { min(max($0, Self.times.lowerBound), Self.times.upperBound) }
-    held[host] = CachedAnswer(answer: answer, expires: now + Int64(seconds ?? Self.untold) * 1000)
+    let seconds = answer.seconds.map {
+      min(max($0, Self.secondsRange.lowerBound), Self.secondsRange.upperBound)
+    }
+    held[host] = CachedAnswer(answer: answer, expires: now + Int64(seconds ?? Self.defaultSeconds) * 1000)
     absent[host] = nil
     guard held.count > Self.limit, let oldest = held.min(by: { $0.value.expires < $1.value.expires }) else {
       return
@@ -97,7 +99,7 @@ extension AddressCache {
         let answer = LookupAnswer(addresses.compactMap { IPAddress($0) }, seconds: nil)
       else { continue }
       // No answer is fresh for longer than a new one could be.
-      let left = min(max(0, expires) - today, Int64(Self.times.upperBound) * 1000)
+      let left = min(max(0, expires) - today, Int64(Self.secondsRange.upperBound) * 1000)
       held[host] = CachedAnswer(answer: answer, expires: now + max(left, -Self.staleFor))
     }
   }

@@ -19,7 +19,7 @@ struct AddressHealth: Sendable {
   private static let limit = 2_048
   /// How many milliseconds an address is avoided after its first failure; doubled after each further one.
   private static let pause: Int64 = 60_000
-  private static let longestPause: Int64 = 600_000
+  private static let maxPause: Int64 = 600_000
 
   /// Records how long a connection to an address took.
   mutating func connected(_ address: IPAddress, of host: HostName, after milliseconds: Int) {
@@ -30,7 +30,7 @@ struct AddressHealth: Sendable {
   mutating func failed(_ address: IPAddress, of host: HostName, at now: Int64) {
     change(address, host) { record in
       record.milliseconds = nil
-      record.avoidedUntil = now + min(Self.pause << min(record.failures, 8), Self.longestPause)
+      record.avoidedUntil = now + min(Self.pause << min(record.failures, 8), Self.maxPause)
       record.failures += 1
     }
   }
@@ -50,10 +50,10 @@ struct AddressHealth: Sendable {
   /// Addresses with the fastest connections come first, then untried ones in the order received. The families alternate
   /// (RFC 8305 §4), starting with that of the best address; if none was tried yet, with IPv6.
   func ordered(_ addresses: [IPAddress], of host: HostName, at now: Int64) -> [IPAddress] {
-    let usable = addresses.enumerated().compactMap { place, address -> (IPAddress, Int, Int)? in
+    let usable = addresses.enumerated().compactMap { index, address -> (IPAddress, Int, Int)? in
       let record = records[Key(host: host, address: address)]
       if let record, now < record.avoidedUntil { return nil }
-      return (address, record?.milliseconds ?? .max, place)
+      return (address, record?.milliseconds ?? .max, index)
     }
     let ranked = usable.sorted { ($0.1, $0.2) < ($1.1, $1.2) }
     guard let best = ranked.first else { return [] }
@@ -68,9 +68,9 @@ struct ServiceHealth: Sendable {
   private var pausedUntil: Int64 = 0
 
   /// Failures in a row after which the service isn't asked for a while.
-  private static let most = 2
+  private static let maxFailures = 2
   private static let pause: Int64 = 30_000
-  private static let longestPause: Int64 = 300_000
+  private static let maxPause: Int64 = 300_000
 
   /// Whether the service isn't asked at the moment.
   func isDown(at now: Int64) -> Bool { now < pausedUntil }
@@ -80,7 +80,7 @@ struct ServiceHealth: Sendable {
   /// Records that the service failed or was late.
   mutating func failed(at now: Int64) {
     failures += 1
-    guard failures >= Self.most else { return }
-    pausedUntil = now + min(Self.pause << min(failures - Self.most, 8), Self.longestPause)
+    guard failures >= Self.maxFailures else { return }
+    pausedUntil = now + min(Self.pause << min(failures - Self.maxFailures, 8), Self.maxPause)
   }
 }

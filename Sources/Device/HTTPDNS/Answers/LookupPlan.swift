@@ -56,8 +56,8 @@ struct LookupPlan {
     let isServiceOver = !sequence.contains(.service) || outcomes[.service] != nil || isServiceLate
     if isServiceOver, let stale { return .takeStale(stale) }
     var wake = deadline
-    for (place, source) in sequence.enumerated() where asked[source] == nil {
-      let moment = place == 0 || isRace ? now : due(after: sequence[place - 1], outcomes)
+    for (index, source) in sequence.enumerated() where asked[source] == nil {
+      let moment = index == 0 || isRace ? now : due(after: sequence[index - 1], outcomes)
       if now >= moment {
         asked[source] = now
         return .ask(source)

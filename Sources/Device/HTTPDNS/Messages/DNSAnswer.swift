@@ -3,9 +3,9 @@ struct DNSAnswer {
   /// The most bytes of a message.
   static let limit = 65_535
   /// The most records that are read; no host has that many.
-  private static let mostRecords = 512
+  private static let maxRecords = 512
   /// The most CNAME records that are followed in a row.
-  private static let mostAliases = 16
+  private static let maxAliases = 16
 
   private struct Alias {
     let target: [UInt8]
@@ -43,7 +43,7 @@ struct DNSAnswer {
     case let code: throw .refused(Int(code))
     }
     guard questions == 1, reader.name() == query.host.wire, reader.word() == query.kind.rawValue,
-      reader.word() == 1, records <= mostRecords
+      reader.word() == 1, records <= maxRecords
     else { throw .badAnswer }
     return Int(records)
   }
@@ -51,11 +51,11 @@ struct DNSAnswer {
   /// Reads the next record; returns false if it is invalid.
   private mutating func take(_ reader: inout DNSMessageReader, _ kind: DNSQuery.Kind) -> Bool {
     guard let owner = reader.name(), let type = reader.word(), let group = reader.word(),
-      let time = reader.long(), let length = reader.word(), reader.bytes.count - reader.at >= Int(length)
+      let time = reader.long(), let length = reader.word(), reader.bytes.count - reader.offset >= Int(length)
     else { return false }
     // "a received value … having the most significant bit set" counts as zero (RFC 2181 §8).
     let seconds = time > Int32.max ? 0 : Int(time)
-    let end = reader.at + Int(length)
+    let end = reader.offset + Int(length)
     if group == 1, type == kind.rawValue {
       guard let bytes = reader.take(Int(length)), let address = IPAddress(bytes: bytes),
         address.isV6 == (kind == .v6)
@@ -64,7 +64,7 @@ struct DNSAnswer {
       return true
     }
     if group == 1, type == Self.cname {
-      guard let target = reader.name(), reader.at == end else { return false }
+      guard let target = reader.name(), reader.offset == end else { return false }
       aliases[owner] = aliases[owner] ?? Alias(target: target, seconds: seconds)
       return true
     }
@@ -76,7 +76,7 @@ struct DNSAnswer {
   private func follow(_ name: [UInt8]) throws(LookupError) -> LookupAnswer {
     var name = name
     var shortest = Int.max
-    for _ in 0..<Self.mostAliases {
+    for _ in 0..<Self.maxAliases {
       if let found = addresses[name] {
         let seconds = found.reduce(shortest) { min($0, $1.seconds) }
         guard let answer = LookupAnswer(found.map(\.address), seconds: seconds) else { throw .noAddress }

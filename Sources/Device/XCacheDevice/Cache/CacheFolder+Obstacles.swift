@@ -4,7 +4,7 @@ import System
 /// every update fail.
 extension CacheFolder {
   /// The errors of calls that find a folder in place of a file: rename(2), unlink(2), open(2). macOS gives EPERM for unlink(2).
-  static let folderThere: [Errno] = [.isDirectory, .directoryNotEmpty, .notPermitted]
+  static let folderErrors: [Errno] = [.isDirectory, .directoryNotEmpty, .notPermitted]
 
   /// Runs `body`, and if it fails because of what is at `path`, removes that with everything in it and runs `body` again.
   static func clearing(
@@ -17,7 +17,7 @@ extension CacheFolder {
       guard codes.contains(error.code), let there = try Kernel.status(path, followLinks: false),
         there.kind == .folder || codes.contains(.notDirectory)
       else { throw error }
-      try putAway(path)
+      try removeObstacle(path)
       try body()
     }
   }
@@ -25,7 +25,7 @@ extension CacheFolder {
   /// Removes what is in place of a file: a folder, a link, a FIFO.
   static func clear(_ path: String) throws(SystemError) {
     guard let there = try Kernel.status(path, followLinks: false), there.kind != .file else { return }
-    try putAway(path)
+    try removeObstacle(path)
   }
 
   /// Makes a folder of the device one that it can list and change, if need be a new one.
@@ -33,12 +33,12 @@ extension CacheFolder {
     if try Kernel.mayChange(path) { return }
     try? Kernel.setMode(path, to: 0o755)
     if try Kernel.mayChange(path) { return }
-    try putAway(path)
+    try removeObstacle(path)
     try Kernel.makeFolder(path)
   }
 
   /// Removes what is at `path`; what this process may not remove, such as root's, is renamed.
-  private static func putAway(_ path: String) throws(SystemError) {
+  private static func removeObstacle(_ path: String) throws(SystemError) {
     do throws(SystemError) {
       try removeAll(path)
     } catch  where [.permissionDenied, .notPermitted].contains(error.code) {
@@ -62,7 +62,7 @@ extension CacheFolder {
     }
   }
 
-  /// Whether a name is one that `putAway` gives.
+  /// Whether a name is one that `removeObstacle` gives.
   private static func isRenamed(_ name: String) -> Bool {
     name.hasSuffix(renamedEnding) && Hex.decode(name.dropLast(renamedEnding.count), count: 8) != nil
   }

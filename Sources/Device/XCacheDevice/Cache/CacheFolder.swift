@@ -168,7 +168,7 @@ extension CacheFolder {
   func move(_ from: String, to: String) throws(DeviceError) {
     try willChange?()
     try onDisk(to) { () throws(SystemError) in
-      try Self.clearing(to, if: Self.folderThere) { () throws(SystemError) in try Kernel.rename(from, to: to)
+      try Self.clearing(to, if: Self.folderErrors) { () throws(SystemError) in try Kernel.rename(from, to: to)
       }
     }
   }
@@ -176,7 +176,7 @@ extension CacheFolder {
   func remove(_ path: String) throws(DeviceError) {
     try willChange?()
     try onDisk(path) { () throws(SystemError) in
-      try Self.clearing(path, if: Self.folderThere) { () throws(SystemError) in try Kernel.remove(path) }
+      try Self.clearing(path, if: Self.folderErrors) { () throws(SystemError) in try Kernel.remove(path) }
     }
   }
 
@@ -211,7 +211,7 @@ extension CacheFolder {
   func write(_ bytes: [UInt8], to path: String) throws(DeviceError) {
     try willChange?()
     try onDisk(path) { () throws(SystemError) in
-      try Self.clearing(path, if: Self.folderThere) { () throws(SystemError) in
+      try Self.clearing(path, if: Self.folderErrors) { () throws(SystemError) in
         try DurableFile.write(bytes, to: path)
       }
     }

@@ -65,7 +65,7 @@ extension DeviceCache {
     if let spared, files[spared] ?? 0 > limit { return }
     for name in leastRecentlyUsed() where name != spared {
       if self.bytes.addingClamped(bytes) <= limit { return }
-      try giveUp(name)
+      try evict(name)
     }
   }
 

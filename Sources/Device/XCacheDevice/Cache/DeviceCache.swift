@@ -4,7 +4,7 @@ import Values
 /// The files that a device has on its disk, and the atomic switch to another manifest.
 ///
 /// The rename of `index.json` is the switch. Whatever a crash leaves undone after it can be derived from the index and the
-/// folders, and `mend(at:)` finishes it.
+/// folders, and `repair(at:)` finishes it.
 struct DeviceCache: ~Copyable {
   let folder: CacheFolder
   let owner: DeviceIndex.Owner
@@ -35,11 +35,11 @@ struct DeviceCache: ~Copyable {
   /// When the last sweep was, in milliseconds since 1970.
   var lastSweep: Int64?
   /// The names whose bytes were verified since the start.
-  private var proven: [CachedName: FileMark] = [:]
+  private var verified: [CachedName: FileMark] = [:]
   /// The moves that a switch has yet to make; nil if there is none under way.
   private var moves: SwitchMoves?
   /// False from the switch until the files match it.
-  private var isSettled = true
+  private var isConsistent = true
   /// Nil once the device has been closed.
   private var lock: FileLock?
 
@@ -73,10 +73,10 @@ struct DeviceCache: ~Copyable {
     var cache = DeviceCache(
       folder, owner, hosts, held ?? .none(hosts), limit: limit, wasDamaged: bytes != nil && held == nil,
       lock: lock)
-    cache.isSettled = false
+    cache.isConsistent = false
     do throws(DeviceError) {
       try folder.removeUnfinished()
-      try cache.mend(at: now)
+      try cache.repair(at: now)
       cache.tidyNotes()
       try cache.sweep(at: now)
       try cache.makeRoom()
@@ -128,16 +128,16 @@ extension DeviceCache {
     let isLost = !isOurs
     if !isLost, folder.isWhole(holding: index) { return false }
     if isLost { lock = try folder.makeAndLock() } else { try folder.make() }
-    (isSettled, proven) = (false, [:])
+    (isConsistent, verified) = (false, [:])
     if let held = try folder.readIndex(of: owner, hosts: hosts).held, held.digest != index.digest {
       index = held
       backlog = Backlog(saved: try? DurableFile.read(folder.backlog, limit: Backlog.limit))
     } else if index.version.number > 0 {
       // All of them first; those that are still there are removed from the backlog below.
-      try leave(Backlog(index.entries.filter { has($0) }, []), for: index)
+      try addToBacklog(Backlog(index.entries.filter { has($0) }, []))
       try folder.write(index.rendered(for: owner), to: folder.index)
     }
-    try settle(at: now)
+    try makeConsistent(at: now)
     tidyNotes()
     try sweep(at: now)
     return true
@@ -149,28 +149,28 @@ extension DeviceCache {
 extension DeviceCache {
   /// Notes what a switch to `next` leaves for later: before the switch, as entries of the backlog that aren't listed are
   /// ignored.
-  mutating func prepare(_ next: DeviceIndex, skipping skipped: Backlog) throws(DeviceError) {
+  mutating func prepare(skipping skipped: Backlog) throws(DeviceError) {
     try checkOurs()
-    try leave(skipped, for: next)
+    try addToBacklog(skipped)
   }
 
   /// Answers from `next`, which `index.json` has by now, and plans the moves of its files.
   mutating func adopt(_ next: DeviceIndex, staged: Set<SHA256>) {
     let before = index
     index = next
-    isSettled = false
-    proven = proven.filter { before.names[$0.key] == next.names[$0.key] }
+    isConsistent = false
+    verified = verified.filter { before.names[$0.key] == next.names[$0.key] }
     moves = SwitchMoves(of: files.keys, from: before, to: next, staged: staged)
   }
 
   /// Makes some of the planned moves.
   /// - Returns: whether there are more.
-  mutating func moveSome(at now: Int64) throws(DeviceError) -> Bool {
+  mutating func moveBatch(at now: Int64) throws(DeviceError) -> Bool {
     try checkOurs()
-    for _ in 0..<SwitchMoves.some {
+    for _ in 0..<SwitchMoves.batch {
       guard let name = moves?.next else {
         moves = nil
-        isSettled = true
+        isConsistent = true
         return false
       }
       try move(name, at: now)
@@ -182,8 +182,8 @@ extension DeviceCache {
   mutating func move(_ name: CachedName, at now: Int64) throws(DeviceError) {
     guard let before = moves?.before, let step = moves?.take(name, of: index) else { return }
     switch step {
-    case .leave: try evict(name, known: before.names[name], at: now)
-    case .arrive(let sha256, let names): try arrive(sha256, at: names, after: before, now)
+    case .leave: try setAside(name, known: before.names[name], at: now)
+    case .arrive(let sha256, let names): try putInPlace(sha256, at: names, after: before, now)
     }
   }
 
@@ -197,25 +197,25 @@ extension DeviceCache {
   /// Finishes a switch that a crash or a disk error interrupted, and makes the folder again if it was deleted.
   /// - Returns: whether it was.
   @discardableResult
-  mutating func mend(at now: Int64) throws(DeviceError) -> Bool {
+  mutating func repair(at now: Int64) throws(DeviceError) -> Bool {
     try checkOpen()
     let isNew = try restore(at: now)
-    try settle(at: now)
+    try makeConsistent(at: now)
     return isNew
   }
 
-  private mutating func settle(at now: Int64) throws(DeviceError) {
-    if isSettled { return }
+  private mutating func makeConsistent(at now: Int64) throws(DeviceError) {
+    if isConsistent { return }
     moves = nil
     try readFiles()
     do throws(DeviceError) {
-      try apply(at: now)
+      try moveAll(at: now)
     } catch  where error.isDiskFull {
       // What was set aside makes room for what is in force.
       try dropAside()
-      try apply(at: now)
+      try moveAll(at: now)
     }
-    isSettled = true
+    isConsistent = true
   }
 
   private mutating func readFiles() throws(DeviceError) {
@@ -226,36 +226,36 @@ extension DeviceCache {
   }
 
   /// Makes the files match the index, whatever they are: those that aren't listed are set aside, staged ones move into place.
-  private mutating func apply(at now: Int64) throws(DeviceError) {
+  private mutating func moveAll(at now: Int64) throws(DeviceError) {
     let staged = Set(try folder.digests(in: folder.staging))
-    for name in files.keys where index.names[name] == nil { try evict(name, known: nil, at: now) }
+    for name in files.keys where index.names[name] == nil { try setAside(name, known: nil, at: now) }
     if staged.isEmpty { return }
     for (sha256, names) in SwitchMoves.arrivals(of: staged, in: index) {
-      try arrive(sha256, at: names, after: nil, now)
+      try putInPlace(sha256, at: names, after: nil, now)
     }
   }
 
   /// Puts staged bytes under each of their names; the staged file goes last, since it shows what is left to do.
-  private mutating func arrive(
+  private mutating func putInPlace(
     _ sha256: SHA256, at names: [CachedName], after before: DeviceIndex?, _ now: Int64
   ) throws(DeviceError) {
     for (i, name) in names.enumerated() {
       let isLast = i == names.count - 1
-      if try holds(name, sha256, known: before?.names[name]) {
+      if try hasBytes(name, sha256, known: before?.names[name]) {
         if isLast { try folder.remove(folder.staged(sha256)) }
       } else {
-        try evict(name, known: before?.names[name], at: now)
+        try setAside(name, known: before?.names[name], at: now)
         let source = isLast ? folder.staged(sha256) : folder.incoming()
         if !isLast { _ = try folder.copy(folder.staged(sha256), to: source) }
         try folder.move(source, to: folder.file(name))
       }
-      keep(name)
+      recordFile(name)
     }
   }
 
   /// Records a file that now exists; this counts as a use.
-  private mutating func keep(_ name: CachedName) {
-    drop(name)
+  private mutating func recordFile(_ name: CachedName) {
+    forgetFile(name)
     let size = folder.status(folder.file(name))?.allocated ?? 0
     files[name] = size
     bytes = bytes.addingClamped(size)
@@ -263,20 +263,20 @@ extension DeviceCache {
   }
 
   /// Records that a file is gone.
-  private mutating func drop(_ name: CachedName) {
+  private mutating func forgetFile(_ name: CachedName) {
     if let size = files.removeValue(forKey: name) { bytes -= size }
-    proven[name] = nil
+    verified[name] = nil
   }
 
-  private func holds(_ name: CachedName, _ sha256: SHA256, known: SHA256?) throws(DeviceError) -> Bool {
+  private func hasBytes(_ name: CachedName, _ sha256: SHA256, known: SHA256?) throws(DeviceError) -> Bool {
     if let known { return known == sha256 && folder.status(folder.file(name)) != nil }
     return folder.digest(folder.file(name))?.sha256 == sha256
   }
 
   /// Sets the file of a name aside, if there is one; `known` is its digest, if known.
-  private mutating func evict(_ name: CachedName, known: SHA256?, at now: Int64) throws(DeviceError) {
+  private mutating func setAside(_ name: CachedName, known: SHA256?, at now: Int64) throws(DeviceError) {
     let path = folder.file(name)
-    drop(name)
+    forgetFile(name)
     guard let status = folder.status(path) else { return }
     guard let sha256 = known ?? folder.digest(path)?.sha256 else { return try folder.remove(path) }
     try folder.setAside(path, as: sha256, at: now)
@@ -290,21 +290,21 @@ extension DeviceCache {
   /// Whether there is a file for this entry, verified or not.
   func has(_ entry: HeldEntry) -> Bool {
     // During a switch, the file of a name may still be the former one.
-    files[entry.name] != nil && moves?.concern(entry.name, of: index) != true
+    files[entry.name] != nil && moves?.hasStep(entry.name, of: index) != true
   }
 
   /// The names under which there is a file.
   var present: Set<CachedName> { Set(files.keys) }
 
   /// Whether an entry's file is the one that was verified, and hasn't been written to since.
-  func isProven(_ entry: HeldEntry, as mark: FileMark) -> Bool { proven[entry.name] == mark }
+  func isVerified(_ entry: HeldEntry, as mark: FileMark) -> Bool { verified[entry.name] == mark }
 
   /// Whether the current manifest lists the bytes of `entry` under its name.
   func lists(_ entry: HeldEntry) -> Bool { index.names[entry.name] == entry.sha256 }
 
   /// Records that an entry's file was verified.
-  mutating func prove(_ entry: HeldEntry, as mark: FileMark) {
-    if lists(entry), has(entry) { proven[entry.name] = mark }
+  mutating func markVerified(_ entry: HeldEntry, as mark: FileMark) {
+    if lists(entry), has(entry) { verified[entry.name] = mark }
   }
 
   /// Removes an entry's file, whose bytes are wrong.
@@ -312,17 +312,17 @@ extension DeviceCache {
     try checkOurs()
     guard lists(entry) else { return }
     try folder.remove(folder.file(entry.name))
-    drop(entry.name)
+    forgetFile(entry.name)
   }
 
   /// Moves the verified file at `path` into place; it is removed if the manifest no longer lists it.
-  mutating func place(_ path: String, for entry: HeldEntry, at now: Int64) throws(DeviceError) {
+  mutating func store(_ path: String, for entry: HeldEntry, at now: Int64) throws(DeviceError) {
     try checkOurs()
     guard lists(entry) else { return try folder.remove(path) }
     try move(entry.name, at: now)
     try folder.move(path, to: folder.file(entry.name))
-    keep(entry.name)
-    proven[entry.name] = folder.mark(folder.file(entry.name))
+    recordFile(entry.name)
+    verified[entry.name] = folder.mark(folder.file(entry.name))
     backlog.remove(entry.sha256)
     try makeRoom(sparing: entry.name)
   }
@@ -331,9 +331,9 @@ extension DeviceCache {
   func countMiss() { counts.withLock { $0.misses += 1 } }
 
   /// Evicts a listed file to make room for others; it is fetched again when a page requests it.
-  mutating func giveUp(_ name: CachedName) throws(DeviceError) {
+  mutating func evict(_ name: CachedName) throws(DeviceError) {
     try folder.remove(folder.file(name))
-    drop(name)
+    forgetFile(name)
     counts.withLock { $0.evictions += 1 }
   }
 }
@@ -346,7 +346,7 @@ extension DeviceIndex.Owner {
 
 extension DeviceCache {
   /// Adds what a switch to `next` skips, or a page requested, to the backlog, on the disk first.
-  mutating func leave(_ skipped: Backlog, for next: DeviceIndex) throws(DeviceError) {
+  mutating func addToBacklog(_ skipped: Backlog) throws(DeviceError) {
     if skipped.isEmpty { return }
     var all = backlog
     all.add(skipped)
@@ -355,7 +355,7 @@ extension DeviceCache {
   }
 
   /// Removes a file from the backlog; it won't be fetched before a page requests it.
-  mutating func giveUp(onBacklog sha256: SHA256) { backlog.remove(sha256) }
+  mutating func removeFromBacklog(_ sha256: SHA256) { backlog.remove(sha256) }
 
   /// Removes files that are no longer listed, or have arrived, from the use order and the backlog. A failure to save is
   /// harmless.

@@ -12,11 +12,11 @@ struct NameTable: Sendable {
   /// - Throws: `sameName`, if two entries need the same name for different bytes.
   init(_ entries: [HeldEntry]) throws(ManifestFault) {
     var others: [CachedName: Int32] = [:]
-    for (place, entry) in entries.enumerated() {
+    for (index, entry) in entries.enumerated() {
       let name = entry.name
       if name.url == entry.url.text { continue }
-      let same = others.updateValue(Int32(clamping: place), forKey: name).map { Int($0) }
-      guard let other = same ?? Self.place(of: name, in: entries), entries[other].sha256 != entry.sha256
+      let same = others.updateValue(Int32(clamping: index), forKey: name).map { Int($0) }
+      guard let other = same ?? Self.index(of: name, in: entries), entries[other].sha256 != entry.sha256
       else { continue }
       throw .sameName(name.text, urls: entries.filter { $0.name == name }.map(\.url))
     }
@@ -25,19 +25,19 @@ struct NameTable: Sendable {
   }
 
   /// The digest of the bytes under a name; nil if the name isn't in use.
-  subscript(name: CachedName) -> SHA256? { place(of: name).map { entries[$0].sha256 } }
+  subscript(name: CachedName) -> SHA256? { index(of: name).map { entries[$0].sha256 } }
 
   /// Returns the manifest's instance of a name, so that its text is in memory only once.
-  func shared(_ name: CachedName) -> CachedName { place(of: name).map { entries[$0].name } ?? name }
+  func shared(_ name: CachedName) -> CachedName { index(of: name).map { entries[$0].name } ?? name }
 
-  private func place(of name: CachedName) -> Int? {
-    others[name].map { Int($0) } ?? Self.place(of: name, in: entries)
+  private func index(of name: CachedName) -> Int? {
+    others[name].map { Int($0) } ?? Self.index(of: name, in: entries)
   }
 
   /// Returns the index of the entry whose URL makes this name.
-  private static func place(of name: CachedName, in entries: [HeldEntry]) -> Int? {
-    guard let place = entries.place(of: name.url), entries[place].name == name else { return nil }
-    return place
+  private static func index(of name: CachedName, in entries: [HeldEntry]) -> Int? {
+    guard let index = entries.index(of: name.url), entries[index].name == name else { return nil }
+    return index
   }
 }
 
@@ -49,9 +49,9 @@ struct URLTable: Sendable {
 
   init(_ entries: [HeldEntry]) {
     var others: [String: Int32] = [:]
-    for (place, entry) in entries.enumerated() where entry.url.text.utf8.contains(UInt8(ascii: "%")) {
+    for (index, entry) in entries.enumerated() where entry.url.text.utf8.contains(UInt8(ascii: "%")) {
       let key = entry.url.matchKey
-      if key != entry.url.text { others[key] = Int32(clamping: place) }
+      if key != entry.url.text { others[key] = Int32(clamping: index) }
     }
     self.entries = entries
     self.others = others
@@ -60,15 +60,15 @@ struct URLTable: Sendable {
   /// The entry that `url` matches.
   subscript(url: ResourceURL) -> HeldEntry? {
     let key = url.matchKey
-    if let place = others[key] { return entries[Int(place)] }
-    guard let place = entries.place(of: key), entries[place].url.matchKey == key else { return nil }
-    return entries[place]
+    if let index = others[key] { return entries[Int(index)] }
+    guard let index = entries.index(of: key), entries[index].url.matchKey == key else { return nil }
+    return entries[index]
   }
 }
 
 extension [HeldEntry] {
   /// Returns the index of a URL's entry, in entries sorted by URL.
-  fileprivate func place(of url: String) -> Int? {
+  fileprivate func index(of url: String) -> Int? {
     var (low, high) = (0, count)
     while low < high {
       let middle = (low + high) / 2

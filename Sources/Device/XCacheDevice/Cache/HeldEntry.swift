@@ -38,16 +38,16 @@ struct HeldEntry: Hashable, Sendable {
 
   /// The name of its file.
   var name: CachedName {
-    switch kind.place {
-    case .made: CachedName(of: url)
+    switch kind.location {
+    case .derived: CachedName(of: url)
     case .other(_, let name): name
     }
   }
 
   /// The absolute URL of its bytes.
   var download: String {
-    switch kind.place {
-    case .made(let start): start + Self.downloadEnd(url, sha256, version)
+    switch kind.location {
+    case .derived(let start): start + Self.downloadEnd(url, sha256, version)
     case .other(let download, _): download
     }
   }
@@ -68,30 +68,30 @@ struct HeldEntry: Hashable, Sendable {
 /// The parts of an entry that many entries of a manifest share.
 final class EntryKind: Hashable, Sendable {
   /// The location of an entry's bytes, and the name under which they are kept.
-  enum Place: Hashable, Sendable {
+  enum Location: Hashable, Sendable {
     /// The download is `start` followed by `HeldEntry.downloadEnd`; the name is made from the URL.
-    case made(start: String)
+    case derived(start: String)
     /// Any other safe download.
     case other(download: String, name: CachedName)
   }
 
   let ctype: String
-  let place: Place
+  let location: Location
   let others: JSONObject
 
-  init(_ entry: Entry, _ place: Place) {
+  init(_ entry: Entry, _ location: Location) {
     ctype = entry.ctype
-    self.place = place
+    self.location = location
     others = entry.others
   }
 
   static func == (a: EntryKind, b: EntryKind) -> Bool {
-    a === b || a.place == b.place && a.ctype == b.ctype && a.others == b.others
+    a === b || a.location == b.location && a.ctype == b.ctype && a.others == b.others
   }
 
   func hash(into hasher: inout Hasher) {
     hasher.combine(ctype)
-    hasher.combine(place)
+    hasher.combine(location)
     hasher.combine(others)
   }
 }
@@ -102,13 +102,13 @@ struct EntryKinds {
 
   /// - Throws: `unsafe`.
   fileprivate mutating func kind(of item: ManifestItem) throws(ManifestFault) -> EntryKind {
-    let kind = EntryKind(item.entry, try Self.place(of: item))
+    let kind = EntryKind(item.entry, try Self.location(of: item))
     // Its download is its own, so there is nothing to share.
-    if case .other = kind.place { return kind }
+    if case .other = kind.location { return kind }
     return kinds.insert(kind).memberAfterInsert
   }
 
-  private static func place(of item: ManifestItem) throws(ManifestFault) -> EntryKind.Place {
+  private static func location(of item: ManifestItem) throws(ManifestFault) -> EntryKind.Location {
     let download = item.entry.download
     // A space, say, can't be sent in a request.
     guard download.utf8.allSatisfy({ (0x21...0x7E).contains($0) }), let address = try? ResourceURL(download),
@@ -122,7 +122,7 @@ struct EntryKinds {
     guard download.utf8.suffix(end.count).elementsEqual(end), name == CachedName(of: item.url),
       !start.contains(UInt8(ascii: "?")), !start.contains(UInt8(ascii: "#"))
     else { return .other(download: download, name: name.sharing(item.url)) }
-    return .made(start: String(decoding: start, as: UTF8.self))
+    return .derived(start: String(decoding: start, as: UTF8.self))
   }
 }
 

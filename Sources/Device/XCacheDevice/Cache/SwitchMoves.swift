@@ -13,7 +13,7 @@ struct SwitchMoves {
   }
 
   /// How many are made at a time.
-  static let some = 32
+  static let batch = 32
 
   /// The manifest that the files matched.
   let before: DeviceIndex
@@ -53,7 +53,7 @@ struct SwitchMoves {
   var next: CachedName? { leaving.first ?? arriving.first?.value.first }
 
   /// Whether there is a step to make for a name.
-  func concern(_ name: CachedName, of index: DeviceIndex) -> Bool {
+  func hasStep(_ name: CachedName, of index: DeviceIndex) -> Bool {
     leaving.contains(name) || index.names[name].map { arriving[$0] != nil } ?? false
   }
 

@@ -20,12 +20,3 @@ extension CacheFolder {
     }
   }
 }
-
-extension Device {
-  /// Removes scripts that the policy no longer names.
-  func tidyScripts() {
-    guard cache.withLock({ $0.isOurs }) else { return }
-    folder.removeScripts(
-      except: Set(runtimePolicy.scripts.compactMap { SHA256(hex: $0.sha256) }), at: now())
-  }
-}

@@ -19,7 +19,7 @@ struct DeviceDocuments: Sendable {
   init(_ folder: CacheFolder) {
     for kind in Kind.allCases {
       if let bytes = try? DurableFile.read(folder.document(kind), limit: Int(Self.limit)) {
-        take(kind, bytes)
+        replace(kind, with: bytes)
       }
     }
   }
@@ -37,7 +37,7 @@ struct DeviceDocuments: Sendable {
 
   /// Replaces a document; false, changing nothing, if the bytes aren't such a document.
   @discardableResult
-  mutating func take(_ kind: Kind, _ bytes: [UInt8]) -> Bool {
+  mutating func replace(_ kind: Kind, with bytes: [UInt8]) -> Bool {
     switch kind {
     case .policy:
       guard let policy = RuntimePolicy(document: bytes) else { return false }

@@ -37,7 +37,7 @@ struct PackDownload {
     /// Fewer bytes than requested, as announced by the response.
     case slice
     /// The connection or the server failed, which may be temporary.
-    case torn(String)
+    case broken(String)
   }
 
   /// An attempt that received this many bytes doesn't count against the retries.
@@ -60,7 +60,7 @@ struct PackDownload {
         guard installer.isAtEnd || installer.position > start && slices > 0 else {
           throw .unusable("the server sends too slowly")
         }
-      case .torn(let reason):
+      case .broken(let reason):
         if installer.position - start >= Self.much { pauses = self.pauses[...] }
         guard let pause = pauses.popFirst() else { throw .unusable(reason) }
         self.pause(pause)
@@ -91,7 +91,7 @@ struct PackDownload {
         let old = Int(min(passed, Int64(bytes.byteCount)))
         passed -= Int64(old)
         guard shouldContinue() else {
-          stop = .failure(.givenUp)
+          stop = .failure(.abandoned)
           return false
         }
         do throws(PackInstaller.Stop) {
@@ -100,7 +100,7 @@ struct PackDownload {
           stop = error
           return false
         }
-        tell(installer)
+        reportProgress(installer)
         return true
       }
     }
@@ -117,11 +117,11 @@ struct PackDownload {
     case .success(let reply) where reply.status == 200: return .whole
     case .success(let reply) where reply.status == 206: return .slice
     case .success(let reply) where reply.status >= 500 || reply.status == 408 || reply.status == 429:
-      return .torn("the server answered \(reply.status)")
+      return .broken("the server answered \(reply.status)")
     case .success(let reply): throw .unusable("the server answered \(reply.status)")
     case .failure(let error):
       switch error.kind {
-      case .unreachable, .timedOut, .broken: return .torn(error.reason)
+      case .unreachable, .timedOut, .broken: return .broken(error.reason)
       case .tooLong, .stopped, .other: throw .unusable(error.reason)
       }
     }
@@ -144,10 +144,10 @@ struct PackDownload {
     return start - head.start
   }
 
-  private func tell(_ installer: PackInstaller) {
+  private func reportProgress(_ installer: PackInstaller) {
     guard let progress, let files = installer.fileCount else { return }
     var now = Progress(filesTotal: files, bytesTotal: pack.size)
-    now.files = installer.taken
+    now.files = installer.recordsRead
     now.bytes = min(installer.position, pack.size)
     progress(now)
   }

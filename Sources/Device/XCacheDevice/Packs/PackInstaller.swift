@@ -13,7 +13,7 @@ final class PackInstaller {
     /// Files that the device already had.
     var ready = 0
     /// Records whose base is missing or damaged.
-    var lacking = 0
+    var missingBases = 0
   }
 
   /// Why `push` didn't accept all bytes.
@@ -32,7 +32,7 @@ final class PackInstaller {
   /// If this many of the first files are set aside, most likely nearly all are, as after a rollback.
   private static let enoughAside = 4
   /// With fewer bytes left to receive, a pack isn't abandoned: the patch would cost as much.
-  private static let little: Int64 = 16 << 10
+  private static let minRemaining: Int64 = 16 << 10
 
   /// The maximum bytes of the change list, and of all files together.
   private let limits: (changes: Int64, files: Int64)
@@ -89,7 +89,7 @@ final class PackInstaller {
   var fileCount: Int? { plan?.head.records }
 
   /// The number of files whose records have been read.
-  var taken: Int { plan?.digests.count ?? 0 }
+  var recordsRead: Int { plan?.digests.count ?? 0 }
 }
 
 // MARK: - Taking bytes
@@ -99,7 +99,7 @@ extension PackInstaller {
   func push(_ bytes: RawSpan) throws(Stop) {
     arrived = position + Int64(bytes.byteCount)
     do {
-      try parser.push(bytes) { part in try take(part) }
+      try parser.push(bytes) { part in try handle(part) }
       position = arrived
     } catch is Skip {
       do {
@@ -135,7 +135,7 @@ extension PackInstaller {
 
   private struct Skip: Error {}
 
-  private func take(_ part: borrowing PackParser.Part) throws {
+  private func handle(_ part: borrowing PackParser.Part) throws {
     switch part {
     case .head(let head):
       guard head.base == answer.base, head.version == answer.version, head.digest == answer.digest,
@@ -144,10 +144,10 @@ extension PackInstaller {
       plan = PackReading(head, limit: limits.changes)
     case .changes(let coded):
       guard var reading = plan else { return }
-      try reading.take(coded, over: held)
+      try reading.readChanges(coded, over: held)
       plan = reading
       bounds.start = reading.firstRecord
-      if reading.lacks(sources) * 2 > reading.head.records { try giveUp() }
+      if reading.missingBases(sources) * 2 > reading.head.records { try abandonIfCheaper() }
       try save(reading, coded)
     case .record(let head): try begin(head)
     case .payload(let bytes):
@@ -172,18 +172,20 @@ extension PackInstaller {
     }
     bounds.end = payload + head.length
     record = try open(head, reading.nextSource)
-    if aside > reading.digests.count, aside >= min(Self.enoughAside, reading.head.records) { try giveUp() }
+    if aside > reading.digests.count, aside >= min(Self.enoughAside, reading.head.records) {
+      try abandonIfCheaper()
+    }
     // If much of an unneeded record is still to come, the download continues after it.
     if case .passing = record, bounds.end - arrived > SavedPack.smallest { throw Skip() }
   }
 
   /// If much is still to come, the patch costs less: few files, if any, will have to be fetched.
-  private func giveUp() throws(PackFailure) {
-    if answer.pack.size - arrived > Self.little { throw .givenUp }
+  private func abandonIfCheaper() throws(PackFailure) {
+    if answer.pack.size - arrived > Self.minRemaining { throw .abandoned }
   }
 
   private func open(_ head: PackRecordHead, _ source: PackReading.RecordSource) throws -> Record {
-    try work.take(sources.size(ofReady: head, in: folder))
+    try work.spend(sources.size(ofReady: head, in: folder))
     if let digest = sources.file(head, in: folder) {
       counts.ready += 1
       if sources.isBase(digest.sha256) { aside += 1 }
@@ -191,9 +193,9 @@ extension PackInstaller {
     }
     var base: [UInt8]?
     if let needed = source.base {
-      try work.take(sources.size(ofBase: needed.sha256, in: folder))
+      try work.spend(sources.size(ofBase: needed.sha256, in: folder))
       guard let bytes = bytes(of: needed) else {
-        counts.lacking += 1
+        counts.missingBases += 1
         return .passing(nil)
       }
       base = bytes
@@ -228,7 +230,7 @@ extension PackInstaller {
       try folder.move(writer.part, to: folder.staged(made.sha256))
       self.made.insert(made.sha256)
       written = written.addingClamped(made.size)
-      try work.take(made.size)
+      try work.spend(made.size)
       counts.files += 1
       if plan?.nextSource.base != nil { counts.deltas += 1 }
       digest = made
@@ -237,7 +239,7 @@ extension PackInstaller {
     plan?.digests.append(digest)
     bounds.start = bounds.end
     // After a file that can't be made nothing is recorded: a later run starts there, and skips the files that exist.
-    if isSaved, counts.lacking == 0, let digest {
+    if isSaved, counts.missingBases == 0, let digest {
       try folder.save(SavedPack.Record(end: bounds.end, digest: digest))
     }
   }
@@ -272,8 +274,8 @@ extension PackInstaller {
   /// Returns the manifest that the pack leads to, once all of it has been read.
   func index() throws(PackFailure) -> DeviceIndex {
     guard isAtEnd, let reading = plan else { throw .unusable("it ended too early") }
-    if counts.lacking > 0 {
-      throw .unusable("\(counts.lacking) of its files are based on files that are missing here")
+    if counts.missingBases > 0 {
+      throw .unusable("\(counts.missingBases) of its files are based on files that are missing here")
     }
     do {
       return try reading.index(over: held)
@@ -288,7 +290,7 @@ enum PackFailure: Error {
   /// The pack can't be used, for this reason; the patch may work.
   case unusable(String)
   /// The patch costs less than the rest of the pack: the device has most of its files, or lacks most of its bases.
-  case givenUp
+  case abandoned
   /// The device's disk failed.
   case device(DeviceError)
 

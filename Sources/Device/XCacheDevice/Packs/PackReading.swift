@@ -25,7 +25,7 @@ struct PackReading {
   }
 
   /// Reads the change list.
-  mutating func take(_ coded: [UInt8], over held: DeviceIndex) throws {
+  mutating func readChanges(_ coded: [UInt8], over held: DeviceIndex) throws {
     var decoder = PackFrameDecoder(base: nil, limit: head.changes.plain)
     var list: [UInt8] = []
     try decoder.push(coded.span.bytes) { piece in piece.withUnsafeBytes { list.append(contentsOf: $0) } }
@@ -41,7 +41,7 @@ struct PackReading {
   }
 
   /// Returns the number of records whose base the device doesn't have.
-  func lacks(_ held: PackSources) -> Int {
+  func missingBases(_ held: PackSources) -> Int {
     sources.count { source in source.base.map { !held.isBase($0.sha256) } ?? false }
   }
 
@@ -64,10 +64,10 @@ struct PackReading {
           throw PackFault.damaged("it lacks a file")
         }
         bytes.append(digest)
-      case .held(let place):
-        let entry = base.items[place].entry
+      case .held(let index):
+        let entry = base.items[index].entry
         bytes.append(FileDigest(md5: entry.md5, sha256: entry.sha256, size: entry.size))
-      case .arrival(let place): bytes.append(bytes[place])
+      case .arrival(let index): bytes.append(bytes[index])
       }
     }
     let manifest = try changes.applied(to: base, version: head.version, digests: bytes)

@@ -3,7 +3,7 @@ import Manifests
 /// How many bytes a pack may make a device read and write: a few bytes of it can name a large base, or decode to a large
 /// file, many times (docs/protocol.md §8, "Limits").
 struct PackWork {
-  private static let always: Int64 = 256 << 20
+  private static let base: Int64 = 256 << 20
   /// The times that all files held may be read as bases.
   private static let readings: Int64 = 4
   /// The bytes that may come of one of the pack's.
@@ -18,12 +18,12 @@ struct PackWork {
   ///   - pack: its size in bytes.
   ///   - held: the bytes of all files that the device lists.
   init(pack: Int64, held: Int64) {
-    left = Self.always.addingClamped(Self.times(Self.readings, held)).addingClamped(
+    left = Self.base.addingClamped(Self.times(Self.readings, held)).addingClamped(
       Self.times(Self.ratio, pack))
   }
 
   /// - Throws: `overLimit`.
-  mutating func take(_ bytes: Int64) throws(PackFault) {
+  mutating func spend(_ bytes: Int64) throws(PackFault) {
     guard bytes <= left else { throw .overLimit }
     left -= bytes
   }

@@ -33,9 +33,9 @@ struct DocumentFetcher: Sendable {
 
   /// Returns a document; one that isn't right is requested once more without a coding: an origin or a cache stores a coded
   /// answer separately, so it may be damaged while the plain one is intact.
-  func get(_ url: String, isRight: ([UInt8]) -> Bool) throws(DeviceError) -> [UInt8] {
+  func get(_ url: String, isValid: ([UInt8]) -> Bool) throws(DeviceError) -> [UInt8] {
     let bytes = try get(url).body
-    return isRight(bytes) ? bytes : try getUncoded(url).body
+    return isValid(bytes) ? bytes : try getUncoded(url).body
   }
 
   /// Returns a document; if it is cut short, or can't be decoded, it is requested once more without a coding.
@@ -71,15 +71,15 @@ struct DocumentFetcher: Sendable {
   private func attempt(
     _ url: String, holding kept: KeptAnswer? = nil, isUncoded: Bool = false, partial: ([UInt8]) -> Void
   ) throws(Failure) -> DocumentReply {
-    var ask = TransportRequest(url, limit: limit, isUncoded: isUncoded)
-    ask.knownTag = kept?.tag
+    var request = TransportRequest(url, limit: limit, isUncoded: isUncoded)
+    request.knownTag = kept?.tag
     var body: [UInt8] = []
     var tag: String?
     var (sent, arrived): (Int64?, UInt64) = (nil, 0)
     var watch = DocumentWatch(pace, from: Clock.monotonicNanoseconds())
     let reply: TransportReply
     do throws(TransportError) {
-      reply = try transport.get(ask) { head in
+      reply = try transport.get(request) { head in
         tag = head.entityTag
         (sent, arrived) = (head.serverTime, Clock.monotonicNanoseconds())
         return true
@@ -87,16 +87,16 @@ struct DocumentFetcher: Sendable {
         bytes.withUnsafeBytes { body.append(contentsOf: $0) }
         let now = Clock.monotonicNanoseconds()
         switch watch.next(body.count, at: now) {
-        case .goOn: break
-        case .look:
+        case .proceed: break
+        case .inspect:
           partial(body)
-          watch.waited(Clock.monotonicNanoseconds() - now)
-        case .giveUp: return false
+          watch.excludeInspection(Clock.monotonicNanoseconds() - now)
+        case .abort: return false
         }
         return true
       }
     } catch {
-      if watch.hasGivenUp {
+      if watch.hasAborted {
         let error = TransportError(.timedOut, "it comes too slowly: \(body.count) bytes so far")
         throw Failure(error: .noAnswer(url: url, error), body: body)
       }

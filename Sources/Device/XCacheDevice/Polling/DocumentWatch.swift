@@ -1,51 +1,51 @@
 /// How slowly a document may come.
 package struct DocumentPace: Hashable, Sendable {
   /// The nanoseconds after which a document that isn't here yet is looked into for the first time.
-  var firstLook: UInt64 = 1_000_000_000
+  var firstInspection: UInt64 = 1_000_000_000
   /// The nanoseconds that every document gets.
   package var patience: UInt64 = 60_000_000_000
   /// The bytes per second, on average since the beginning, that one which takes longer must have brought.
-  var least: UInt64 = 2_048
+  var minRate: UInt64 = 2_048
 }
 
 /// Decides, while a document comes, when to look into what is here, and whether to give it up: one that drips must neither hide
 /// the version of a policy that it named at its beginning, nor keep the next poll waiting.
 struct DocumentWatch {
   enum Action: Equatable {
-    case goOn
+    case proceed
     /// Look into what has come.
-    case look
-    case giveUp
+    case inspect
+    case abort
   }
 
   private let pace: DocumentPace
   /// In nanoseconds of the monotonic clock, as all times here.
   private var start: UInt64
-  private var nextLook: UInt64
-  private(set) var hasGivenUp = false
+  private var nextInspection: UInt64
+  private(set) var hasAborted = false
 
   init(_ pace: DocumentPace, from now: UInt64) {
     self.pace = pace
     start = now
-    nextLook = now &+ pace.firstLook
+    nextInspection = now &+ pace.firstInspection
   }
 
   /// Takes note that `count` bytes are here.
   mutating func next(_ count: Int, at now: UInt64) -> Action {
     let elapsed = now > start ? now - start : 0
-    if elapsed > pace.patience, UInt64(count) < elapsed / 1_000_000 * pace.least / 1_000 {
-      hasGivenUp = true
-      return .giveUp
+    if elapsed > pace.patience, UInt64(count) < elapsed / 1_000_000 * pace.minRate / 1_000 {
+      hasAborted = true
+      return .abort
     }
-    guard now >= nextLook else { return .goOn }
+    guard now >= nextInspection else { return .proceed }
     // The cost of looking into a long document stays below that of reading it twice.
-    nextLook = now &+ elapsed
-    return .look
+    nextInspection = now &+ elapsed
+    return .inspect
   }
 
   /// Leaves out the time that looking took, as it did if a policy was fetched.
-  mutating func waited(_ nanoseconds: UInt64) {
+  mutating func excludeInspection(_ nanoseconds: UInt64) {
     start &+= nanoseconds
-    nextLook &+= nanoseconds
+    nextInspection &+= nanoseconds
   }
 }

@@ -59,7 +59,7 @@ package struct PollPolicy: Equatable, Sendable {
   package func isDue(at now: Int64) -> Bool { untilDue(at: now) == 0 }
 
   /// Records a good answer, which may carry the operator's `interval` in seconds.
-  package mutating func answered(by answerer: Source, interval asked: Int?) {
+  package mutating func recordAnswer(from answerer: Source, interval asked: Int?) {
     interval = min(max(Int64(asked ?? 0), Self.intervals.lowerBound), Self.intervals.upperBound)
     guard answerer == .origin else { return }
     source = .origin
@@ -67,7 +67,7 @@ package struct PollPolicy: Equatable, Sendable {
   }
 
   /// Records the newest version that a rollback made, if an answer names it; a mirror's may be outdated.
-  package mutating func noteRollback(_ version: Int64?, from answerer: Source) {
+  package mutating func recordRollback(_ version: Int64?, from answerer: Source) {
     guard let version else { return }
     rollback = answerer == .origin ? version : max(rollback, version)
   }
@@ -81,7 +81,7 @@ package struct PollPolicy: Equatable, Sendable {
 
   /// Records a failed poll: no connection, a timeout, an HTTP error, a code other than 200, or unreadable JSON; the request
   /// without a pack counts too. `chance`, from 0 to 1, selects the jitter of the next wait.
-  package mutating func failed(_ asked: Source, at now: Int64, chance: Double) {
+  package mutating func recordFailure(of asked: Source, at now: Int64, chance: Double) {
     guard asked == .origin else { return }
     failures += 1
     if source == .mirror {
@@ -99,7 +99,7 @@ package struct PollPolicy: Equatable, Sendable {
   ///
   /// A mirror may be older than what the device has, so it only moves a device to newer versions. The origin is authoritative:
   /// after a rollback or a restore, it moves the device to whatever it has.
-  package static func takes(
+  package static func accepts(
     _ offered: (version: Int64, digest: String), from answerer: Source,
     over held: (version: Int64, digest: String)
   ) -> Bool {

@@ -34,7 +34,7 @@ struct Poller: Sendable {
   }
 
   /// The result of reading a document.
-  private enum Reading {
+  private enum ReadResult {
     case offer(Offer)
     /// A patch that doesn't lead from the held manifest to the digest that it names.
     case otherDigest
@@ -48,9 +48,9 @@ struct Poller: Sendable {
   let settings: CheckedSettings
   /// Called with the versions of other documents that an answer names, before its manifest is looked at: they count
   /// whatever that is.
-  var named: @Sendable (AnswerExtras) -> Void = { _ in }
+  var onDocuments: @Sendable (AnswerExtras) -> Void = { _ in }
   /// Called with the server's time, by its own clock, when an answer that names other documents has come.
-  var dated: @Sendable (Int64) -> Void = { _ in }
+  var onServerTime: @Sendable (Int64) -> Void = { _ in }
   /// Where answers with manifests are kept until the device has switched to them; nil to keep none.
   var folder: CacheFolder?
   /// False for a poll beside an update, whose answer stays kept.
@@ -67,40 +67,43 @@ struct Poller: Sendable {
   ///   - held: the manifest that the device holds.
   ///   - takesPacks: false to repeat the request after a pack that couldn't be used.
   ///   - mayTurn: whether the poll may still ask for the other version of a rollout.
-  func ask(
-    _ source: PollPolicy.Source, holding held: DeviceIndex, takesPacks: Bool = true, mayTurn: Bool = true
+  func poll(
+    _ source: PollPolicy.Source, holding held: DeviceIndex, takesPacks: Bool = true,
+    mayAskForOther: Bool = true
   ) throws(DeviceError) -> Offer {
     let takesPacks = takesPacks && held.version > .none
     switch source {
     case .origin:
-      return try askOrigin(
-        holding: held, takesPacks, candidate: choice?.asksForCandidate ?? false, mayTurn: mayTurn)
+      return try pollOrigin(
+        holding: held, takesPacks, candidate: choice?.asksForCandidate ?? false,
+        mayAskForOther: mayAskForOther)
     case .mirror: return try pollMirror(holding: held, takesPacks)
     }
   }
 
-  private func askOrigin(
-    holding held: DeviceIndex, _ takesPacks: Bool, candidate: Bool, mayTurn: Bool
+  private func pollOrigin(
+    holding held: DeviceIndex, _ takesPacks: Bool, candidate: Bool, mayAskForOther: Bool
   ) throws(DeviceError) -> Offer {
     let url = settings.originURL(holding: held, takesPacks: takesPacks, asksForCandidate: candidate)
-    switch try read(url, from: .origin, holding: held, takesPacks) {
+    switch try readOffer(url, from: .origin, holding: held, takesPacks) {
     case .offer(let offer): return offer
     // "It asks again at most once per poll."
     case .other(let offer, let isIn):
-      return mayTurn ? try askOrigin(holding: held, takesPacks, candidate: isIn, mayTurn: false) : offer
+      return mayAskForOther
+        ? try pollOrigin(holding: held, takesPacks, candidate: isIn, mayAskForOther: false) : offer
     case .noPack where takesPacks:
-      return try askOrigin(holding: held, false, candidate: candidate, mayTurn: mayTurn)
+      return try pollOrigin(holding: held, false, candidate: candidate, mayAskForOther: mayAskForOther)
     // "a device whose result has another digest asks again without `version`", once.
     case .noPack, .otherDigest:
       let nothing = DeviceIndex.none(settings.hosts)
-      return try whole(settings.originURL(holding: nothing, asksForCandidate: candidate), from: .origin)
+      return try readWhole(settings.originURL(holding: nothing, asksForCandidate: candidate), from: .origin)
     }
   }
 
   /// Polls a mirror, which is static files: first the small document with the version, then a pack's or a patch,
   /// else the whole manifest.
   private func pollMirror(holding held: DeviceIndex, _ takesPacks: Bool) throws(DeviceError) -> Offer {
-    let small = try askMirror()
+    let small = try pollVersion()
     let extras = small.extras
     let candidate = extras.rollout.flatMap { rule in choice?.decide(rule) == true ? rule : nil }
     let goesBack = choice?.goesBack(by: extras.rollout, isIn: candidate != nil) ?? false
@@ -111,14 +114,14 @@ struct Poller: Sendable {
     let folders = held.version == .none || goesBack ? [] : takesPacks ? ["update", "patch"] : ["patch"]
     for folder in folders {
       let url = settings.mirrorURL("\(folder)/\(held.version)-\(newest).json")
-      guard case .offer(var offer)? = try? read(url, from: .mirror, holding: held),
+      guard case .offer(var offer)? = try? readOffer(url, from: .mirror, holding: held),
         candidate == nil || offer.version == newest
       else { continue }
       offer.candidate = candidate?.seed
       return offer.with(extras)
     }
     let url = settings.mirrorURL(candidate == nil ? "configure.json" : "configure/\(newest).json")
-    var offer = try whole(url, from: .mirror)
+    var offer = try readWhole(url, from: .mirror)
     guard candidate == nil || offer.version == newest else {
       throw .unreadable(url: url, reason: "it is version \(offer.version)")
     }
@@ -127,37 +130,38 @@ struct Poller: Sendable {
   }
 
   /// Reads the small document of a mirror, which has the newest version and those of the other documents.
-  private func askMirror() throws(DeviceError) -> Offer {
+  private func pollVersion() throws(DeviceError) -> Offer {
     let url = settings.mirrorURL("version.json")
-    guard case .upToDate(let newest, let extras)? = try read(url, namesDocuments: true)?.answer else {
+    guard case .upToDate(let newest, let extras)? = try readAnswer(url, namesDocuments: true)?.answer else {
       throw .unreadable(url: url, reason: "it has a manifest, where only a version belongs")
     }
     return Offer(kind: .same, version: newest, extras: extras)
   }
 
-  /// Polls for what an answer names beside its manifest, which is left to the next update. Throws as `ask` does.
-  func askBeside(
+  /// Polls for what an answer names beside its manifest, which is left to the next update. Throws as `poll` does.
+  func pollDocuments(
     _ source: PollPolicy.Source, holding held: DeviceIndex, takesPacks: Bool
   ) throws(DeviceError) -> Offer {
-    source == .origin ? try ask(source, holding: held, takesPacks: takesPacks) : try askMirror()
+    source == .origin ? try poll(source, holding: held, takesPacks: takesPacks) : try pollVersion()
   }
 
-  private func keep(_ reply: DocumentReply, from url: String) {
+  private func keepAnswer(_ reply: DocumentReply, from url: String) {
     if keepsAnswers { folder?.keep(reply, from: url) }
   }
 
-  private func whole(_ url: String, from source: PollPolicy.Source) throws(DeviceError) -> Offer {
-    switch try read(url, from: source, holding: .none(settings.hosts)) {
+  private func readWhole(_ url: String, from source: PollPolicy.Source) throws(DeviceError) -> Offer {
+    switch try readOffer(url, from: source, holding: .none(settings.hosts)) {
     case .offer(let offer), .other(let offer, _): return offer
     case .otherDigest, .noPack:
       throw .unreadable(url: url, reason: "it is a patch, and none was asked for")
     }
   }
 
-  private func read(
+  /// Reads an answer, and what it offers to a device that holds `held`.
+  private func readOffer(
     _ url: String, from source: PollPolicy.Source, holding held: DeviceIndex, _ takesPacks: Bool = false
-  ) throws(DeviceError) -> Reading {
-    guard let (answer, reply) = try read(url, takesPacks: takesPacks, namesDocuments: source == .origin)
+  ) throws(DeviceError) -> ReadResult {
+    guard let (answer, reply) = try readAnswer(url, takesPacks: takesPacks, namesDocuments: source == .origin)
     else {
       return .noPack
     }
@@ -170,8 +174,8 @@ struct Poller: Sendable {
       return .offer(Offer(kind: .same, version: version, extras: extras))
     case .patch(let answer):
       guard let manifest = try? held.manifest.applying(answer) else { return .otherDigest }
-      let offer = try offer(.patch, manifest, answer.digest, answer.extras, answer.deltas, url)
-      keep(reply, from: url)
+      let offer = try makeOffer(.patch, manifest, answer.digest, answer.extras, answer.deltas, url)
+      keepAnswer(reply, from: url)
       return .offer(offer)
     case .pack(let answer):
       guard held.version > .none, answer.base == held.version,
@@ -187,15 +191,15 @@ struct Poller: Sendable {
       } catch {
         throw DeviceError(error, of: answer.version, url: url)
       }
-      let offer = try offer(.whole, manifest, answer.digest, answer.extras, answer.deltas, url)
-      keep(reply, from: url)
+      let offer = try makeOffer(.whole, manifest, answer.digest, answer.extras, answer.deltas, url)
+      keepAnswer(reply, from: url)
       return .offer(offer)
     case .failure(let code, let message):
       throw .status(url: url, code: Int(clamping: code), message: message.isEmpty ? nil : message)
     }
   }
 
-  private func offer(
+  private func makeOffer(
     _ kind: Offer.Kind, _ manifest: Manifest, _ digest: SHA256, _ extras: AnswerExtras,
     _ deltas: [DeltaOffer], _ url: String
   ) throws(DeviceError) -> Offer {
@@ -214,17 +218,17 @@ struct Poller: Sendable {
   ///   - url: the URL of the document.
   ///   - takesPacks: whether any invalid member may be due to a pack.
   ///   - namesDocuments: whether the versions of other documents in it count.
-  private func read(
+  private func readAnswer(
     _ url: String, takesPacks: Bool = false, namesDocuments: Bool
   ) throws(DeviceError) -> (answer: ConfigureAnswer, reply: DocumentReply)? {
-    let tell: @Sendable (AnswerExtras) -> Void = { [named] in if namesDocuments { named($0) } }
+    let report: @Sendable (AnswerExtras) -> Void = { [onDocuments] in if namesDocuments { onDocuments($0) } }
     let fetcher = DocumentFetcher(
       transport: transport, limit: settings.manifestLimit, pace: settings.documentPace)
     let reply = try fetcher.get(url, holding: folder?.keptAnswer(for: url)) { partial in
-      tell(AnswerExtras.named(in: partial))
+      report(AnswerExtras.named(in: partial))
     }
     do {
-      return (try answer(in: reply, tell), reply)
+      return (try parse(reply, report), reply)
     } catch .member("pack") {
       return nil
     } catch {
@@ -234,25 +238,25 @@ struct Poller: Sendable {
       }
     }
     // An origin or a cache stores a coded answer separately, so it may be damaged while the plain one is intact.
-    let plain = try fetcher.getUncoded(url) { partial in tell(AnswerExtras.named(in: partial)) }
+    let plain = try fetcher.getUncoded(url) { partial in report(AnswerExtras.named(in: partial)) }
     do {
-      return (try answer(in: plain, tell), plain)
+      return (try parse(plain, report), plain)
     } catch {
       throw DeviceError(error, url: url)
     }
   }
 
-  private func answer(
-    in reply: DocumentReply, _ tell: (AnswerExtras) -> Void
+  private func parse(
+    _ reply: DocumentReply, _ report: (AnswerExtras) -> Void
   ) throws(JSONError) -> ConfigureAnswer {
     do {
       let answer = try ConfigureAnswer.parse(reply.body)
       // Anything else may answer with a failure, or a page, and have any clock.
-      if !answer.isFailure, let time = reply.serverTime { dated(time) }
-      tell(answer.extras)
+      if !answer.isFailure, let time = reply.serverTime { onServerTime(time) }
+      report(answer.extras)
       return answer
     } catch {
-      tell(AnswerExtras.named(in: reply.body))
+      report(AnswerExtras.named(in: reply.body))
       throw error
     }
   }

@@ -5,16 +5,16 @@ import Values
 ///
 /// One `Date` proves nothing, since a cache may have kept the answer. A clock that goes on does: two answers between which `Date`
 /// moved on by as much as the device's clock did. What a cache has kept doesn't move on. A cache that looks answers up anew after
-/// some time is behind by less than that, so less than `least` isn't corrected.
+/// some time is behind by less than that, so less than `minDifference` isn't corrected.
 ///
 /// It does no I/O and reads no clock; times are in milliseconds since 1970.
 struct ServerClock: Equatable, Sendable {
   /// How far two answers are apart, by the device's clock.
-  static let apart: ClosedRange<Int64> = 20_000...7_200_000
+  static let gapRange: ClosedRange<Int64> = 20_000...7_200_000
   /// How much less or more the server's clock may have moved on meanwhile.
   static let tolerance: Int64 = 10_000
   /// The smallest difference between the clocks that counts.
-  static let least: Int64 = 7_200_000
+  static let minDifference: Int64 = 7_200_000
 
   private struct Reading: Equatable {
     let source: PollPolicy.Source
@@ -31,15 +31,15 @@ struct ServerClock: Equatable, Sendable {
   init() {}
 
   /// Takes note of an answer that a server sent at `server` by its clock, and that came at `own`.
-  mutating func read(_ server: Int64, from source: PollPolicy.Source, at own: Int64) {
+  mutating func record(_ server: Int64, from source: PollPolicy.Source, at own: Int64) {
     forgetIfSetBack(own)
     let reading = Reading(source: source, server: server, own: own)
     defer { last = reading }
-    guard let last, last.source == source, Self.apart.contains(own - last.own) else { return }
+    guard let last, last.source == source, Self.gapRange.contains(own - last.own) else { return }
     guard (-Self.tolerance...Self.tolerance).contains((server - last.server) - (own - last.own)) else {
       return
     }
-    ahead = reading.ahead.magnitude < Self.least ? 0 : reading.ahead
+    ahead = reading.ahead.magnitude < Self.minDifference ? 0 : reading.ahead
   }
 
   /// Returns the server's time, as far as it is known.
@@ -57,7 +57,7 @@ struct ServerClock: Equatable, Sendable {
 extension ServerClock {
   /// Returns the contents of `clock.json`; nil if the device's clock is about right.
   func saved(server: String) -> [UInt8]? {
-    guard let last, ahead != 0 || last.ahead.magnitude >= Self.least else { return nil }
+    guard let last, ahead != 0 || last.ahead.magnitude >= Self.minDifference else { return nil }
     var document = JSONObject()
     document["ahead"] = .integer(ahead)
     document["own"] = .integer(last.own)

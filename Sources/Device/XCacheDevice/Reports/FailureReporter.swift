@@ -10,9 +10,9 @@ final class FailureReporter: Sendable {
   private let state = Monitor(State())
 
   private struct State {
-    var told: Set<String> = []
+    var reported: Set<String> = []
     /// The bodies of the requests to send.
-    var waiting: [[UInt8]] = []
+    var pending: [[UInt8]] = []
     /// How many of 10,000 batches are wanted; nil if there is no origin to send them to.
     var share: Int?
     var isSending = false
@@ -20,16 +20,16 @@ final class FailureReporter: Sendable {
     /// Queues a request.
     /// - Returns: whether sending has to be started.
     mutating func add(_ body: [UInt8]) -> Bool {
-      waiting.append(body)
+      pending.append(body)
       defer { isSending = true }
       return !isSending
     }
   }
 
   /// The maximum number of queued reports: a device on which everything fails has said so by then.
-  private static let mostWaiting = 16
+  private static let maxPending = 16
   /// The maximum number of versions and URLs remembered as reported.
-  private static let mostTold = 4096
+  private static let maxReported = 4096
 
   init(_ transport: any Transport, _ settings: CheckedSettings) {
     self.transport = transport
@@ -38,18 +38,18 @@ final class FailureReporter: Sendable {
 
   /// Reports a failure, unless one was reported for its version and URL before; returns at once.
   func report(_ report: FailureReport) {
-    let begins = state.withLock { state in
-      if state.told.count >= Self.mostTold { state.told = [] }
-      guard address != nil, state.waiting.count < Self.mostWaiting,
-        state.told.insert(report.key).inserted
+    let mustStart = state.withLock { state in
+      if state.reported.count >= Self.maxReported { state.reported = [] }
+      guard address != nil, state.pending.count < Self.maxPending,
+        state.reported.insert(report.key).inserted
       else { return false }
       return state.add(report.body)
     }
-    if begins { begin() }
+    if mustStart { startSending() }
   }
 
   /// Records how many of 10,000 batches the last poll asked for; nil if the origin didn't answer it.
-  func wants(_ share: Int?) { state.withLock { $0.share = address == nil ? nil : share } }
+  func setShare(_ share: Int?) { state.withLock { $0.share = address == nil ? nil : share } }
 
   /// Whether there is an origin that takes batches.
   var takesBatches: Bool { state.withLock { $0.share != nil } }
@@ -59,27 +59,27 @@ final class FailureReporter: Sendable {
   ///   - batch: the batch to send.
   ///   - chance: 0 to 9,999; the batch is sent if this is below the share.
   func send(_ batch: DeviceBatch, chance: Int = Int.random(in: 0..<AnswerExtras.allReports)) {
-    let begins = state.withLock { state in
-      guard let share = state.share, chance < share, state.waiting.count < Self.mostWaiting else {
+    let mustStart = state.withLock { state in
+      guard let share = state.share, chance < share, state.pending.count < Self.maxPending else {
         return false
       }
       return state.add(batch.body)
     }
-    if begins { begin() }
+    if mustStart { startSending() }
   }
 
-  private func begin() {
+  private func startSending() {
     let thread = try? OSThread(name: "reports") { [self] in
       OSThread.lowerPriority(to: .background)
-      send()
+      sendPending()
     }
     if thread == nil { state.broadcasting { $0.isSending = false } }
   }
 
-  private func send() {
+  private func sendPending() {
     while true {
       let next = state.broadcasting { state -> [UInt8]? in
-        guard state.waiting.isEmpty else { return state.waiting.removeFirst() }
+        guard state.pending.isEmpty else { return state.pending.removeFirst() }
         state.isSending = false
         return nil
       }

@@ -37,20 +37,20 @@ struct GatedTransport: Transport {
       throw TransportError(.unreachable, "there is no network")
     }
     // Each timeout delays the update by half a minute.
-    if use == .files, gate.isLineDead {
+    if use == .files, gate.isNetworkDown {
       throw TransportError(.timedOut, "earlier requests got no answer, so no more are sent for now")
     }
     // A page that waits for a missing file gets the network's answer soon, and the following ones at once.
-    if use == .page, gate.isPageLineDead {
+    if use == .page, gate.hasPageTimedOut {
       throw TransportError(.timedOut, "a page's request got no answer a moment ago")
     }
     var request = request
     request.isOneOfMany = isOneOfMany
     request.isCancelled = { [self] in !shouldContinue }
-    if use == .page { request.stallSeconds = DownloadGate.pageTimeout }
+    if use == .page { request.stallSeconds = RequestTimeouts.pageSeconds }
     do {
       let reply = try inner.get(request, begin: begin) { bytes in
-        guard use == .files ? gate.piece() : shouldContinue else { return false }
+        guard use == .files ? gate.waitForPages() : shouldContinue else { return false }
         return receive(bytes)
       }
       if isOneOfMany, reply.isMultiplexed { gate.widen() }
@@ -58,7 +58,7 @@ struct GatedTransport: Transport {
     } catch {
       switch use {
       case _ where error.kind != .timedOut: break
-      case .page: gate.notePageTimeout()
+      case .page: gate.recordPageTimeout()
       case .files: gate.countTimeout()
       case .document, .beside: break
       }
@@ -68,8 +68,8 @@ struct GatedTransport: Transport {
 
   private var shouldContinue: Bool {
     switch use {
-    case .page, .beside: !gate.isOver(signal)
-    case .document, .files: !gate.isStopped
+    case .page, .beside: !gate.isStopped(signal)
+    case .document, .files: !gate.isJobStopped
     }
   }
 

@@ -1,5 +1,8 @@
 import Backports
 import HTTP
+// Requests and heads show them.
+@_exported import struct HTTP.HTTPField
+@_exported import struct HTTP.HTTPFields
 
 /// How a device sends requests to a server: one at a time on each calling thread.
 ///
@@ -85,15 +88,15 @@ public struct TransportRequest: Sendable {
   }
 
   /// The header fields of the request, in the order in which to send them.
-  public var headers: [(name: String, value: String)] {
-    var headers: [(name: String, value: String)] = isUncoded ? [("Accept-Encoding", "identity")] : []
-    if let knownTag { headers.append(("If-None-Match", knownTag)) }
+  public var headers: HTTPFields {
+    var headers: HTTPFields = isUncoded ? [("Accept-Encoding", "identity")] : []
+    if let knownTag { headers.add("If-None-Match", knownTag) }
     guard start > 0 else { return headers }
-    headers.append(("Range", "bytes=\(start)-"))
+    headers.add("Range", "bytes=\(start)-")
     // "A client MUST NOT generate an If-Range header field containing an entity tag that is marked as weak" (RFC 9110
     // §13.1.5). Bytes above 0x7F were decoded on their way here, and wouldn't be sent as they came.
     if let entityTag, entityTag.hasPrefix("\""), entityTag.utf8.allSatisfy({ $0 < 0x80 }) {
-      headers.append(("If-Range", entityTag))
+      headers.add("If-Range", entityTag)
     }
     return headers
   }
@@ -150,7 +153,7 @@ public struct TransportHead: Equatable, Sendable {
 extension TransportHead {
   /// Returns the time of a `Date`, in milliseconds since 1970; nil if it isn't in the form that servers send (RFC 9110 §5.6.7).
   private static func time(_ date: String) -> Int64? {
-    HTTPDate(Array(date.utf8).span.bytes, now: 0).map { $0.seconds * 1000 }
+    HTTPDate(date, now: 0).map { $0.seconds * 1000 }
   }
 }
 

@@ -144,7 +144,7 @@ extension Device {
   /// - Throws: `badSetting` for a base that isn't an http(s) URL; `file`.
   public func writeTree(below base: String) throws(DeviceError) -> TreeReport {
     guard let base = try? BaseURL(base) else { throw .badSetting(name: "The tree's base URL", value: base) }
-    return try work.withLock { _ throws(DeviceError) in
+    return try jobLock.withLock { _ throws(DeviceError) in
       var writer = TreeWriter(folder, TreePlan(index, below: base))
       try writer.run()
       return writer.report

@@ -17,13 +17,13 @@ final class DeltaTable: Sendable {
   }
 
   /// Counts what is read of bases that were read before: an offer of a few bytes can name a large one, many times.
-  struct Readings {
+  struct ReadBudget {
     private var seen: Set<SHA256> = []
     private var left: Int64
 
-    init(most: Int64) { left = most }
+    init(limit: Int64) { left = limit }
 
-    mutating func mayRead(_ base: SHA256, at path: String) -> Bool {
+    mutating func allowsReading(_ base: SHA256, at path: String) -> Bool {
       if seen.insert(base).inserted { return true }
       guard let size = try? Kernel.status(path)?.size, size <= left else { return false }
       left -= size
@@ -40,7 +40,7 @@ final class DeltaTable: Sendable {
   /// The paths of the bases.
   private let bases: [SHA256: String]
   private let counted = Locked(Counts())
-  private let readings = Locked(Readings(most: 256 << 20))
+  private let readBudget = Locked(ReadBudget(limit: 256 << 20))
   private let large = Locked<Void>(())
 
   init(_ offers: [DeltaOffer], bases: [SHA256: String]) {
@@ -106,7 +106,7 @@ final class DeltaTable: Sendable {
   private func decode(
     _ delta: [UInt8], _ offer: DeltaOffer, _ base: String, _ entry: HeldEntry, _ part: String
   ) -> Bool {
-    guard readings.withLock({ $0.mayRead(offer.base, at: base) }),
+    guard readBudget.withLock({ $0.allowsReading(offer.base, at: base) }),
       let held = try? DurableFile.read(base, limit: Int(Self.largestFile)), SHA256.of(held) == offer.base,
       let bytes = try? Dcz.decode(delta, base: held, baseSHA256: offer.base, limit: Int(entry.size))
     else { return false }

@@ -7,30 +7,30 @@ struct FetchAttempts {
   private var pauses: ArraySlice<UInt32>
   private let isForPage: Bool
   /// The bytes that the last attempt began with, and the most that any began with.
-  private var have: Int64
-  private var furthest: Int64
+  private var received: Int64
+  private var maxReceived: Int64
   /// Whether what was kept has been dropped once.
-  private var isAnew = false
+  private var hasRestarted = false
   /// Whether what was kept has outlived an answer that didn't fit the range, and whether the last one was that.
-  private var hasSpared = false
-  private var isSpared = false
+  private var hasKeptPart = false
+  private var isPartKept = false
 
   /// - Parameters:
   ///   - pauses: the milliseconds before the second attempt, the third, and so on.
   ///   - isForPage: whether a page waits, which can also use the network directly.
-  ///   - have: the bytes that earlier updates kept.
-  init(_ pauses: [UInt32], isForPage: Bool, have: Int64) {
+  ///   - received: the bytes that earlier updates kept.
+  init(_ pauses: [UInt32], isForPage: Bool, received: Int64) {
     (allPauses, self.pauses, self.isForPage) = (pauses, pauses[...], isForPage)
-    (self.have, furthest) = (have, have)
+    (self.received, maxReceived) = (received, received)
   }
 
   /// Whether what was kept stays although the answer didn't fit the range: the first time, it may have come from a portal
   /// or from one of several servers.
-  mutating func sparesPart(after error: DeviceError) -> Bool {
-    guard have > 0, !hasSpared, case .noAnswer(_, let failure) = error, failure.kind == .other else {
+  mutating func keepsPart(after error: DeviceError) -> Bool {
+    guard received > 0, !hasKeptPart, case .noAnswer(_, let failure) = error, failure.kind == .other else {
       return false
     }
-    (hasSpared, isSpared) = (true, true)
+    (hasKeptPart, isPartKept) = (true, true)
     return true
   }
 
@@ -38,23 +38,23 @@ struct FetchAttempts {
   /// - Parameters:
   ///   - error: why the last attempt failed.
   ///   - size: the bytes that it left, with those that it began with.
-  mutating func next(after error: DeviceError, have size: Int64) -> UInt32? {
-    let hadBytes = have > 0
-    have = size
-    if isSpared {
-      isSpared = false
+  mutating func next(after error: DeviceError, received size: Int64) -> UInt32? {
+    let hadBytes = received > 0
+    received = size
+    if isPartKept {
+      isPartKept = false
       return pauses.first ?? 0
     }
     // An origin or a cache stores a coded body separately, so it may be damaged while the plain one is intact. What was
     // kept of earlier attempts may be damaged, too, or be another file's.
-    if error.mayBeCoding, !isUncoded || hadBytes && !isAnew {
+    if error.mayBeCoding, !isUncoded || hadBytes && !hasRestarted {
       isUncoded = true
-      isAnew = isAnew || hadBytes
+      hasRestarted = hasRestarted || hadBytes
       return 0
     }
     // A line that breaks every few megabytes brings a large file in the end.
-    if size - furthest >= PartFile.large { pauses = allPauses[...] }
-    furthest = max(furthest, size)
+    if size - maxReceived >= PartFile.large { pauses = allPauses[...] }
+    maxReceived = max(maxReceived, size)
     guard error.isTransient, !(isForPage && error.isTimeout), let pause = pauses.popFirst() else {
       return nil
     }

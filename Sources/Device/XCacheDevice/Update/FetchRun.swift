@@ -17,22 +17,22 @@ struct FetchRun: Sendable {
   ) throws(DeviceError) -> Int64 {
     let total = entries.clampedSum(\.size)
     let state = Locked(State(progress: Progress(filesTotal: entries.count, bytesTotal: total)))
-    let (fetcher, gate, report, mayGoOn) = (fetcher, gate, progress, shouldContinue)
+    let (fetcher, gate, report, mayContinue) = (fetcher, gate, progress, shouldContinue)
     try Parallel.forEach(entries.count, threads: gate.threads) { index throws(DeviceError) in
       let entry = entries[index]
       do throws(DeviceError) {
-        let received = try gate.background { () throws(DeviceError) -> Int64 in
+        let received = try gate.runInTurn { () throws(DeviceError) -> Int64 in
           // Fetches still waiting for their turn don't start; the one that failed throws.
           if state.withLock({ $0.hasFailed }) { return 0 }
           let received = try fetcher.fetch(entry, to: target(entry)) { count in
-            let (now, shouldContinue) = state.withLock { $0.came(count) }
+            let (now, shouldContinue) = state.withLock { $0.addBytes(count) }
             report?(now)
-            return shouldContinue && mayGoOn()
+            return shouldContinue && mayContinue()
           }
           try done(entry)
           return received
         }
-        let now = state.withLock { $0.finished(received) }
+        let now = state.withLock { $0.finishFile(received) }
         report?(now)
       } catch {
         state.withLock { $0.hasFailed = true }
@@ -48,13 +48,13 @@ struct FetchRun: Sendable {
     /// Makes the other fetches stop, too.
     var hasFailed = false
 
-    mutating func came(_ count: Int) -> (Progress, shouldContinue: Bool) {
+    mutating func addBytes(_ count: Int) -> (Progress, shouldContinue: Bool) {
       // A second attempt receives some bytes again.
       progress.bytes = min(progress.bytes.addingClamped(Int64(count)), progress.bytesTotal)
       return (progress, !hasFailed)
     }
 
-    mutating func finished(_ count: Int64) -> Progress {
+    mutating func finishFile(_ count: Int64) -> Progress {
       received = received.addingClamped(count)
       progress.files += 1
       return progress

@@ -13,7 +13,7 @@ struct Fetcher: Sendable {
   /// Deltas to try before the plain body.
   var deltas: DeltaTable?
   /// Called for each file that can't be fetched.
-  var failed: @Sendable (HeldEntry, DeviceError) -> Void = { _, _ in }
+  var onFailure: @Sendable (HeldEntry, DeviceError) -> Void = { _, _ in }
 
   /// Fetches an entry's file to `target`, and returns how many bytes were received over the network.
   ///
@@ -31,15 +31,15 @@ struct Fetcher: Sendable {
     }
     let isKept = !isForPage && entry.size >= PartFile.smallest
     let kept = isKept ? PartFile(of: entry.sha256, in: folder) : nil
-    var attempts = FetchAttempts(pauses, isForPage: isForPage, have: kept?.size ?? 0)
+    var attempts = FetchAttempts(pauses, isForPage: isForPage, received: kept?.size ?? 0)
     while true {
       let part = kept ?? PartFile(in: folder)
       do {
         return try attempt(entry, in: part, to: target, isUncoded: attempts.isUncoded, arrived)
       } catch {
-        if !attempts.sparesPart(after: error) { try part.remove(after: error) }
-        guard let pause = attempts.next(after: error, have: kept?.size ?? 0) else {
-          failed(entry, error)
+        if !attempts.keepsPart(after: error) { try part.remove(after: error) }
+        guard let pause = attempts.next(after: error, received: kept?.size ?? 0) else {
+          onFailure(entry, error)
           throw error
         }
         if pause > 0 { self.pause(pause) }
@@ -73,13 +73,13 @@ struct Fetcher: Sendable {
     var writer = try PartWriter.open(part, below: entry.size)
     let start = writer.position
     // The bytes already here are of the plain body, so the rest must be, too.
-    var ask = TransportRequest(entry.download, limit: entry.size, isUncoded: isUncoded || start > 0)
-    ask.start = start
-    ask.entityTag = start > 0 ? part.tag : nil
+    var request = TransportRequest(entry.download, limit: entry.size, isUncoded: isUncoded || start > 0)
+    request.start = start
+    request.entityTag = start > 0 ? part.tag : nil
     var failure: DeviceError?
     let reply: TransportReply
     do throws(TransportError) {
-      reply = try transport.get(ask) { head in
+      reply = try transport.get(request) { head in
         do throws(DeviceError) {
           try check(head, of: entry, after: writer.position)
           try writer.begin(head)

@@ -8,7 +8,7 @@ struct PartWriter: ~Copyable {
   /// The number of bytes of the file that are right so far; the next ones are written there.
   private(set) var position: Int64
   /// An answer that sends what is here once more, and where the bytes that are here end; nil if there is none.
-  private var again: (head: TransportHead, end: Int64)?
+  private var repeated: (head: TransportHead, end: Int64)?
 
   private init(
     _ part: PartFile, _ file: consuming Descriptor, _ hasher: consuming FileHasher, at position: Int64
@@ -48,7 +48,7 @@ struct PartWriter: ~Copyable {
       try part.keepTag(of: head)
     } else {
       if part.tag != head.entityTag { try part.removeTag() }
-      again = (head, end: position)
+      repeated = (head, end: position)
     }
     hasher = FileHasher()
     position = 0
@@ -67,7 +67,7 @@ struct PartWriter: ~Copyable {
 
   /// Returns how many of the next bytes are here already. At the first that differs, the rest of what is here goes.
   private mutating func skip(_ bytes: RawSpan) throws(DeviceError) -> Int {
-    guard let (head, end) = again else { return 0 }
+    guard let (head, end) = repeated else { return 0 }
     let here = Int(min(Int64(bytes.byteCount), end - position))
     let same = try onDisk(part.path) { () throws(SystemError) in
       try bytes.extracting(..<here).commonPrefix(with: file, at: position)
@@ -76,7 +76,7 @@ struct PartWriter: ~Copyable {
       try truncate(to: position + Int64(same))
       try part.keepTag(of: head)
     }
-    if same < bytes.byteCount { again = nil }
+    if same < bytes.byteCount { repeated = nil }
     return same
   }
 

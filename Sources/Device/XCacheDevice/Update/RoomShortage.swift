@@ -37,7 +37,7 @@ struct RoomShortage: Equatable, Sendable {
   }
 
   /// Notes that there was no room for a version.
-  mutating func ranOut(_ version: ManifestVersion, at now: Int64, free: Int64) {
+  mutating func record(_ version: ManifestVersion, at now: Int64, free: Int64) {
     let isSame = note?.version == version.number
     let wait = isSame ? min((note?.wait ?? 0) * 2, Self.waits.upperBound) : Self.waits.lowerBound
     note = Note(

@@ -25,7 +25,7 @@ struct MemoryCache {
   let limit: Int
   private(set) var used = 0
   private(set) var counts = Counts()
-  private var places: [SHA256: Int] = [:]
+  private var slotIndices: [SHA256: Int] = [:]
   private var slots: [Slot?] = []
   private var free: [Int] = []
   // A doubly linked list through the slots, from the most to the least recently used.
@@ -35,70 +35,70 @@ struct MemoryCache {
   init(limit: Int) { self.limit = max(0, limit) }
 
   /// The number of files kept.
-  var count: Int { places.count }
+  var count: Int { slotIndices.count }
 
   /// Returns the bytes of a file; nil if they aren't kept.
   mutating func bytes(_ digest: SHA256) -> [UInt8]? {
-    guard let place = places[digest], let slot = slots[place] else {
+    guard let index = slotIndices[digest], let slot = slots[index] else {
       counts.misses += 1
       return nil
     }
     counts.hits += 1
-    if newest != place {
-      unlink(place)
-      linkAsNewest(place)
+    if newest != index {
+      unlink(index)
+      linkAsNewest(index)
     }
     return slot.bytes
   }
 
   /// Keeps the bytes of a file unless there are too many.
   mutating func keep(_ bytes: [UInt8], as digest: SHA256) {
-    guard bytes.count <= min(limit, Self.largestFile), places[digest] == nil else { return }
-    while used + bytes.count > limit, let place = oldest {
-      remove(place)
+    guard bytes.count <= min(limit, Self.largestFile), slotIndices[digest] == nil else { return }
+    while used + bytes.count > limit, let index = oldest {
+      remove(index)
       counts.evictions += 1
     }
     let slot = Slot(digest: digest, bytes: bytes)
-    let place: Int
+    let index: Int
     if let reused = free.popLast() {
       slots[reused] = slot
-      place = reused
+      index = reused
     } else {
       slots.append(slot)
-      place = slots.count - 1
+      index = slots.count - 1
     }
-    places[digest] = place
+    slotIndices[digest] = index
     used += bytes.count
-    linkAsNewest(place)
+    linkAsNewest(index)
   }
 
   /// Removes everything: the app was warned that memory is low.
   mutating func empty() {
-    (places, slots, free) = ([:], [], [])
+    (slotIndices, slots, free) = ([:], [], [])
     (newest, oldest) = (nil, nil)
     used = 0
   }
 
-  private mutating func remove(_ place: Int) {
-    unlink(place)
-    guard let slot = slots[place] else { return }
-    slots[place] = nil
-    places[slot.digest] = nil
+  private mutating func remove(_ index: Int) {
+    unlink(index)
+    guard let slot = slots[index] else { return }
+    slots[index] = nil
+    slotIndices[slot.digest] = nil
     used -= slot.bytes.count
-    free.append(place)
+    free.append(index)
   }
 
-  private mutating func unlink(_ place: Int) {
-    guard let slot = slots[place] else { return }
+  private mutating func unlink(_ index: Int) {
+    guard let slot = slots[index] else { return }
     if let newer = slot.newer { slots[newer]?.older = slot.older } else { newest = slot.older }
     if let older = slot.older { slots[older]?.newer = slot.newer } else { oldest = slot.newer }
   }
 
-  private mutating func linkAsNewest(_ place: Int) {
-    slots[place]?.older = newest
-    slots[place]?.newer = nil
-    if let newest { slots[newest]?.newer = place }
-    newest = place
-    if oldest == nil { oldest = place }
+  private mutating func linkAsNewest(_ index: Int) {
+    slots[index]?.older = newest
+    slots[index]?.newer = nil
+    if let newest { slots[newest]?.newer = index }
+    newest = index
+    if oldest == nil { oldest = index }
   }
 }

@@ -1,4 +1,5 @@
 import Compression
+import HTTP
 import System
 import XCacheDevice
 
@@ -21,9 +22,9 @@ package final class ContentDecoder {
   private var work = 0
 
   /// The most codings of one answer: each can expand its input thousands of times.
-  private static let most = 2
+  private static let maxCodings = 2
   /// Bytes of work, over all decoders, after which `isCancelled` is called.
-  private static let stretch = 4 << 20
+  private static let checkInterval = 4 << 20
 
   /// Nil if a coding isn't known, or if there are too many; the body then stays as it is.
   ///
@@ -33,7 +34,7 @@ package final class ContentDecoder {
   ///   - isCancelled: called regularly during decoding.
   init?(_ codings: [String], from host: String, isCancelled: @escaping @Sendable () -> Bool) {
     let known = codings.reversed().compactMap(Self.coding)
-    guard known.count == codings.count, !known.isEmpty, known.count <= Self.most else { return nil }
+    guard known.count == codings.count, !known.isEmpty, known.count <= Self.maxCodings else { return nil }
     self.host = host
     self.isCancelled = isCancelled
     layers = zip(codings.reversed(), known).map { Layer($0, $1) }
@@ -49,7 +50,7 @@ package final class ContentDecoder {
     var isPlain = false
 
     /// The most bytes of input without output to keep.
-    static let longestStart = 16 << 10
+    static let maxStart = 16 << 10
 
     init(_ name: String, _ coding: StreamDecoder.Coding) {
       (self.name, self.coding) = (name, coding)
@@ -73,9 +74,9 @@ package final class ContentDecoder {
     }
 
     /// Keeps the input as long as it isn't clear whether it is coded.
-    mutating func note(_ bytes: RawSpan) {
+    mutating func keepStart(_ bytes: RawSpan) {
       guard let start else { return }
-      self.start = start.count < Self.longestStart ? bytes.withUnsafeBytes { start + $0 } : nil
+      self.start = start.count < Self.maxStart ? bytes.withUnsafeBytes { start + $0 } : nil
     }
   }
 
@@ -102,28 +103,28 @@ package final class ContentDecoder {
     try decode(bytes, 0, receive)
   }
 
-  private func decode(_ bytes: RawSpan, _ place: Int, _ receive: (RawSpan) throws -> Void) throws {
-    guard place < layers.count else { return try receive(bytes) }
-    if layers[place].isPlain { return try decode(bytes, place + 1, receive) }
-    layers[place].note(bytes)
+  private func decode(_ bytes: RawSpan, _ layer: Int, _ receive: (RawSpan) throws -> Void) throws {
+    guard layer < layers.count else { return try receive(bytes) }
+    if layers[layer].isPlain { return try decode(bytes, layer + 1, receive) }
+    layers[layer].keepStart(bytes)
     do {
-      try layers[place].decoder.decode(bytes, worked: count) {
-        layers[place].start = nil
-        try decode($0, place + 1, receive)
+      try layers[layer].decoder.decode(bytes, worked: countWork) {
+        layers[layer].start = nil
+        try decode($0, layer + 1, receive)
       }
     } catch is CodingError {
-      guard let start = layers[place].start, !layers[place].hasStarted else {
-        throw TransportError(.broken, "\(host): the \(layers[place].name) of the answer is damaged")
+      guard let start = layers[layer].start, !layers[layer].hasStarted else {
+        throw TransportError(.broken, "\(host): the \(layers[layer].name) of the answer is damaged")
       }
-      (layers[place].isPlain, layers[place].start) = (true, nil)
-      try decode(start.span.bytes, place + 1, receive)
+      (layers[layer].isPlain, layers[layer].start) = (true, nil)
+      try decode(start.span.bytes, layer + 1, receive)
     }
   }
 
-  private func count(_ bytes: Int) throws {
+  private func countWork(_ bytes: Int) throws {
     // Every step has a cost, even if hardly any bytes move.
     work += bytes + 64
-    guard work >= Self.stretch else { return }
+    guard work >= Self.checkInterval else { return }
     work = 0
     if isCancelled() { throw TransportError(.stopped, "the caller ended it") }
   }
@@ -146,25 +147,18 @@ extension NetworkHead {
   /// decoder. The decoder is nil if there is nothing to decode, or if a coding isn't known, in which case the head keeps
   /// those headers. A redirect that is followed is returned unchanged, since nobody reads its body.
   package static func decoded(
-    _ status: Int, reason: String?, _ headers: [(name: String, value: String)], to request: NetworkRequest,
-    host: String
+    _ received: HTTPHead, to request: NetworkRequest, host: String
   ) -> (head: NetworkHead, decoder: ContentDecoder?) {
-    var raw = NetworkHead(status: status, headers: handedOn(headers), url: request.url)
-    raw.reason = reason
+    var raw = NetworkHead(received, url: request.url)
+    raw.head.fields = forwardable(received.fields)
     if request.followsRedirects, Redirect(after: raw, to: request) != nil { return (raw, nil) }
-    let codings = headers.filter { $0.name.lowercased() == "content-encoding" }
-      .flatMap { $0.value.split(separator: ",") }
-      .map { $0.filter { $0 != " " && $0 != "\t" }.lowercased() }
-      .filter { !$0.isEmpty && $0 != "identity" }
+    let codings = received.fields.members("content-encoding").filter { $0 != "identity" }
     guard let decoder = ContentDecoder(codings, from: host, isCancelled: request.isCancelled) else {
       return (raw, nil)
     }
-    let gone: Set<String> = ["content-encoding", "content-length"]
-    var head = NetworkHead(
-      status: status, headers: handedOn(headers.filter { !gone.contains($0.name.lowercased()) }),
-      url: request.url)
-    head.reason = reason
-    let hasBody = request.method != "HEAD" && ![204, 304].contains(status)
+    var head = raw
+    head.head.fields = raw.headers.without(["content-encoding", "content-length"])
+    let hasBody = request.method != "HEAD" && ![204, 304].contains(received.status)
     return (head, hasBody ? decoder : nil)
   }
 }

@@ -13,7 +13,7 @@ final class HostLimiter: Sendable {
     var hosts: [String: Host] = [:]
     var last: UInt64 = 0
     /// Requests that were cancelled before they started to wait.
-    var gone: Set<UInt64> = []
+    var cancelled: Set<UInt64> = []
     /// Servers whose requests share a connection.
     var multiplexed: Set<String> = []
   }
@@ -38,11 +38,11 @@ final class HostLimiter: Sendable {
       return state.last
     }
     // A request may be cancelled when it already has its turn.
-    defer { state.withLock { _ = $0.gone.remove(number) } }
+    defer { state.withLock { _ = $0.cancelled.remove(number) } }
     return await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
         let turn = state.withLock { state -> Bool? in
-          if state.gone.remove(number) != nil { return false }
+          if state.cancelled.remove(number) != nil { return false }
           guard state.hosts[host, default: Host()].running >= width(of: host, state) else {
             state.hosts[host, default: Host()].running += 1
             return true
@@ -54,11 +54,11 @@ final class HostLimiter: Sendable {
       }
     } onCancel: {
       let waiting = state.withLock { state -> CheckedContinuation<Bool, Never>? in
-        guard let place = state.hosts[host]?.waiting.firstIndex(where: { $0.number == number }) else {
-          state.gone.insert(number)
+        guard let index = state.hosts[host]?.waiting.firstIndex(where: { $0.number == number }) else {
+          state.cancelled.insert(number)
           return nil
         }
-        return state.hosts[host]?.waiting.remove(at: place).continuation
+        return state.hosts[host]?.waiting.remove(at: index).continuation
       }
       waiting?.resume(returning: false)
     }
@@ -77,7 +77,7 @@ final class HostLimiter: Sendable {
   func isMultiplexed(_ host: String) -> Bool { state.withLock { $0.multiplexed.contains(host) } }
 
   /// Records whether a server takes several requests on one connection.
-  func isMultiplexed(_ host: String, _ value: Bool) {
+  func setMultiplexed(_ host: String, _ value: Bool) {
     change(host) { state in
       if value {
         if state.multiplexed.count >= Self.limit { state.multiplexed = [] }

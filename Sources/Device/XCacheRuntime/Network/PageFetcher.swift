@@ -58,10 +58,10 @@ public final class PageFetcher: Sendable {
       throw TransportError(.other, "not an http or https address: \(request.url)")
     }
     var sent = request
-    sent.headers.removeAll { $0.name.lowercased() == "cookie" }
+    sent.headers.remove("cookie")
     let header = await cookies.header(for: request.url)
     request.observe(.sent(cookies: header, to: request.url))
-    if let header { sent.headers.append(("Cookie", header)) }
+    if let header { sent.headers.add("Cookie", header) }
     guard await gate.enter(server) else { throw TransportError(.stopped, "the caller ended it") }
     // The wait for its turn may have been long.
     guard !request.isCancelled() else {
@@ -69,7 +69,7 @@ public final class PageFetcher: Sendable {
       throw TransportError(.stopped, "the caller ended it")
     }
     sent.multiplexed = { [gate] in
-      gate.isMultiplexed(server, $0)
+      gate.setMultiplexed(server, $0)
       request.multiplexed($0)
     }
     let outcome = await send(sent, redirects, begin, receive)
@@ -122,14 +122,14 @@ public final class PageFetcher: Sendable {
     do throws(TransportError) {
       try transport.send(sent) { head in
         request.observe(.answered(head, from: request.url))
-        takeCookies(of: head, from: request.url)
+        storeCookies(of: head, from: request.url)
         if redirects == .follow, let next = Redirect(after: head, to: request) {
           outcome.next = next.request
-          return rest.withLock { $0.begins(head, isHEAD: request.method == "HEAD") }
+          return rest.withLock { $0.begin(head, isHEAD: request.method == "HEAD") }
         }
         return begin(head)
       } receive: { bytes in
-        outcome.next == nil ? receive(bytes) : rest.withLock { $0.takes(bytes.byteCount) }
+        outcome.next == nil ? receive(bytes) : rest.withLock { $0.accept(bytes.byteCount) }
       }
     } catch {
       // Nobody reads the body of a redirect, so it doesn't matter how it ends.
@@ -139,8 +139,8 @@ public final class PageFetcher: Sendable {
   }
 
   /// Stores an answer's cookies in the engine before anyone sees the answer, so that the next request sends them.
-  private func takeCookies(of head: NetworkHead, from url: String) {
-    let values = head.values("set-cookie")
+  private func storeCookies(of head: NetworkHead, from url: String) {
+    let values = head.headers.values("set-cookie")
     guard !values.isEmpty else { return }
     // This is the exchange's own thread, so it may block.
     Task.waiting { [cookies] in await cookies.take(values, from: url) }

@@ -1,4 +1,8 @@
+import HTTP
 import XCacheDevice
+// Requests and answers show them.
+@_exported import struct HTTP.HTTPField
+@_exported import struct HTTP.HTTPFields
 
 /// Sends requests on behalf of pages: one request, one answer, with redirects returned to the caller.
 ///
@@ -43,7 +47,7 @@ public struct NetworkRequest: Sendable {
   /// Absolute, http or https.
   public var url: String
   /// In the order in which they are sent; names are in any case.
-  public var headers: [(name: String, value: String)]
+  public var headers: HTTPFields
   /// The body of the request.
   public var body: Body
   /// Called about once a second; true ends the exchange, which then throws `.stopped`.
@@ -63,7 +67,7 @@ public struct NetworkRequest: Sendable {
 
   /// Creates a request.
   public init(
-    _ url: String, method: String = "GET", headers: [(name: String, value: String)] = [], body: Body = .none,
+    _ url: String, method: String = "GET", headers: HTTPFields = [], body: Body = .none,
     isCancelled: @escaping @Sendable () -> Bool = { false }
   ) {
     self.method = method
@@ -84,45 +88,52 @@ package enum FetchStep: Sendable {
 
 /// The part of an answer that precedes its body.
 public struct NetworkHead: Sendable {
-  /// The HTTP status.
-  public let status: Int
-  /// In the order received. If the body was decoded, its coding and length are left out.
-  public let headers: [(name: String, value: String)]
+  /// Status, reason and fields.
+  package var head: HTTPHead
   /// The URL that it came from, after redirects.
   public var url: String
-  /// The server's own reason phrase, if it sent one.
-  public var reason: String?
 
   /// Creates a head.
-  public init(status: Int, headers: [(name: String, value: String)], url: String) {
-    self.status = status
-    self.headers = headers
+  public init(status: Int, headers: HTTPFields, url: String) {
+    self.init(HTTPHead(status, headers), url: url)
+  }
+
+  /// Creates the head of an answer from `url`.
+  package init(_ head: HTTPHead, url: String) {
+    self.head = head
     self.url = url
+  }
+
+  /// The HTTP status.
+  public var status: Int { head.status }
+  /// In the order received. If the body was decoded, its coding and length are left out.
+  public var headers: HTTPFields { head.fields }
+  /// The server's own reason phrase, if it sent one.
+  public var reason: String? {
+    get { head.reason }
+    set { head.reason = newValue }
   }
 
   /// Returns the headers to pass on: a `Content-Length` that isn't the body's is left out. "If a message is received with
   /// both a Transfer-Encoding and a Content-Length header field, the Transfer-Encoding overrides the Content-Length" (RFC
   /// 9112 §6.3). A length that appears twice is kept once.
-  package static func handedOn(
-    _ headers: [(name: String, value: String)]
-  ) -> [(name: String, value: String)] {
-    let lengths = headers.filter { $0.name.lowercased() == "content-length" }
-    if lengths.isEmpty { return headers }
-    let told = Set(
-      lengths.flatMap { $0.value.split(separator: ",").map { $0.filter { $0 != " " && $0 != "\t" } } })
+  package static func forwardable(_ headers: HTTPFields) -> HTTPFields {
+    let lengths = headers.filter { $0.isNamed("content-length") }
+    guard let first = lengths.first else { return headers }
+    let told = Set(headers.members("content-length"))
     let isReadable =
       told.count == 1
       && told.allSatisfy { $0.utf8.allSatisfy { (0x30...0x39).contains($0) } && Int64($0) != nil }
-    let isCoded = headers.contains { $0.name.lowercased() == "transfer-encoding" }
-    var rest = headers.filter { $0.name.lowercased() != "content-length" }
-    if isReadable, !isCoded, let length = told.first { rest.append((lengths[0].name, length)) }
+    let isCoded = headers.contains("transfer-encoding")
+    var rest = headers
+    rest.remove("content-length")
+    if isReadable, !isCoded, let length = told.first { rest.add(first.name, length) }
     return rest
   }
 
   /// Returns every value of a header; the name may be in any case.
-  public func values(_ name: String) -> [String] {
-    headers.filter { $0.name.lowercased() == name }.map(\.value)
-  }
+  @available(*, deprecated, message: "use headers.values")
+  public func values(_ name: String) -> [String] { headers.values(name) }
 }
 
 /// The engine's own cookie store; there is no other.

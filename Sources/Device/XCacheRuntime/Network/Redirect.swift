@@ -15,7 +15,7 @@ package struct Redirect {
 
   /// Nil if `head` isn't a redirect, or leads to a URL that must not be followed.
   package init?(after head: NetworkHead, to last: NetworkRequest) {
-    guard [301, 302, 303, 307, 308].contains(head.status), let location = head.values("location").first,
+    guard [301, 302, 303, 307, 308].contains(head.status), let location = head.headers["location"],
       let from = try? ResourceURL(last.url), let target = Self.target(location, from: from),
       // A secure request never becomes insecure.
       from.scheme == target.scheme || target.scheme == "https"
@@ -27,17 +27,17 @@ package struct Redirect {
     if isPost || isOther {
       next.method = "GET"
       next.body = .none
-      next.headers.removeAll { Self.ofBodies.contains($0.name.lowercased()) }
+      next.headers = next.headers.without(Self.ofBodies)
     }
     // "If … request's current URL's origin is not same origin with locationURL's origin, then … Authorization".
     if from.origin != target.origin {
-      next.headers.removeAll { $0.name.lowercased() == "authorization" }
+      next.headers.remove("authorization")
     }
-    next.headers = next.headers.compactMap { name, value in
-      switch name.lowercased() {
-      case "referer": Self.referrer(value, to: target).map { (name, $0) }
-      case "origin": (name, Self.origin(value, from: from, to: target))
-      default: (name, value)
+    next.headers.replaceValues { name, value in
+      switch name {
+      case "referer": Self.referrer(value, to: target)
+      case "origin": Self.origin(value, from: from, to: target)
+      default: value
       }
     }
     request = next

@@ -13,14 +13,14 @@ struct RedirectBody {
   private static let patience: UInt64 = 250_000_000
 
   /// Starts with the head; returns false if the body is too long to read.
-  mutating func begins(_ head: NetworkHead, isHEAD: Bool) -> Bool {
+  mutating func begin(_ head: NetworkHead, isHEAD: Bool) -> Bool {
     start = Clock.monotonicNanoseconds()
-    let length = head.values("content-length").first.flatMap { Int64($0) } ?? 0
+    let length = head.headers["content-length"].flatMap { Int64($0) } ?? 0
     return isHEAD || length <= Int64(Self.limit)
   }
 
   /// Counts bytes of the body; returns false once there are too many.
-  mutating func takes(_ bytes: Int) -> Bool {
+  mutating func accept(_ bytes: Int) -> Bool {
     count += min(bytes, Self.limit + 1)
     return count <= Self.limit && !isOver
   }

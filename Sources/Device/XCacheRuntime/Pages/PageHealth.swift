@@ -14,19 +14,19 @@ struct PageHealth: Sendable {
   /// How many times in a row a page failed, and the sequence number of the last failure.
   private struct Count {
     var failures = 0
-    var moment = 0
+    var sequence = 0
   }
 
   /// By the page's URL without query and fragment.
   private var counts: [String: Count] = [:]
-  private var moment = 0
+  private var sequence = 0
   /// The version that the counts belong to.
   private(set) var version: String
 
   init(version: String) { self.version = version }
 
   /// Sets the version that pages are opened from; a new version resets the counts.
-  mutating func holds(_ version: String) {
+  mutating func setVersion(_ version: String) {
     guard version != self.version else { return }
     self = PageHealth(version: version)
   }
@@ -39,25 +39,25 @@ struct PageHealth: Sendable {
 
   /// Records that a page opened from `version` came up.
   /// - Returns: whether the counts changed.
-  mutating func cameUp(_ page: String, from version: String) -> Bool {
+  mutating func recordSuccess(_ page: String, from version: String) -> Bool {
     guard version == self.version, !isFailed(page) else { return false }
     return counts.removeValue(forKey: page) != nil
   }
 
   /// Records that a page opened from `version` didn't come up.
   /// - Returns: whether the page goes to the network from now on.
-  mutating func failed(_ page: String, from version: String) -> Bool {
+  mutating func recordFailure(_ page: String, from version: String) -> Bool {
     guard version == self.version else { return false }
-    moment += 1
+    sequence += 1
     counts[page, default: Count()].failures += 1
-    counts[page]?.moment = moment
+    counts[page]?.sequence = sequence
     if counts.count > Self.capacity { dropOne(sparing: page) }
     return counts[page]?.failures == Self.limit
   }
 
   private mutating func dropOne(sparing page: String) {
     let oldest = counts.filter { $0.key != page }
-      .min { ($0.value.failures, $0.value.moment) < ($1.value.failures, $1.value.moment) }
+      .min { ($0.value.failures, $0.value.sequence) < ($1.value.failures, $1.value.sequence) }
     if let oldest { counts[oldest.key] = nil }
   }
 }

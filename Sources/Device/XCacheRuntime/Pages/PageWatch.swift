@@ -39,7 +39,7 @@ extension Runtime {
   ///   - page: the page that sent it.
   ///   - milliseconds: the time since the app opened the page, including the start of its process. Nil if a link, a reload or
   ///     the history led to the page; then the time in the message counts.
-  public func told(_ message: String, of page: OpenPage, after milliseconds: Int64?) {
+  public func handleMessage(_ message: String, of page: OpenPage, after milliseconds: Int64?) {
     let words = message.split(separator: " ", maxSplits: 1)
     guard words.count == 2, let signal = PageWatch.Signal(rawValue: String(words[0])),
       let milliseconds = milliseconds ?? Int64(words[1])

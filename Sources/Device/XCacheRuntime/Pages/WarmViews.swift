@@ -1,7 +1,7 @@
 /// The views that an engine keeps warm for the next page: how many, for how long, in which order they are taken, and which
 /// of those being made are still wanted.
 ///
-/// It neither creates nor shows views: each engine's `PagePool` does, and asks this type what to do.
+/// It neither creates nor shows views: `ViewPool` does, for each engine's `PagePool`, and asks this type what to do.
 public struct WarmViews<View> {
   /// The time between two memory warnings. Note the round before making a view; `add` refuses views of an earlier round.
   public struct Round: Hashable, Sendable { fileprivate var number = 0 }

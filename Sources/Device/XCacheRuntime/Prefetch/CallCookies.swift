@@ -6,7 +6,7 @@ import Values
 /// Only a request with just these may get the answer: with any other, it may be another user's.
 struct CallCookies {
   /// One cookie of the engine's store (RFC 6265 §5.3, step 11).
-  private struct Place: Hashable {
+  private struct Key: Hashable {
     let name: String
     /// Empty for a cookie of the host alone.
     let domain: String
@@ -17,7 +17,7 @@ struct CallCookies {
   private let header: String?
   private let sent: [String: [String]]
   /// What the answer, and redirects on the way to it, left at each place; nil if they removed what was there.
-  private var own: [Place: String?] = [:]
+  private var own: [Key: String?] = [:]
 
   /// - Parameters:
   ///   - url: the call's URL.
@@ -38,24 +38,24 @@ struct CallCookies {
       let placed = PageCookie(
         name: cookie.name, value: cookie.value, domain: domain, path: path, isSecure: cookie.isSecure)
       guard placed.isSent(to: call) else { continue }
-      let place = Place(name: cookie.name, domain: cookie.domain ?? "", path: path)
-      own.updateValue(cookie.removes(at: now) ? nil : cookie.value, forKey: place)
+      let key = Key(name: cookie.name, domain: cookie.domain ?? "", path: path)
+      own.updateValue(cookie.isRemoval(at: now) ? nil : cookie.value, forKey: key)
     }
   }
 
   /// Whether a request with this `Cookie`, nil for none, may get the answer.
-  func allow(_ header: String?) -> Bool {
+  func allows(_ header: String?) -> Bool {
     if header == self.header { return true }
     let asked = Self.values(header)
     let names = Set(asked.keys).union(sent.keys).union(own.keys.map(\.name))
     return names.allSatisfy { name in
-      let places = own.filter { $0.key.name == name }
-      if places.isEmpty { return asked[name] == sent[name] }
+      let changed = own.filter { $0.key.name == name }
+      if changed.isEmpty { return asked[name] == sent[name] }
       // All that the answer set, and of the others some that were sent: each place that it changed may have held one.
-      guard let others = (asked[name] ?? []).without(places.values.compactMap(\.self)),
+      guard let others = (asked[name] ?? []).without(changed.values.compactMap(\.self)),
         let left = (sent[name] ?? []).without(others)
       else { return false }
-      return left.count <= places.count
+      return left.count <= changed.count
     }
   }
 
@@ -83,8 +83,8 @@ extension [String] {
   fileprivate func without(_ others: [String]) -> [String]? {
     var rest = self
     for other in others {
-      guard let place = rest.firstIndex(of: other) else { return nil }
-      rest.remove(at: place)
+      guard let index = rest.firstIndex(of: other) else { return nil }
+      rest.remove(at: index)
     }
     return rest
   }

@@ -1,3 +1,4 @@
+import HTTP
 import Values
 import XCacheDevice
 
@@ -20,12 +21,12 @@ enum PageHeaders {
   /// Returns the headers that the page's own `fetch` would send.
   static func ahead(
     of page: ResourceURL, to call: ResourceURL, contentType: String?, _ context: PageContext
-  ) -> [(name: String, value: String)] {
+  ) -> HTTPFields {
     let origin = "\(page.scheme)://\(page.authority)"
-    var headers = [("Accept", "*/*"), ("Origin", origin), ("User-Agent", context.userAgent)]
-    if let language = context.acceptLanguage { headers.append(("Accept-Language", language)) }
-    if let referrer = referrer(page, origin, call) { headers.append(("Referer", referrer)) }
-    if let contentType { headers.append(("Content-Type", contentType)) }
+    var headers: HTTPFields = [("Accept", "*/*"), ("Origin", origin), ("User-Agent", context.userAgent)]
+    if let language = context.acceptLanguage { headers.add("Accept-Language", language) }
+    if let referrer = referrer(page, origin, call) { headers.add("Referer", referrer) }
+    if let contentType { headers.add("Content-Type", contentType) }
     return headers
   }
 
@@ -52,31 +53,19 @@ enum PageHeaders {
   ///   - names: the names in the answer's `Vary`, in small letters.
   ///   - sent: the headers of the call.
   ///   - asked: the headers of the request.
-  static func differ(
-    by names: Set<String>, _ sent: [(name: String, value: String)], _ asked: [(name: String, value: String)]
-  ) -> Bool {
+  static func differs(by names: Set<String>, _ sent: HTTPFields, _ asked: HTTPFields) -> Bool {
     names.contains { name in
-      name == "*" || !comparedElsewhere.contains(name) && value(name, sent) != value(name, asked)
+      name == "*" || !comparedElsewhere.contains(name) && sent.combined(name) != asked.combined(name)
     }
   }
 
   /// Whether a request says by a header whose it is, which no call does.
-  static func nameUser(_ asked: [(name: String, value: String)]) -> Bool {
-    value("authorization", asked) != nil
-  }
+  static func namesUser(_ asked: HTTPFields) -> Bool { asked.contains("authorization") }
 
   /// Whether a request is of the origin that the call was sent from, as far as it says.
-  static func isOfOrigin(
-    _ sent: [(name: String, value: String)], _ asked: [(name: String, value: String)]
-  ) -> Bool {
-    guard let origin = value("origin", asked) else { return true }
-    return origin == value("origin", sent)
-  }
-
-  /// The value of a header, in whatever case its name is written; nil if there is none.
-  private static func value(_ name: String, _ headers: [(name: String, value: String)]) -> String? {
-    let values = headers.filter { $0.name.lowercased() == name }.map(\.value)
-    return values.isEmpty ? nil : values.joined(separator: ", ")
+  static func isOfOrigin(_ sent: HTTPFields, _ asked: HTTPFields) -> Bool {
+    guard let origin = asked.combined("origin") else { return true }
+    return origin == sent.combined("origin")
   }
 
   /// Whether a request could match a call that was sent ahead.
@@ -84,7 +73,7 @@ enum PageHeaders {
   /// - Parameters:
   ///   - headers: the headers of the request.
   ///   - hasBody: whether the request has a body, which then has to be JSON.
-  static func isPlain(_ headers: [(name: String, value: String)], hasBody: Bool) -> Bool {
+  static func isPlain(_ headers: HTTPFields, hasBody: Bool) -> Bool {
     headers.allSatisfy { header in
       let name = header.name.lowercased()
       if name == "content-type", hasBody {
@@ -98,9 +87,7 @@ enum PageHeaders {
 
 extension NetworkHead {
   /// The names of the request headers that the answer depends on, in small letters.
-  var vary: Set<String> {
-    Set(values("vary").flatMap { $0.split(separator: ",") }.map { $0.trimmingSpaces.lowercased() })
-  }
+  var vary: Set<String> { Set(headers.members("vary")) }
 }
 
 extension NetworkRequest {

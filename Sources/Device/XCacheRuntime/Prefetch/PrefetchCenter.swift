@@ -30,13 +30,13 @@ final class PrefetchCenter: Sendable {
   func send(_ request: NetworkRequest, body: [UInt8], as key: PrefetchTable.Key) async {
     let cookies = await fetcher.cookies.header(for: request.url)
     let now = now()
-    let call = PrefetchTable.Asked(body: body, cookies: cookies, headers: request.headers)
+    let call = PrefetchTable.RequestContent(body: body, cookies: cookies, headers: request.headers)
     let id = state.withLock { $0.table.begin(key, call, at: now) }
     var request = request
     // With a memory limit, nothing of the answer is ever written to the disk.
     request.memoryLimit = PrefetchTable.answerLimit
     request.isCancelled = { [weak self] in !(self?.isWanted(key, id) ?? false) }
-    request.observe = { [weak self] step in self?.state.withLock { $0.table.went(step, of: key, id) } }
+    request.observe = { [weak self] step in self?.state.withLock { $0.table.record(step, of: key, id) } }
     let sent = request
     Task { await self.run(sent, key, id) }
   }
@@ -72,7 +72,7 @@ final class PrefetchCenter: Sendable {
       return (state.waiters.removeValue(forKey: id), given)
     }
     waiter?.resume(returning: given)
-    try? await Task.sleep(for: .milliseconds(PrefetchTable.keepFor))
+    try? await Task.sleep(for: .milliseconds(PrefetchTable.retention))
     let end = self.now()
     state.withLock { $0.table.expire(at: end) }
   }
@@ -86,7 +86,7 @@ final class PrefetchCenter: Sendable {
   /// Returns the answer to a request, once, waiting for it if it is on its way; nil means that the request has to go to the
   /// network. `page` is the page that asks; if nil, the app asks, and gets what was sent ahead of any page.
   func take(
-    _ page: UInt64?, _ method: String, _ url: String, _ asked: PrefetchTable.Asked
+    _ page: UInt64?, _ method: String, _ url: String, _ asked: PrefetchTable.RequestContent
   ) async -> PrefetchedAnswer? {
     let now = now()
     return await withCheckedContinuation { continuation in
@@ -98,7 +98,7 @@ final class PrefetchCenter: Sendable {
         switch state.table.take(key, asked, at: now) {
         case .none: return .some(nil)
         case .answer(let answer): return answer
-        case .underWay(let id):
+        case .pending(let id):
           state.waiters[id] = continuation
           return nil
         }
@@ -108,7 +108,7 @@ final class PrefetchCenter: Sendable {
   }
 
   /// Drops the answers that a page's request shows to be another user's, or to depend on what it asks for besides.
-  func drop(_ page: UInt64, _ method: String, _ url: String, _ asked: PrefetchTable.Asked) {
+  func drop(_ page: UInt64, _ method: String, _ url: String, _ asked: PrefetchTable.RequestContent) {
     state.withLock { $0.table.drop(PrefetchTable.Key(page: page, method: method, url: url), asked) }
   }
 
@@ -121,9 +121,8 @@ final class PrefetchCenter: Sendable {
 
 extension NetworkHead {
   fileprivate var withoutCookies: NetworkHead {
-    var head = NetworkHead(
-      status: status, headers: headers.filter { $0.name.lowercased() != "set-cookie" }, url: url)
-    head.reason = reason
-    return head
+    var answer = self
+    answer.head.fields.remove("set-cookie")
+    return answer
   }
 }

@@ -1,3 +1,4 @@
+import HTTP
 import Values
 
 /// The answers to calls sent ahead of pages: which are on their way, which are waiting, and for how long.
@@ -12,16 +13,16 @@ package struct PrefetchTable {
   }
 
   /// What else it has to match: all that can make another answer of it, or another user's.
-  struct Asked: Sendable {
+  struct RequestContent: Sendable {
     var body: [UInt8] = []
     /// The value of `Cookie`; nil if there are none.
     var cookies: String?
-    var headers: [(name: String, value: String)] = []
+    var headers: HTTPFields = []
   }
 
   private struct PendingAnswer {
     let id: Int
-    let sent: Asked
+    let sent: RequestContent
     var cookies: CallCookies
     let start: Int64
     /// The names in `Vary` so far.
@@ -34,28 +35,28 @@ package struct PrefetchTable {
     var answer: PrefetchedAnswer?
     var end: Int64?
     /// When the page asked, and with which headers; nil if it hasn't yet.
-    var taken: (at: Int64, headers: [(name: String, value: String)])?
+    var taken: (at: Int64, headers: HTTPFields)?
 
     func isWaiting(at now: Int64) -> Bool {
-      taken == nil && end.map { now - $0 < PrefetchTable.keepFor } ?? true
+      taken == nil && end.map { now - $0 < PrefetchTable.retention } ?? true
     }
 
-    func isOf(_ asked: Asked) -> Bool { PrefetchTable.isSame(sent.body, asked.body) }
+    func hasBody(_ asked: RequestContent) -> Bool { PrefetchTable.isSame(sent.body, asked.body) }
 
     /// Whether the answer is the one that a request of the same method, URL and body would get.
-    func fits(_ asked: Asked) -> Bool {
-      !isForeign && cookies.allow(asked.cookies) && !PageHeaders.nameUser(asked.headers)
+    func canAnswer(_ asked: RequestContent) -> Bool {
+      !isForeign && cookies.allows(asked.cookies) && !PageHeaders.namesUser(asked.headers)
         && PageHeaders.isOfOrigin(sent.headers, asked.headers)
-        && !PageHeaders.differ(by: vary, sent.headers, asked.headers)
+        && !PageHeaders.differs(by: vary, sent.headers, asked.headers)
     }
   }
 
-  enum Taking {
+  enum TakeResult {
     case none
     /// The answer is here.
     case answer(PrefetchedAnswer)
     /// The answer is on its way, under this number.
-    case underWay(Int)
+    case pending(Int)
   }
 
   /// What a dropped answer was for.
@@ -73,15 +74,15 @@ package struct PrefetchTable {
   private(set) var counts = PrefetchCounts()
 
   /// The milliseconds for which an answer waits for its page.
-  static let keepFor: Int64 = 10_000
+  static let retention: Int64 = 10_000
   /// The most bytes of one answer, and of all of them; an answer beyond either is dropped.
   package static let answerLimit = 4 << 20
   static let limit = 16 << 20
   /// The most dropped answers that are remembered; beyond that all are forgotten, which only makes the counts less exact.
-  private static let mostDropped = 256
+  private static let maxDropped = 256
 
   /// Adds a call that is sent, and returns its number.
-  mutating func begin(_ key: Key, _ sent: Asked, at now: Int64) -> Int {
+  mutating func begin(_ key: Key, _ sent: RequestContent, at now: Int64) -> Int {
     nextID += 1
     held[key, default: []].append(
       PendingAnswer(id: nextID, sent: sent, cookies: CallCookies(key.url, sent: sent.cookies), start: now))
@@ -91,8 +92,8 @@ package struct PrefetchTable {
 
   /// Records a step of a call. A redirect to another origin may not have sent cookies, nor one to the same origin other
   /// cookies: the table knows the requests' cookies only for the call's own URL.
-  mutating func went(_ step: FetchStep, of key: Key, _ id: Int) {
-    guard let place = held[key]?.firstIndex(where: { $0.id == id }), var call = held[key]?[place] else {
+  mutating func record(_ step: FetchStep, of key: Key, _ id: Int) {
+    guard let index = held[key]?.firstIndex(where: { $0.id == id }), var call = held[key]?[index] else {
       return
     }
     switch step {
@@ -104,58 +105,58 @@ package struct PrefetchTable {
         call.cookies = CallCookies(key.url, sent: cookies)
       }
     case .sent(let cookies, let url):
-      if !(Self.isSameOrigin(url, key.url) ? call.cookies.allow(cookies) : cookies == nil) {
+      if !(Self.isSameOrigin(url, key.url) ? call.cookies.allows(cookies) : cookies == nil) {
         call.isForeign = true
       }
     case .answered(let head, let url):
-      call.cookies.set(head.values("set-cookie"), by: url)
+      call.cookies.set(head.headers.values("set-cookie"), by: url)
       call.vary.formUnion(head.vary)
     }
-    held[key]?[place] = call
+    held[key]?[index] = call
   }
 
   /// Ends a call, with its answer or, if nil, without one that the page could use.
   /// - Returns: the answer, if the page that waits for it may have it.
   mutating func end(_ key: Key, _ id: Int, _ answer: PrefetchedAnswer?, at now: Int64) -> PrefetchedAnswer? {
-    guard let place = held[key]?.firstIndex(where: { $0.id == id }), let own = held[key]?[place] else {
+    guard let index = held[key]?.firstIndex(where: { $0.id == id }), let own = held[key]?[index] else {
       return nil
     }
     let isTaken = own.taken != nil
     let isRefused =
       own.isForeign
-      || own.taken.map { PageHeaders.differ(by: own.vary, own.sent.headers, $0.headers) } ?? false
+      || own.taken.map { PageHeaders.differs(by: own.vary, own.sent.headers, $0.headers) } ?? false
     guard let answer, !isRefused, isTaken || size + answer.body.count <= Self.limit else {
       counts.failed += 1
-      remove(key, place)
+      remove(key, index)
       return nil
     }
     if let taken = own.taken {
       counts.used += 1
       counts.savedMilliseconds += taken.at - own.start
-      remove(key, place)
+      remove(key, index)
       return answer
     }
     size += answer.body.count
-    held[key]?[place].answer = answer
-    held[key]?[place].end = now
+    held[key]?[index].answer = answer
+    held[key]?[index].end = now
     return nil
   }
 
   /// Takes the answer to a page's request. Each answer is returned once; answers to the same request with other cookies or
   /// headers are dropped.
-  mutating func take(_ key: Key, _ asked: Asked, at now: Int64) -> Taking {
-    let place = held[key]?.firstIndex { $0.taken == nil && $0.isOf(asked) && $0.fits(asked) }
-    guard let place, let own = held[key]?[place] else {
+  mutating func take(_ key: Key, _ asked: RequestContent, at now: Int64) -> TakeResult {
+    let index = held[key]?.firstIndex { $0.taken == nil && $0.hasBody(asked) && $0.canAnswer(asked) }
+    guard let index, let own = held[key]?[index] else {
       noteLate(key, asked)
       drop(key, asked)
       return .none
     }
     guard let answer = own.answer, let end = own.end else {
-      held[key]?[place].taken = (now, asked.headers)
-      return .underWay(own.id)
+      held[key]?[index].taken = (now, asked.headers)
+      return .pending(own.id)
     }
-    remove(key, place)
-    guard now - end < Self.keepFor else {
+    remove(key, index)
+    guard now - end < Self.retention else {
       counts.late += 1
       return .none
     }
@@ -165,29 +166,29 @@ package struct PrefetchTable {
   }
 
   /// Drops the answers to a request that comes as another user's, or asks for something else.
-  mutating func drop(_ key: Key, _ asked: Asked) {
-    for own in held[key] ?? [] where own.taken == nil && own.isOf(asked) && !own.fits(asked) {
+  mutating func drop(_ key: Key, _ asked: RequestContent) {
+    for own in held[key] ?? [] where own.taken == nil && own.hasBody(asked) && !own.canAnswer(asked) {
       drop(key, own.id)
     }
   }
 
   /// Counts a request whose answer was dropped because it waited too long.
-  private mutating func noteLate(_ key: Key, _ asked: Asked) {
-    let place = dropped[key]?.firstIndex {
-      $0.cookies.allow(asked.cookies) && Self.isSame($0.body, asked.body)
+  private mutating func noteLate(_ key: Key, _ asked: RequestContent) {
+    let index = dropped[key]?.firstIndex {
+      $0.cookies.allows(asked.cookies) && Self.isSame($0.body, asked.body)
     }
-    guard let place else { return }
-    dropped[key]?.remove(at: place)
+    guard let index else { return }
+    dropped[key]?.remove(at: index)
     counts.unused -= 1
     counts.late += 1
   }
 
   /// Returns the page whose answer goes to a request of the app's own, which belongs to no page: the one that was opened
   /// first.
-  func page(method: String, url: String, _ asked: Asked, at now: Int64) -> UInt64? {
+  func page(method: String, url: String, _ asked: RequestContent, at now: Int64) -> UInt64? {
     held.filter { key, list in
       key.method == method && key.url == url
-        && list.contains { $0.isWaiting(at: now) && $0.isOf(asked) && $0.fits(asked) }
+        && list.contains { $0.isWaiting(at: now) && $0.hasBody(asked) && $0.canAnswer(asked) }
     }
     .keys.map(\.page).min()
   }
@@ -205,9 +206,9 @@ package struct PrefetchTable {
   /// Drops answers that waited too long.
   mutating func expire(at now: Int64) {
     for (key, list) in held {
-      for own in list where own.end.map({ now - $0 >= Self.keepFor }) ?? false {
+      for own in list where own.end.map({ now - $0 >= Self.retention }) ?? false {
         drop(key, own.id)
-        if dropped.values.reduce(0, { $0 + $1.count }) >= Self.mostDropped { dropped = [:] }
+        if dropped.values.reduce(0, { $0 + $1.count }) >= Self.maxDropped { dropped = [:] }
         dropped[key, default: []].append(Dropped(body: own.sent.body, cookies: own.cookies))
       }
     }
@@ -223,16 +224,16 @@ package struct PrefetchTable {
   mutating func close() { for page in Set(held.keys.map(\.page) + dropped.keys.map(\.page)) { close(page) } }
 
   private mutating func drop(_ key: Key, _ id: Int) {
-    guard let place = held[key]?.firstIndex(where: { $0.id == id }), let own = held[key]?[place] else {
+    guard let index = held[key]?.firstIndex(where: { $0.id == id }), let own = held[key]?[index] else {
       return
     }
     if own.taken == nil { counts.unused += 1 }
-    remove(key, place)
+    remove(key, index)
   }
 
-  private mutating func remove(_ key: Key, _ place: Int) {
-    size -= held[key]?[place].answer?.body.count ?? 0
-    held[key]?.remove(at: place)
+  private mutating func remove(_ key: Key, _ index: Int) {
+    size -= held[key]?[index].answer?.body.count ?? 0
+    held[key]?.remove(at: index)
     if held[key]?.isEmpty == true { held[key] = nil }
   }
 

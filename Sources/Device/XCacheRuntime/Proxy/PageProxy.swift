@@ -1,3 +1,4 @@
+import HTTP
 import System
 import Values
 import XCacheDevice
@@ -28,7 +29,7 @@ public final class PageProxy: Sendable {
   /// Called for each request, on the thread that serves it.
   let observer: (@Sendable (ProxyReport) -> Void)?
   private let reports = Locked<UInt64>(0)
-  private let strangers = ProxyStrangers()
+  private let unauthenticated = UnauthenticatedStreams()
   /// The tunnels, and the sites that they lead to.
   private let tunnels = Locked<[(site: ResourceURL, tunnel: ProxyTunnel)]>([])
 
@@ -73,48 +74,51 @@ public final class PageProxy: Sendable {
 
   /// Serves one connection of the engine until it ends; call it on a thread that may block.
   public func serve(_ stream: any ProxyStream) {
-    let stranger = strangers.enters(stream)
+    let unauthenticatedID = unauthenticated.add(stream)
     defer {
-      strangers.leaves(stranger)
+      unauthenticated.remove(unauthenticatedID)
       stream.close()
     }
-    let limit = Clock.monotonicNanoseconds() + UInt64(ProxyStrangers.patience) * 1_000_000
+    let limit = Clock.monotonicNanoseconds() + UInt64(UnauthenticatedStreams.patience) * 1_000_000
     var first: UInt8 = 0
     let count = withUnsafeMutableBytes(of: &first) {
-      stream.read(into: $0, within: ProxyStrangers.patience)
+      stream.read(into: $0, within: UnauthenticatedStreams.patience)
     }
     guard count == 1 else { return }
     if first == SOCKSHandshake.version {
-      guard let site = askedBySOCKS(stream, until: limit) else { return }
-      strangers.leaves(stranger)
+      guard let site = siteBySOCKS(stream, until: limit) else { return }
+      unauthenticated.remove(unauthenticatedID)
       let replies = (SOCKSHandshake.Reply.succeeded.bytes, SOCKSHandshake.Reply.hostUnreachable.bytes)
       return open(site, stream, replies, rest: { [] })
     }
     let connection = ProxyConnection(stream, after: [first], until: limit)
     while let head = connection.next() {
       guard isAuthorized(head) else {
-        // libsoup, the HTTP library of WebKitGTK, sends the next CONNECT on the same connection with the proxy's own
-        // address in place of the server's, and takes whatever it then reaches for the server.
-        let isOpen = connection.answers() && head.method != "CONNECT"
-        let answer = ProxyHead.answer(
-          407,
-          [
-            ("Proxy-Authenticate", "Basic realm=\"xcache\""), ("Content-Length", "0"),
-            ("Connection", isOpen ? "keep-alive" : "close"),
-          ])
-        guard stream.write(answer), isOpen else { return }
+        guard askForPassword(head, connection) else { return }
         continue
       }
-      connection.isKnown()
-      strangers.leaves(stranger)
+      connection.markAuthenticated()
+      unauthenticated.remove(unauthenticatedID)
       if head.method == "CONNECT" { return connect(head, connection) }
       guard head.target.lowercased().hasPrefix("http://") else { return refuse(400, stream) }
       guard ProxyExchange(self, connection, head, url: head.target).run() else { return }
     }
   }
 
+  /// Answers a request without the password; returns false if the connection is over.
+  private func askForPassword(_ head: ProxyHead, _ connection: ProxyConnection) -> Bool {
+    // libsoup, the HTTP library of WebKitGTK, sends the next CONNECT on the same connection with the proxy's own address in place
+    // of the server's, and takes whatever it then reaches for the server.
+    let isOpen = connection.beginAnswer() && head.method != "CONNECT"
+    let headers: HTTPFields = [
+      ("Proxy-Authenticate", "Basic realm=\"xcache\""), ("Content-Length", "0"),
+      ("Connection", isOpen ? "keep-alive" : "close"),
+    ]
+    return connection.stream.write(ProxyHead.answer(407, headers)) && isOpen
+  }
+
   private func isAuthorized(_ head: ProxyHead) -> Bool {
-    Self.isSame(Array((head.header("proxy-authorization") ?? "").utf8), expected)
+    Self.isSame(Array((head.headers["proxy-authorization"] ?? "").utf8), expected)
   }
 
   /// Compares in constant time, so that timing doesn't reveal where they differ.
@@ -123,7 +127,7 @@ public final class PageProxy: Sendable {
     return zip(given, expected).reduce(0) { $0 | ($1.0 ^ $1.1) } == 0
   }
 
-  private func askedBySOCKS(_ stream: any ProxyStream, until limit: UInt64) -> ResourceURL? {
+  private func siteBySOCKS(_ stream: any ProxyStream, until limit: UInt64) -> ResourceURL? {
     let (user, password) = (Array(Self.user.utf8), Array(password.utf8))
     return SOCKSHandshake(stream, until: limit).site { Self.isSame($0, user) && Self.isSame($1, password) }
   }
@@ -134,7 +138,9 @@ public final class PageProxy: Sendable {
 
   private func connect(_ head: ProxyHead, _ connection: ProxyConnection) {
     let stream = connection.stream
-    guard connection.answers(), let url = ResourceURL(site: head.target) else { return refuse(400, stream) }
+    guard connection.beginAnswer(), let url = ResourceURL(site: head.target) else {
+      return refuse(400, stream)
+    }
     // If there is no server, the connection ends as it would without a proxy: libsoup takes an answer for the page's own,
     // with the server's origin, and one without a type for a download.
     open(url, stream, (ProxyHead.answer(200, []), []), rest: connection.takeRest)
@@ -159,10 +165,10 @@ public final class PageProxy: Sendable {
     let connection = ProxyConnection(stream)
     while let head = connection.next() {
       // A request must be for the host whose certificate was shown.
-      guard head.target.hasPrefix("/"), isHost(head.header("host"), site) else { return refuse(421, stream) }
+      guard head.target.hasPrefix("/"), isHost(head.headers["host"], site) else { return refuse(421, stream) }
       let url = "https://\(site.authority)\(head.target)"
       if head.isWebSocket {
-        _ = connection.answers()
+        _ = connection.beginAnswer()
         return webSocket(head, site, connection)
       }
       guard ProxyExchange(self, connection, head, url: url).run() else { return }
@@ -180,7 +186,7 @@ public final class PageProxy: Sendable {
   }
 
   /// The hosts of the app of which the device holds something, or to which it sends calls ahead of pages; TLS is terminated
-  /// for those that the adapter has passed to `trusts`. Empty while interception is off.
+  /// for those that the adapter has passed to `addTrustedHost`. Empty while interception is off.
   public var hosts: [String] {
     guard runtime.mayAnswer, let device = runtime.device else { return [] }
     let now = Clock.continuousNanoseconds()
@@ -208,9 +214,13 @@ public final class PageProxy: Sendable {
 
   /// Tells the proxy that the engine accepts this device's certificate for `host`; until then connections to it are
   /// tunnelled unread.
-  public func trusts(_ host: String) {
+  public func addTrustedHost(_ host: String) {
     if sites.withLock({ $0.trusted.insert(host).inserted }) { endTunnels() }
   }
+
+  /// The former name of `addTrustedHost`.
+  @available(*, deprecated, renamed: "addTrustedHost(_:)")
+  public func trusts(_ host: String) { addTrustedHost(host) }
 
   private func tunnel(
     _ site: ResourceURL, _ stream: any ProxyStream, _ replies: (yes: [UInt8], no: [UInt8]),
@@ -240,7 +250,7 @@ public final class PageProxy: Sendable {
     guard tunnels.withLock({ !$0.isEmpty }) else { return }
     Task { [weak self] in
       // Tunnels that were busy the first time.
-      for _ in 0..<Self.tunnelLooks {
+      for _ in 0..<Self.maxTunnelChecks {
         try? await Task.sleep(for: .seconds(1))
         self?.endIdleTunnels()
       }
@@ -248,7 +258,7 @@ public final class PageProxy: Sendable {
   }
 
   /// How many times busy tunnels are checked again, a second apart.
-  private static let tunnelLooks = 60
+  private static let maxTunnelChecks = 60
 
   private func endIdleTunnels() {
     for (site, tunnel) in tunnels.withLock({ $0 }) where endsTLS(for: site) { tunnel.endIfIdle() }
@@ -275,7 +285,7 @@ public final class PageProxy: Sendable {
     // Without a server the connection ends without an answer, as it would without a proxy.
     guard let server else { return }
     defer { server.close() }
-    guard server.write(head.passedOn + connection.takeRest()) else { return }
+    guard server.write(head.forwarded + connection.takeRest()) else { return }
     ProxyTunnel.join(connection.stream, server)
   }
 }
@@ -304,10 +314,14 @@ extension ResourceURL {
 
 extension Runtime {
   /// Whether any page may be answered from here at the moment.
-  var mayAnswer: Bool { device.map { isOpen && passesAll($0) == nil } ?? false }
+  var mayAnswer: Bool { device.map { isOpen && passReasonForAll($0) == nil } ?? false }
 
   /// Whether a URL is on a host that the app names.
-  public func names(_ url: String) -> Bool { device?.isAllowed(url) ?? false }
+  public func isOnAppHost(_ url: String) -> Bool { device?.isAllowed(url) ?? false }
+
+  /// The former name of `isOnAppHost`.
+  @available(*, deprecated, renamed: "isOnAppHost(_:)")
+  public func names(_ url: String) -> Bool { isOnAppHost(url) }
 
   /// Returns which of `pages`, newest first, a request for `url` belongs to: the page of the newest version that lists it,
   /// so that its lazy parts load, otherwise the first one.
@@ -329,35 +343,35 @@ extension Runtime {
   /// Whether a page is left to the network.
   func leavesAlone(_ page: OpenPage) -> Bool {
     guard let device, let url = try? ResourceURL(page.url) else { return true }
-    return passesPage(url, device) != nil
+    return passReasonForPage(url, device) != nil
   }
 }
 
 extension PageProxy {
   /// Registers a page that the engine is about to load; `shown` or `left` has to follow.
-  public func open(_ url: String) -> OpenPage { opens(url, isTold: true) }
+  public func open(_ url: String) -> OpenPage { open(url, isAnnounced: true) }
 
   /// Registers a document that the engine requests without notice, because a link led there.
-  func opensUntold(_ url: String) -> OpenPage { opens(url, isTold: false) }
+  func openUnannounced(_ url: String) -> OpenPage { open(url, isAnnounced: false) }
 
-  private func opens(_ url: String, isTold: Bool) -> OpenPage {
+  private func open(_ url: String, isAnnounced: Bool) -> OpenPage {
     let page = runtime.open(url)
-    for left in pages.opens(page, isTold: isTold) { runtime.close(left) }
+    for left in pages.add(page, isAnnounced: isAnnounced) { runtime.close(left) }
     return page
   }
 
   /// Records that the request for a page's document was answered.
   ///
   /// `isShown` says whether an engine shows that answer as a page.
-  func answered(_ page: OpenPage, isShown: Bool) {
-    if pages.answered(page, isShown: isShown) { runtime.close(page) }
+  func recordAnswer(for page: OpenPage, isShown: Bool) {
+    if pages.recordAnswer(for: page, isShown: isShown) { runtime.close(page) }
   }
 
   /// Returns the page for a `url` that the engine now shows in a view; registers a new one if nobody announced it.
   public func shown(_ url: String) -> OpenPage {
-    if let page = pages.shows(url) { return page }
+    if let page = pages.markShown(url) { return page }
     let page = open(url)
-    return pages.shows(url) ?? page
+    return pages.markShown(url) ?? page
   }
 
   /// Whether the device would answer a page at this URL: it is on one of the app's hosts, and isn't left alone.
@@ -367,7 +381,7 @@ extension PageProxy {
 
   /// Reports that a page was closed, or that its load failed.
   public func left(_ page: OpenPage) {
-    pages.closes(page)
+    pages.remove(page)
     runtime.close(page)
   }
 }

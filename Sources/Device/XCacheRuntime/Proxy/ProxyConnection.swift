@@ -19,8 +19,8 @@ final class ProxyConnection {
   private var early: ArraySlice<UInt8>
 
   /// How long an unwanted body is discarded, in nanoseconds, and how many milliseconds without a byte end that.
-  private static let lingering: UInt64 = 60_000_000_000
-  private static let silence = 10_000
+  private static let lingerTime: UInt64 = 60_000_000_000
+  private static let lingerSilence = 10_000
 
   /// How long an idle connection is kept, in milliseconds.
   static let idleMilliseconds = 600_000
@@ -49,14 +49,14 @@ final class ProxyConnection {
   }
 
   /// Lifts the time limit, because the other side has shown the password.
-  func isKnown() { handshakeLimit = .max }
+  func markAuthenticated() { handshakeLimit = .max }
 
   /// Returns the next request; nil if there are no more.
   func next() -> ProxyHead? {
     while true {
       switch http.next(&workspace, Clock.monotonicNanoseconds()) {
       case .read: guard read() else { return nil }
-      case .wait(let until): waits(until)
+      case .wait(let until): setReadLimit(until)
       case .dispatch(let range):
         let head = ProxyHead(workspace.parser.head, in: UnsafeRawBufferPointer(workspace.input.memory(range)))
         isBodyOver = head.bodyLength == nil
@@ -72,12 +72,12 @@ final class ProxyConnection {
   }
 
   /// Returns the next bytes of the request's body; empty at its end, nil if it broke off.
-  func nextOfBody() -> [UInt8]? {
+  func nextBodyBytes() -> [UInt8]? {
     while !isBodyOver {
       switch http.next(&workspace, Clock.monotonicNanoseconds()) {
       case .read: guard read() else { return nil }
       case .readBody(let size): guard readBody(upTo: size) else { return nil }
-      case .wait(let until): waits(until)
+      case .wait(let until): setReadLimit(until)
       case .store(let range): piece.append(contentsOf: workspace.input.memory(range))
       case .deliver(let last):
         isBodyOver = last
@@ -95,7 +95,7 @@ final class ProxyConnection {
 
   /// Marks the request as answered; returns whether the connection stays open after the answer. It doesn't if the body
   /// isn't complete, since the rest of it may still go on to the server.
-  func answers() -> Bool {
+  func beginAnswer() -> Bool {
     guard isBodyOver else {
       isAnswered = true
       return false
@@ -107,10 +107,10 @@ final class ProxyConnection {
   /// answer once the whole body is sent, and closing the connection before that would destroy the answer (RFC 9112 §9.6).
   func linger() {
     guard !isBodyOver else { return }
-    let end = Clock.monotonicNanoseconds() + Self.lingering
+    let end = Clock.monotonicNanoseconds() + Self.lingerTime
     var buffer = [UInt8](repeating: 0, count: 65_536)
     while Clock.monotonicNanoseconds() < end {
-      guard let count = buffer.withUnsafeMutableBytes({ stream.read(into: $0, within: Self.silence) }),
+      guard let count = buffer.withUnsafeMutableBytes({ stream.read(into: $0, within: Self.lingerSilence) }),
         count > 0
       else { return }
     }
@@ -119,7 +119,7 @@ final class ProxyConnection {
   /// Returns the bytes that arrived after the last head, for the code that takes over the stream.
   func takeRest() -> [UInt8] { workspace.input.takeAll() }
 
-  private func waits(_ until: UInt64) {
+  private func setReadLimit(_ until: UInt64) {
     limit = until
     http.becameReadable()
   }

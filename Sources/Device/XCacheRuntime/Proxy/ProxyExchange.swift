@@ -1,3 +1,4 @@
+import HTTP
 import Manifests
 import System
 import XCacheDevice
@@ -12,16 +13,16 @@ struct ProxyExchange {
   private let isDocument: Bool
 
   /// The most bytes of a body to buffer before sending it, so that it can be sent again.
-  private static let collected = 64 << 10
+  private static let maxResentBody = 64 << 10
   /// The most bytes of a body of unknown length.
-  private static let mostUntold = 32 << 20
+  private static let maxUnsizedBody = 32 << 20
 
   init(_ proxy: PageProxy, _ connection: ProxyConnection, _ head: ProxyHead, url: String) {
     self.proxy = proxy
     self.connection = connection
     self.head = head
     self.url = url
-    isDocument = head.header("sec-fetch-dest") == "document"
+    isDocument = head.headers["sec-fetch-dest"] == "document"
   }
 
   /// Answers the request; returns false if the connection is over.
@@ -41,7 +42,7 @@ struct ProxyExchange {
   private func answer(_ report: inout ProxyReport) -> Bool {
     let page = page()
     // Not shown: no answer at all, or one that no engine shows as a page (RFC 9110 §15.3.5, §15.3.6).
-    defer { tells(page, isShown: report.status.map { $0 != 204 && $0 != 205 } ?? false) }
+    defer { recordDocument(page, isShown: report.status.map { $0 != 204 && $0 != 205 } ?? false) }
     let request = PageRequest(
       // WebKit sends the proxy's password inside the tunnel too; it is no header of the page's.
       url, method: head.method, headers: ProxyHead.endToEnd(head.headers), destination: destination,
@@ -64,41 +65,41 @@ struct ProxyExchange {
   /// The page that the request comes from, as far as is known. If it may come from several, one that is left alone sends
   /// the request to the network.
   private func page() -> OpenPage? {
-    if isDocument { return proxy.pages.opening(url) ?? opensUntold() }
+    if isDocument { return proxy.pages.announced(url) ?? openUnannounced() }
     let candidates = proxy.pages.candidates(
-      referrer: head.header("referer"), origin: head.header("origin"), for: url,
-      site: head.header("sec-fetch-site"))
+      referrer: head.headers["referer"], origin: head.headers["origin"], for: url,
+      site: head.headers["sec-fetch-site"])
     return candidates.first(where: proxy.runtime.leavesAlone)
       ?? proxy.runtime.owner(of: url, among: candidates)
   }
 
   /// Returns the page of a document that the app didn't announce: links lead there, and going back. Its calls are sent ahead like
   /// those of a page that the app opens.
-  private func opensUntold() -> OpenPage {
-    let page = proxy.opensUntold(url)
+  private func openUnannounced() -> OpenPage {
+    let page = proxy.openUnannounced(url)
     guard head.method == "GET" else { return page }
     let context = PageContext(
-      userAgent: head.header("user-agent") ?? "", acceptLanguage: head.header("accept-language"))
+      userAgent: head.headers["user-agent"] ?? "", acceptLanguage: head.headers["accept-language"])
     let runtime = proxy.runtime
     Task { await runtime.prefetch(for: page, context) }
     return page
   }
 
   /// Records what came of a document's request.
-  private func tells(_ page: OpenPage?, isShown: Bool) {
-    if isDocument, let page { proxy.answered(page, isShown: isShown) }
+  private func recordDocument(_ page: OpenPage?, isShown: Bool) {
+    if isDocument, let page { proxy.recordAnswer(for: page, isShown: isShown) }
   }
 
   /// Whether the request comes from a page on a host that isn't the app's.
   private var isForeign: Bool {
     if isDocument { return false }
-    let source = [head.header("origin"), head.header("referer")].compactMap { $0 }.first { $0 != "null" }
-    guard let source else { return head.header("sec-fetch-site") == "cross-site" }
+    let source = [head.headers["origin"], head.headers["referer"]].compactMap { $0 }.first { $0 != "null" }
+    guard let source else { return head.headers["sec-fetch-site"] == "cross-site" }
     return !(proxy.runtime.device?.isAllowed(source) ?? false)
   }
 
   private var destination: PageRequest.Destination {
-    switch head.header("sec-fetch-dest") ?? "" {
+    switch head.headers["sec-fetch-dest"] ?? "" {
     case "document": .document
     case "iframe", "frame": .frame
     case "script": .script
@@ -115,21 +116,21 @@ struct ProxyExchange {
   }
 
   private var mode: PageRequest.Mode {
-    switch head.header("sec-fetch-mode") ?? "" {
+    switch head.headers["sec-fetch-mode"] ?? "" {
     case "navigate": .navigate
     case "same-origin": .sameOrigin
     case "cors": .cors
     case "no-cors": .noCORS
-    default: head.header("origin") == nil ? .noCORS : .cors
+    default: head.headers["origin"] == nil ? .noCORS : .cors
     }
   }
 
   // MARK: Answers of the device
 
   private func sendBlank() -> Bool {
-    let isOpen = connection.answers()
+    let isOpen = connection.beginAnswer()
     let page = PageProxy.blankPage
-    let headers = [
+    let headers: HTTPFields = [
       ("Content-Type", "text/html; charset=utf-8"), ("Content-Length", "\(page.count)"),
       ("Cache-Control", "no-store"), ("Connection", isOpen ? "keep-alive" : "close"),
     ]
@@ -138,13 +139,13 @@ struct ProxyExchange {
   }
 
   private func send(_ answer: LocalAnswer) -> Bool {
-    let isOpen = connection.answers()
+    let isOpen = connection.beginAnswer()
     // The device has the file on its disk, so the engine needn't store it again.
-    var headers =
-      answer.headers.filter { $0.name.lowercased() != "cache-control" } + [("Cache-Control", "no-store")]
-    if !isOpen { headers.append(("Connection", "close")) }
-    if answer.header("content-length") == nil, answer.status != 304 {
-      headers.append(("Content-Length", "\(answer.body.count)"))
+    var headers = answer.headers
+    headers.set("Cache-Control", "no-store")
+    if !isOpen { headers.add("Connection", "close") }
+    if !headers.contains("content-length"), answer.status != 304 {
+      headers.add("Content-Length", "\(answer.body.count)")
     }
     var bytes = ProxyHead.answer(answer.status, headers)
     switch answer.body {
@@ -197,7 +198,11 @@ struct ProxyExchange {
     }
     do throws(TransportError) {
       try proxy.transport.send(
-        sent, begin: { begins(request.page, $0) && relay.begin($0) }, receive: relay.receive)
+        sent,
+        begin: { head in
+          recordHead(head, of: request.page)
+          return relay.begin(head)
+        }, receive: relay.receive)
       proxy.runtime.passed(request, status: relay.status)
       if isDocument, (300..<400).contains(relay.status), let page = request.page { proxy.left(page) }
       return relay.finish()
@@ -210,10 +215,9 @@ struct ProxyExchange {
   }
 
   /// Called with the head, because a body may take long. A download isn't a page (RFC 6266 §4.2).
-  private func begins(_ page: OpenPage?, _ head: NetworkHead) -> Bool {
-    let disposition = head.values("content-disposition").first?.lowercased() ?? ""
-    tells(page, isShown: ![204, 205].contains(head.status) && !disposition.hasPrefix("attachment"))
-    return true
+  private func recordHead(_ head: NetworkHead, of page: OpenPage?) {
+    let disposition = head.headers["content-disposition"]?.lowercased() ?? ""
+    recordDocument(page, isShown: ![204, 205].contains(head.status) && !disposition.hasPrefix("attachment"))
   }
 
   private func send(_ answer: PrefetchedAnswer) -> Bool {
@@ -223,12 +227,14 @@ struct ProxyExchange {
 
   /// The body to send on; nil if it broke off or is too long.
   private func body() -> NetworkRequest.Body? {
-    guard let told = head.bodyLength else { return NetworkRequest.Body.none }
-    if let length = told, length > Int64(Self.collected) { return .stream(length: length, read: streamed()) }
+    guard let announced = head.bodyLength else { return NetworkRequest.Body.none }
+    if let length = announced, length > Int64(Self.maxResentBody) {
+      return .stream(length: length, read: streamed())
+    }
     var bytes: [UInt8] = []
-    while let piece = connection.nextOfBody() {
+    while let piece = connection.nextBodyBytes() {
       if piece.isEmpty { return .bytes(bytes) }
-      guard bytes.count + piece.count <= Self.mostUntold else { return nil }
+      guard bytes.count + piece.count <= Self.maxUnsizedBody else { return nil }
       bytes += piece
     }
     return nil
@@ -245,7 +251,7 @@ struct ProxyExchange {
           throw TransportError(.other, "a body that was passed on can't be sent again")
         }
         if state.rest.isEmpty {
-          guard let piece = connection.nextOfBody() else {
+          guard let piece = connection.nextBodyBytes() else {
             throw TransportError(.broken, "the body broke off")
           }
           state.rest = piece[...]
@@ -257,76 +263,5 @@ struct ProxyExchange {
         return count
       }
     }
-  }
-}
-
-/// Writes an answer of the network as it arrives.
-private final class ProxyRelay {
-  private(set) var status = 0
-  /// Bytes of the body received.
-  private(set) var sent: Int64 = 0
-  private let connection: ProxyConnection
-  private let isHEAD: Bool
-  private var isOpen = false
-  private var isChunked = false
-  /// Announced bytes that are still to come; nil if the head gives no length.
-  private var remaining: Int64?
-  /// Whether the engine accepted everything that was written.
-  private var isTaken = false
-
-  init(_ connection: ProxyConnection, isHEAD: Bool) {
-    self.connection = connection
-    self.isHEAD = isHEAD
-  }
-
-  func begin(_ head: NetworkHead) -> Bool {
-    status = head.status
-    isOpen = connection.answers()
-    let hasBody = !isHEAD && head.status != 204 && head.status != 304
-    // Two lengths, or one that is none, would be read differently by the engine.
-    var headers = ProxyHead.endToEnd(NetworkHead.handedOn(head.headers))
-    // A 407 isn't valid without this header (RFC 9110 §15.5.8).
-    if head.status == 407 { headers += head.values("proxy-authenticate").map { ("Proxy-Authenticate", $0) } }
-    let length = headers.first { $0.name.lowercased() == "content-length" }?.value
-    remaining = hasBody ? length.flatMap { Int64($0) } : 0
-    isChunked = hasBody && remaining == nil
-    if isChunked { headers.append(("Transfer-Encoding", "chunked")) }
-    if !isOpen { headers.append(("Connection", "close")) }
-    isTaken = connection.stream.write(ProxyHead.answer(head.status, reason: head.reason, headers))
-    return isTaken
-  }
-
-  func receive(_ bytes: RawSpan) -> Bool {
-    if bytes.byteCount == 0 { return true }
-    sent += Int64(bytes.byteCount)
-    if isChunked {
-      var chunk = Array("\(String(bytes.byteCount, radix: 16))\r\n".utf8)
-      bytes.withUnsafeBytes { chunk.append(contentsOf: $0) }
-      isTaken = connection.stream.write(chunk + [0x0D, 0x0A])
-      return isTaken
-    }
-    // Bytes beyond the announced length would be taken for the next answer.
-    guard let left = remaining, Int64(bytes.byteCount) <= left else { return false }
-    remaining = left - Int64(bytes.byteCount)
-    let stream = connection.stream
-    return bytes.withUnsafeBytes { stream.write($0) }
-  }
-
-  /// Completes the answer; returns false if the connection is over.
-  func finish() -> Bool {
-    guard isChunked ? connection.stream.write(Array("0\r\n\r\n".utf8)) : remaining == 0 else { return false }
-    connection.linger()
-    return isOpen
-  }
-
-  /// Breaks off an answer in a way that the engine notices. An announced length shows it. Without one, the connection has
-  /// to end within a chunk: if it ends after a complete chunk, WebKit takes that for the end of the body, runs the partial
-  /// script, and caches it.
-  /// - Parameter isSent: whether the request may have reached its server. libsoup resends many requests if a kept
-  ///   connection ends without a byte, but the transport has already retried whatever could be retried.
-  func breakOff(isSent: Bool) {
-    if status == 0, isSent { _ = connection.stream.write(Array("HTTP/1.1 ".utf8)) }
-    guard isChunked, isTaken else { return }
-    _ = connection.stream.write(Array("1\r\n".utf8))
   }
 }

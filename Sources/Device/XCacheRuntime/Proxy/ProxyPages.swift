@@ -6,7 +6,7 @@ final class ProxyPages: Sendable {
   private struct Opening {
     let page: OpenPage
     /// Whether an adapter announced the page; it then reports its end, too.
-    let isTold: Bool
+    let isAnnounced: Bool
     /// When the page stops counting, in continuous nanoseconds.
     var limit: UInt64 = .max
 
@@ -21,7 +21,7 @@ final class ProxyPages: Sendable {
   }
 
   /// The most pages that may be on their way; beyond that the oldest is taken to have been left.
-  private static let mostOpening = 32
+  private static let maxOpening = 32
 
   /// Nanoseconds within which an engine shows a document that has started to arrive. After that it isn't a page, whether or
   /// not the adapter says so.
@@ -31,13 +31,13 @@ final class ProxyPages: Sendable {
 
   /// Adds a page whose document is about to be requested.
   /// - Returns: the pages that were on their way for too long.
-  func opens(_ page: OpenPage, isTold: Bool) -> [OpenPage] {
+  func add(_ page: OpenPage, isAnnounced: Bool) -> [OpenPage] {
     state.withLock { state in
       var left = state.opening.filter(\.isOver)
       state.opening.removeAll(where: \.isOver)
-      state.opening.append(Opening(page: page, isTold: isTold))
-      left += state.opening.prefix(max(0, state.opening.count - Self.mostOpening))
-      state.opening.removeFirst(max(0, state.opening.count - Self.mostOpening))
+      state.opening.append(Opening(page: page, isAnnounced: isAnnounced))
+      left += state.opening.prefix(max(0, state.opening.count - Self.maxOpening))
+      state.opening.removeFirst(max(0, state.opening.count - Self.maxOpening))
       return left.map(\.page)
     }
   }
@@ -45,9 +45,10 @@ final class ProxyPages: Sendable {
   /// Records that the request for a page's document was answered. If an adapter announced the page, the adapter also
   /// reports its end.
   /// - Returns: whether the page is gone: nobody announced it, and nothing is shown.
-  func answered(_ page: OpenPage, isShown: Bool) -> Bool {
+  func recordAnswer(for page: OpenPage, isShown: Bool) -> Bool {
     state.withLock { state in
-      guard let index = state.opening.firstIndex(where: { $0.page == page }), !state.opening[index].isTold
+      guard let index = state.opening.firstIndex(where: { $0.page == page }),
+        !state.opening[index].isAnnounced
       else { return false }
       if !isShown {
         state.opening.remove(at: index)
@@ -61,24 +62,24 @@ final class ProxyPages: Sendable {
   /// Records that the engine doesn't show what it got from this URL. If an adapter announced the page, the adapter also
   /// reports its end.
   /// - Returns: the page that is gone.
-  func drops(_ url: String) -> OpenPage? {
+  func removeUnannounced(_ url: String) -> OpenPage? {
     let url = Self.withoutFragment(url)
     return state.withLock { state in
-      state.opening.lastIndex { !$0.isTold && Self.withoutFragment($0.page.url) == url }
+      state.opening.lastIndex { !$0.isAnnounced && Self.withoutFragment($0.page.url) == url }
         .map { state.opening.remove(at: $0).page }
     }
   }
 
   /// Returns the announced page that a request for the document at this URL belongs to.
-  func opening(_ url: String) -> OpenPage? {
+  func announced(_ url: String) -> OpenPage? {
     let url = Self.withoutFragment(url)
     return state.withLock {
-      $0.opening.last { $0.isTold && Self.withoutFragment($0.page.url) == url }?.page
+      $0.opening.last { $0.isAnnounced && Self.withoutFragment($0.page.url) == url }?.page
     }
   }
 
   /// Marks the page with this URL as shown; nil if none was on its way.
-  func shows(_ url: String) -> OpenPage? {
+  func markShown(_ url: String) -> OpenPage? {
     let url = Self.withoutFragment(url)
     return state.withLock { state in
       guard let index = state.opening.lastIndex(where: { Self.withoutFragment($0.page.url) == url }) else {
@@ -91,7 +92,7 @@ final class ProxyPages: Sendable {
   }
 
   /// Removes a page.
-  func closes(_ page: OpenPage) {
+  func remove(_ page: OpenPage) {
     state.withLock { state in
       state.opening.removeAll { $0.page == page }
       state.shown.removeAll { $0 == page }
@@ -104,7 +105,7 @@ final class ProxyPages: Sendable {
   func candidates(referrer: String?, origin: String?, for url: String, site: String?) -> [OpenPage] {
     let all = state.withLock { state in
       Array((state.shown + state.opening.lazy.filter { !$0.isOver }.map(\.page)).reversed())
-    }.filter { Self.may($0.url, ask: url, site) }
+    }.filter { Self.canRequest(url, from: $0.url, site) }
     if let referrer {
       let url = Self.withoutFragment(referrer)
       let named = all.filter { Self.withoutFragment($0.url) == url }
@@ -115,7 +116,7 @@ final class ProxyPages: Sendable {
   }
 
   /// Whether a request with this `Sec-Fetch-Site` can come from a page.
-  private static func may(_ page: String, ask url: String, _ site: String?) -> Bool {
+  private static func canRequest(_ url: String, from page: String, _ site: String?) -> Bool {
     switch site {
     case "same-origin": origin(page) == origin(url)
     case "same-site": relatedHost(page) == relatedHost(url)
@@ -140,5 +141,5 @@ final class ProxyPages: Sendable {
 extension PageProxy {
   /// Reports that the engine doesn't show the document it got from `url`, because it is a download or can't be displayed.
   /// Without this call the document counts as a page for 10 s.
-  public func notShown(_ url: String) { if let page = pages.drops(url) { runtime.close(page) } }
+  public func notShown(_ url: String) { if let page = pages.removeUnannounced(url) { runtime.close(page) } }
 }

@@ -9,7 +9,7 @@ package final class ProxyTunnel: Sendable {
   /// of time.
   private static let ending = 5_000
   /// Milliseconds between checks whether the engine is gone, which a blocked write to the server wouldn't show.
-  private static let look = 10_000
+  private static let checkInterval = 10_000
 
   /// Milliseconds of silence after the server's last byte after which no exchange seems to be in progress.
   static let pause = 5_000
@@ -18,7 +18,7 @@ package final class ProxyTunnel: Sendable {
     /// The number of directions that have ended.
     var ended = 0
     /// Whether the engine sent the last byte, and so may be waiting for an answer.
-    var isAsked = true
+    var isAwaitingAnswer = true
     /// When a byte was last passed on, or a direction ended, in monotonic nanoseconds.
     var moved = Clock.monotonicNanoseconds()
 
@@ -41,12 +41,12 @@ package final class ProxyTunnel: Sendable {
 
   func join() {
     let back = try? OSThread(name: "proxy tunnel") {
-      self.pass(from: self.server, to: self.engine, isQuestion: false) { self.engine.isGone }
-      self.ends()
+      self.pass(from: self.server, to: self.engine, isFromEngine: false) { self.engine.isGone }
+      self.endDirection()
     }
     if back != nil {
-      pass(from: engine, to: server, isQuestion: true) { false }
-      ends()
+      pass(from: engine, to: server, isFromEngine: true) { false }
+      endDirection()
     }
     back?.join()
     close()
@@ -54,7 +54,7 @@ package final class ProxyTunnel: Sendable {
 
   /// Ends the tunnel if no exchange is in progress, as far as that can be told without reading the data.
   func endIfIdle() {
-    if state.withLock({ !$0.isAsked && $0.quietMilliseconds >= Self.pause }) { close() }
+    if state.withLock({ !$0.isAwaitingAnswer && $0.quietMilliseconds >= Self.pause }) { close() }
   }
 
   private func close() {
@@ -63,7 +63,7 @@ package final class ProxyTunnel: Sendable {
   }
 
   /// Handles the end of one direction: the other may still carry data; then both connections are closed.
-  private func ends() {
+  private func endDirection() {
     var left: Int? = state.broadcasting { state in
       state.ended += 1
       state.moved = Clock.monotonicNanoseconds()
@@ -76,14 +76,15 @@ package final class ProxyTunnel: Sendable {
     close()
   }
 
-  /// `isQuestion` says whether the bytes come from the engine; `isOver` is called while nothing arrives, and returns
+  /// `isFromEngine` says whether the bytes come from the engine; `isOver` is called while nothing arrives, and returns
   /// whether the other side is gone.
   private func pass(
-    from source: any ProxyStream, to target: any ProxyStream, isQuestion: Bool, isOver: () -> Bool
+    from source: any ProxyStream, to target: any ProxyStream, isFromEngine: Bool, isOver: () -> Bool
   ) {
     var buffer = [UInt8](repeating: 0, count: Self.size)
     while true {
-      guard let count = buffer.withUnsafeMutableBytes({ source.read(into: $0, within: Self.look) }) else {
+      guard let count = buffer.withUnsafeMutableBytes({ source.read(into: $0, within: Self.checkInterval) })
+      else {
         if isOver() || state.withLock({ $0.quietMilliseconds }) >= Self.idle { break }
         continue
       }
@@ -93,7 +94,7 @@ package final class ProxyTunnel: Sendable {
         break
       }
       // Before sending a request, since its answer may arrive at once.
-      state.withLock { ($0.isAsked, $0.moved) = (isQuestion, Clock.monotonicNanoseconds()) }
+      state.withLock { ($0.isAwaitingAnswer, $0.moved) = (isFromEngine, Clock.monotonicNanoseconds()) }
       let isSent = buffer.withUnsafeBytes {
         target.write(UnsafeRawBufferPointer(rebasing: $0[..<count]), within: Self.idle)
       }

@@ -1,3 +1,4 @@
+import HTTP
 import XCacheDevice
 
 /// An answer made from a file on the device.
@@ -5,7 +6,7 @@ public struct LocalAnswer: Sendable {
   /// 200, 206, 304 or 416.
   public let status: Int
   /// In the order in which they should be sent; includes `Content-Length` if there is a body.
-  public let headers: [(name: String, value: String)]
+  public let headers: HTTPFields
   /// Empty for HEAD, 304 and 416.
   public let body: Body
   /// Whether it was answered without reading the disk.
@@ -40,8 +41,6 @@ public struct LocalAnswer: Sendable {
   }
 
   /// Returns the value of the first header with this name, in any case.
-  public func header(_ name: String) -> String? {
-    let name = name.lowercased()
-    return headers.first { $0.name.lowercased() == name }?.value
-  }
+  @available(*, deprecated, message: "use headers[name]")
+  public func header(_ name: String) -> String? { headers[name] }
 }

@@ -1,3 +1,5 @@
+import HTTP
+
 /// A request of a page, as the engine hands it to the runtime.
 public struct PageRequest: Sendable {
   /// What the engine wants the answer for (Fetch §2.2.5, "destination").
@@ -15,7 +17,7 @@ public struct PageRequest: Sendable {
   /// `GET`, `HEAD`, …
   public var method: String
   /// In the order of the request; names are in any case.
-  public var headers: [(name: String, value: String)]
+  public var headers: HTTPFields
   /// What the answer is for.
   public var destination: Destination
   /// How the answer may be used.
@@ -27,7 +29,7 @@ public struct PageRequest: Sendable {
 
   /// Creates a request for `url`.
   public init(
-    _ url: String, method: String = "GET", headers: [(name: String, value: String)] = [],
+    _ url: String, method: String = "GET", headers: HTTPFields = [],
     destination: Destination = .other, mode: Mode = .noCORS, hasCredentials: Bool = false,
     page: OpenPage? = nil
   ) {
@@ -38,11 +40,6 @@ public struct PageRequest: Sendable {
     self.mode = mode
     self.hasCredentials = hasCredentials
     self.page = page
-  }
-
-  /// Returns the value of the first header whose name, lowercased, is `name`.
-  func header(_ name: String) -> String? {
-    headers.first { $0.name.lowercased() == name }?.value
   }
 }
 

@@ -26,7 +26,7 @@ struct BodyTable {
     var age: UInt64 = 60_000_000_000
   }
 
-  enum Taken: Equatable {
+  enum TakeResult: Equatable {
     case body(PageBody)
     /// The body isn't here, or not all of it, and may still come.
     case missing
@@ -97,7 +97,7 @@ struct BodyTable {
   /// `origin` is the one that the request names; nil if it names none, which a request to its own origin may do.
   mutating func take(
     _ id: String, method: String, url: String, origin: String?, at now: UInt64
-  ) -> Taken {
+  ) -> TakeResult {
     dropOld(now)
     guard let entry = entries[id] else { return .missing }
     let asked = origin ?? ProxyPages.origin(url)

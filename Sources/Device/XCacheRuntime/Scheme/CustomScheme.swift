@@ -49,5 +49,5 @@ public enum CustomScheme {
   }
 
   /// Returns an `Origin` or `Referer` as a server knows it.
-  static func told(_ value: String) -> String { real(value) ?? value }
+  static func serverValue(_ value: String) -> String { real(value) ?? value }
 }

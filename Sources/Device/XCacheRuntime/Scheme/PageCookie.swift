@@ -37,7 +37,7 @@ public struct PageCookie: Hashable, Sendable {
   }
 
   func isSent(to url: ResourceURL) -> Bool {
-    Self.matches(String(url.host), domain) && Self.holds(path, at: String(url.path))
+    Self.matches(String(url.host), domain) && Self.matchesPath(path, at: String(url.path))
       && (!isSecure || url.scheme == "https")
   }
 
@@ -57,7 +57,7 @@ public struct PageCookie: Hashable, Sendable {
   }
 
   /// Path matching (§5.1.4).
-  static func holds(_ path: String, at requested: String) -> Bool {
+  static func matchesPath(_ path: String, at requested: String) -> Bool {
     guard requested.hasPrefix(path) else { return path.isEmpty }
     return requested == path || path.hasSuffix("/") || requested.dropFirst(path.count).hasPrefix("/")
   }
@@ -129,12 +129,12 @@ struct WrittenCookie {
 
   /// Whether it removes a cookie instead of setting one: "If a cookie has both the Max-Age and the Expires attribute, the
   /// Max-Age attribute has precedence" (§4.1.2.2). `now` is in seconds since 1970.
-  func removes(at now: Int64) -> Bool {
+  func isRemoval(at now: Int64) -> Bool {
     if let maxAge, let seconds = Int64(maxAge) { return seconds <= 0 }
     guard let expires else { return false }
     let forms = [expires, expires.replacing("-", with: " ")]
     return forms.contains { text in
-      HTTPDate(Array(text.utf8).span.bytes, now: now).map { $0.seconds <= now } ?? false
+      HTTPDate(text, now: now).map { $0.seconds <= now } ?? false
     }
   }
 
@@ -142,5 +142,15 @@ struct WrittenCookie {
   func isAllowed(at host: String) -> Bool {
     guard let domain else { return true }
     return domain == host.lowercased() || domain.contains(".") && PageCookie.matches(host, "." + domain)
+  }
+}
+
+extension Substring {
+  /// The string without leading and trailing spaces and tabs.
+  var trimmingSpaces: Substring {
+    let isBlank: (Character) -> Bool = { $0 == " " || $0 == "\t" }
+    var rest = drop(while: isBlank)
+    while let last = rest.last, isBlank(last) { rest.removeLast() }
+    return rest
   }
 }

@@ -1,3 +1,4 @@
+import HTTP
 import Manifests
 import System
 import XCacheDevice
@@ -39,17 +40,17 @@ public final class PageScheme: Sendable {
     _ request: PageRequest, body: [UInt8]? = nil, mainDocument: String? = nil,
     begin: @escaping @Sendable (NetworkHead) -> Bool, receive: @escaping @Sendable (RawSpan) -> Bool
   ) async throws(TransportError) {
-    guard let asked = SchemeRequest(request, in: mainDocument, isOwn: runtime.names) else {
+    guard let asked = SchemeRequest(request, in: mainDocument, isOwn: runtime.isOnAppHost) else {
       throw TransportError(
         .other, "\(request.url): not an address of the app's hosts, or not one that this page may request")
     }
-    if asked.isBlank { return try giveBlank(request.url, begin, receive) }
+    if asked.isBlank { return try sendBlank(request.url, begin, receive) }
     if asked.isOfCookies { return try await answerCookies(asked, begin, receive) }
     var sent = asked.request
     let bytes = try await self.body(&sent, asked, given: body)
     let head: @Sendable (NetworkHead) -> Bool = { begin(asked.shown($0)) }
     if bytes == nil, case .local(let answer) = await runtime.answer(sent) {
-      return try await give(answer, of: sent.url, head, receive)
+      return try await sendLocal(answer, of: sent.url, head, receive)
     }
     if let ahead = await runtime.prefetched(sent, body: bytes ?? []) {
       guard head(ahead.head), receive(ahead.body.span.bytes) else { throw Self.ended }
@@ -67,11 +68,11 @@ public final class PageScheme: Sendable {
     if let id = asked.bodyID {
       if let body = await bodies.take(id, method: sent.method, url: sent.url, origin: asked.origin) {
         // The engine's type belongs to the form without fields that a script uses to send a body.
-        sent.headers.removeAll { $0.name.lowercased() == "content-type" }
-        if !body.type.isEmpty { sent.headers.append(("Content-Type", body.type)) }
+        sent.headers.remove("content-type")
+        if !body.type.isEmpty { sent.headers.add("Content-Type", body.type) }
         return body.bytes
       }
-    } else if given != nil || sent.header("content-type") == nil {
+    } else if given != nil || sent.headers["content-type"] == nil {
       return given
     }
     // A type without a body: the body was lost, as a worker's is. An error is better than an empty body that a server takes
@@ -80,18 +81,22 @@ public final class PageScheme: Sendable {
     throw TransportError(.other, "\(sent.url): the body of the request was lost on its way from the page")
   }
 
+  /// The headers of the pages that are made here.
+  private static let ofPages: HTTPFields = [
+    ("Content-Type", "text/html;charset=UTF-8"), ("Cache-Control", "no-store"),
+  ]
+
   /// Sends the blank page that warm views show while they wait.
-  private func giveBlank(
+  private func sendBlank(
     _ url: String, _ begin: (NetworkHead) -> Bool, _ receive: (RawSpan) -> Bool
   ) throws(TransportError) {
-    let headers = [("Content-Type", "text/html;charset=UTF-8"), ("Cache-Control", "no-store")]
     let page = PageProxy.blankPage
-    guard begin(NetworkHead(status: 200, headers: headers, url: url)), receive(page.span.bytes) else {
+    guard begin(NetworkHead(status: 200, headers: Self.ofPages, url: url)), receive(page.span.bytes) else {
       throw Self.ended
     }
   }
 
-  private func give(
+  private func sendLocal(
     _ answer: LocalAnswer, of url: String, _ begin: (NetworkHead) -> Bool,
     _ receive: @escaping @Sendable (RawSpan) -> Bool
   ) async throws(TransportError) {
@@ -136,7 +141,7 @@ public final class PageScheme: Sendable {
     let sent = NetworkRequest(
       request.url, method: request.method, headers: request.headers, body: bytes.map { .bytes($0) } ?? .none)
     let status = Locked(0)
-    let (isHidden, leadsOn) = (Locked(false), Locked(false))
+    let (isHidden, isRedirectPage) = (Locked(false), Locked(false))
     do throws(TransportError) {
       try await fetcher.fetch(sent, redirects: asked.isNavigation ? .giveBack : .follow) { head in
         status.withLock { $0 = head.status }
@@ -144,12 +149,12 @@ public final class PageScheme: Sendable {
           isHidden.withLock { $0 = true }
           return false
         }
-        guard let page = asked.pageLeadingOn(head) else { return begin(head) }
-        leadsOn.withLock { $0 = true }
-        let headers = [("Content-Type", "text/html;charset=UTF-8"), ("Cache-Control", "no-store")]
-        return begin(NetworkHead(status: 200, headers: headers, url: head.url)) && receive(page.span.bytes)
+        guard let page = asked.redirectPage(head) else { return begin(head) }
+        isRedirectPage.withLock { $0 = true }
+        return begin(NetworkHead(status: 200, headers: Self.ofPages, url: head.url))
+          && receive(page.span.bytes)
       } receive: { bytes in
-        leadsOn.withLock { $0 } || receive(bytes)
+        isRedirectPage.withLock { $0 } || receive(bytes)
       }
       runtime.passed(request, status: status.withLock { $0 })
     } catch {
@@ -180,12 +185,12 @@ public final class PageScheme: Sendable {
   }
 
   private func sendBeacon(_ id: String, to url: String, _ origin: String) async {
-    guard runtime.names(url),
+    guard runtime.isOnAppHost(url),
       // A beacon may overtake its body.
       let body = await bodies.take(id, method: "POST", url: url, origin: origin)
     else { return }
-    var headers = [("Origin", origin), ("Referer", origin + "/")]
-    if !body.type.isEmpty { headers.append(("Content-Type", body.type)) }
+    var headers: HTTPFields = [("Origin", origin), ("Referer", origin + "/")]
+    if !body.type.isEmpty { headers.add("Content-Type", body.type) }
     let request = NetworkRequest(url, method: "POST", headers: headers, body: .bytes(body.bytes))
     try? await fetcher.fetch(request) { _ in
       true
@@ -208,7 +213,7 @@ public final class PageScheme: Sendable {
       default: status = 405
       }
     }
-    let headers = [
+    let headers: HTTPFields = [
       ("Content-Type", "text/plain;charset=UTF-8"), ("Cache-Control", "no-store"),
       ("Content-Length", "\(text.utf8.count)"),
     ]

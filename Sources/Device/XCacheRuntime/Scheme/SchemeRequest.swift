@@ -17,39 +17,44 @@ struct SchemeRequest: Sendable {
   init?(_ request: PageRequest, in mainDocument: String?, isOwn: @escaping @Sendable (String) -> Bool) {
     guard let whole = CustomScheme.real(request.url), isOwn(whole) else { return nil }
     // For images and scripts this is the only sign of which page they are for.
-    if let main = mainDocument.map(CustomScheme.told), main.hasPrefix("http"), !isOwn(main) { return nil }
+    if let main = mainDocument.map(CustomScheme.serverValue), main.hasPrefix("http"), !isOwn(main) {
+      return nil
+    }
     var sent = request
     let (url, inAddress) = CustomScheme.split(String(request.url.dropFirst(CustomScheme.prefix.count)))
     sent.url = (try? ResourceURL(url))?.text ?? url
-    bodyID = request.header(CustomScheme.header) ?? inAddress
+    bodyID = request.headers[CustomScheme.header] ?? inAddress
     for name in ["origin", "referer"] {
       // Other values, such as about:srcdoc, don't say where the request is from.
-      guard let value = request.header(name).map(CustomScheme.told), value.hasPrefix("http") else { continue }
+      guard let value = request.headers[name].map(CustomScheme.serverValue), value.hasPrefix("http") else {
+        continue
+      }
       guard isOwn(value) else { return nil }
     }
     // A page that hides its origin may be a foreign one, and its request would carry cookies that `SameSite` withholds
     // elsewhere.
     let isSafe = request.method == "GET" || request.method == "HEAD"
-    guard isSafe || bodyID != nil || request.header("origin") != "null" else { return nil }
-    sent.headers = request.headers.compactMap { name, value in
-      switch name.lowercased() {
-      case "origin": (name, CustomScheme.told(value))
-      case "referer": CustomScheme.told(value).hasPrefix("http") ? (name, CustomScheme.told(value)) : nil
+    guard isSafe || bodyID != nil || request.headers["origin"] != "null" else { return nil }
+    sent.headers.replaceValues { name, value in
+      switch name {
+      case "origin": CustomScheme.serverValue(value)
+      case "referer":
+        CustomScheme.serverValue(value).hasPrefix("http") ? CustomScheme.serverValue(value) : nil
       case CustomScheme.header, "x-xcache-cookie", "cookie": nil
-      default: (name, value)
+      default: value
       }
     }
     origin =
-      [request.header("origin"), request.header("referer")]
-      .compactMap { $0.map(CustomScheme.told).flatMap(ProxyPages.origin) }.first
+      [request.headers["origin"], request.headers["referer"]]
+      .compactMap { $0.map(CustomScheme.serverValue).flatMap(ProxyPages.origin) }.first
     // Servers check where a request that changes something comes from, and engines send no usable `Origin` on a custom
     // scheme.
-    if sent.header("origin") == nil, !isSafe,
+    if sent.headers["origin"] == nil, !isSafe,
       let own = origin ?? ProxyPages.origin(sent.url)
     {
-      sent.headers.append(("Origin", own))
+      sent.headers.add("Origin", own)
     }
-    cookie = request.header("x-xcache-cookie").flatMap(Self.decoded)
+    cookie = request.headers["x-xcache-cookie"].flatMap(Self.decoded)
     self.request = sent
     self.isOwn = isOwn
   }
@@ -82,7 +87,7 @@ struct SchemeRequest: Sendable {
     guard !isNavigation, request.mode != .noCORS, let asked = ProxyPages.origin(request.url),
       let came = ProxyPages.origin(head.url), asked != came
     else { return true }
-    let allowed = head.values("access-control-allow-origin").first
+    let allowed = head.headers["access-control-allow-origin"]
     return allowed == "*" || allowed == (origin ?? asked)
   }
 
@@ -97,19 +102,18 @@ struct SchemeRequest: Sendable {
     // doesn't say so, and they were sent; a server that lets such a page read an answer without credentials hasn't allowed
     // this one (Fetch §4.10, "CORS check").
     let isHidden =
-      request.header("origin") == "null" && head.values("access-control-allow-credentials").first != "true"
-    let headers = head.headers.compactMap { name, value -> (name: String, value: String)? in
-      let key = name.lowercased()
-      if Self.notShown.contains(key) || isHidden && key == "access-control-allow-origin" { return nil }
-      if key == "access-control-allow-origin" { return (name, CustomScheme.inPage(value) ?? value) }
-      return (name, value)
+      request.headers["origin"] == "null" && head.headers["access-control-allow-credentials"] != "true"
+    var headers = head.headers.without(Self.notShown)
+    headers.replaceValues { name, value in
+      guard name == "access-control-allow-origin" else { return value }
+      return isHidden ? nil : CustomScheme.inPage(value) ?? value
     }
     return NetworkHead(status: head.status, headers: headers, url: CustomScheme.inPage(head.url) ?? head.url)
   }
 
   /// Returns a page that navigates to the target of a document's redirect, since engines accept no redirect from a custom
   /// scheme; nil for anything else.
-  func pageLeadingOn(_ head: NetworkHead) -> [UInt8]? {
+  func redirectPage(_ head: NetworkHead) -> [UInt8]? {
     guard isNavigation,
       let next = Redirect(after: head, to: NetworkRequest(request.url, method: request.method))
     else { return nil }

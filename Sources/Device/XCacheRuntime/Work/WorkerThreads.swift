@@ -36,7 +36,7 @@ final class WorkerThreads: Sendable {
   private static func work(_ queue: WorkQueue<@Sendable () -> Void>, _ spares: Locked<Spares>) {
     while let job = queue.next() {
       job()
-      if spares.withLock({ $0.endsOne() }) { return }
+      if spares.withLock({ $0.retireOne() }) { return }
     }
   }
 
@@ -58,7 +58,7 @@ final class WorkerThreads: Sendable {
     // A stopped queue drops its waiting jobs, so each job retains this object.
     queue.add { [self] in
       body()
-      ended()
+      jobEnded()
     }
   }
 
@@ -77,7 +77,7 @@ final class WorkerThreads: Sendable {
         defer { loan = false }
         return loan == true
       }
-      if isLent { spares.withLock { $0.giveBack() } }
+      if isLent { spares.withLock { $0.returnOne() } }
     }
   }
 
@@ -90,7 +90,7 @@ final class WorkerThreads: Sendable {
     return false
   }
 
-  private func ended() {
+  private func jobEnded() {
     let waiting = state.withLock { state -> [CheckedContinuation<Void, Never>] in
       state.jobs -= 1
       guard state.jobs == 0 else { return [] }
@@ -101,7 +101,7 @@ final class WorkerThreads: Sendable {
   }
 
   /// Waits until there are no jobs left, for at most `duration`.
-  func idle(within duration: Duration) async {
+  func waitUntilIdle(within duration: Duration) async {
     let number = state.withLock { state in
       state.next += 1
       return state.next
@@ -124,23 +124,23 @@ final class WorkerThreads: Sendable {
 /// The threads beyond a pool's own, which work while jobs take long.
 private struct Spares {
   /// Each waits for the network most of the time.
-  private static let most = 32
+  private static let maxRunning = 32
   var running = 0
   /// How many threads have to end, whichever they are.
   private var surplus = 0
 
   /// Whether another one may start.
   mutating func take() -> Bool {
-    guard running < Self.most else { return false }
+    guard running < Self.maxRunning else { return false }
     running += 1
     return true
   }
 
   /// Called when a job that took long is done.
-  mutating func giveBack() { surplus += 1 }
+  mutating func returnOne() { surplus += 1 }
 
   /// Whether the calling thread has to end.
-  mutating func endsOne() -> Bool {
+  mutating func retireOne() -> Bool {
     guard surplus > 0 else { return false }
     surplus -= 1
     running -= 1

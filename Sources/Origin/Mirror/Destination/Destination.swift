@@ -26,11 +26,11 @@ struct Placement: Sendable {
   /// Returns the bytes in a local file; a temporary one is created at the given path.
   let source: @Sendable (String) throws(MirrorError) -> LocalFile
 
-  /// Runs `bring`; returns nil if the origin's bytes are damaged or gone, and the caller was notified.
-  func unlessLost<Result>(_ bring: () throws(MirrorError) -> Result) throws(MirrorError) -> Result? {
-    guard let onLoss else { return try bring() }
+  /// Runs `attempt`; returns nil if the origin's bytes are damaged or gone, and the caller was notified.
+  func unlessLost<Result>(_ attempt: () throws(MirrorError) -> Result) throws(MirrorError) -> Result? {
+    guard let onLoss else { return try attempt() }
     do throws(MirrorError) {
-      return try bring()
+      return try attempt()
     } catch {
       guard error.isDamage else { throw error }
       onLoss()

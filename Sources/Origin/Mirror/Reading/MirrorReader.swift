@@ -95,7 +95,7 @@ package struct WebReader: MirrorReader {
 
   package func read(_ path: String) throws(MirrorError) -> [UInt8]? {
     // Documents must not come from a cache on the way.
-    try web.get(url(path), fields: [HTTPField("Cache-Control", "no-cache")])?.body
+    try web.get(url(path), fields: [("Cache-Control", "no-cache")])?.body
   }
 
   package func facts(_ path: String) throws(MirrorError) -> FileFacts? {
@@ -109,7 +109,7 @@ package struct WebReader: MirrorReader {
     }
     if reply.status == 404 { return nil }
     guard reply.isSuccess else { throw .refused(url: url(path), status: reply.status, message: "") }
-    return FileFacts(file: sum.withLock { $0.file }, type: reply.field("content-type"))
+    return FileFacts(file: sum.withLock { $0.file }, type: reply.fields["content-type"])
   }
 
   package func local(_ path: String, at target: String, size: Int64) throws(MirrorError) -> LocalFile? {

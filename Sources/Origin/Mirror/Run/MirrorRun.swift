@@ -39,14 +39,14 @@ package final class MirrorRun {
     try meter.hold()
     defer { source.release() }
     do throws(MirrorError) {
-      return try update()
+      return try updateAll()
     } catch {
       if meter.hasLostLease { throw .interrupted(error.description) }
       throw error
     }
   }
 
-  private func update() throws(MirrorError) -> MirrorReport {
+  private func updateAll() throws(MirrorError) -> MirrorReport {
     let origin = try source.origin()
     let old = try readIndex(origin)
     let states = try source.channels(keep: options.keep)
@@ -63,7 +63,7 @@ package final class MirrorRun {
     let told = trusted(old)
     for state in chosen {
       do throws(MirrorError) {
-        channels.append(try bringSound(state, origin, told.first { $0.name == state.name }, &report))
+        channels.append(try updateSound(state, origin, told.first { $0.name == state.name }, &report))
         report.channels.append(.init(app: state.app, channel: state.channel, version: state.version))
       } catch .damaged(let files) {
         try report.note(files, of: state, source)
@@ -160,16 +160,16 @@ package final class MirrorRun {
       "no channel\(limits) with a release is \(unknown ?? options.selection.message ?? "there"); there is \(there)"
   }
 
-  // MARK: - Bringing
+  // MARK: - A channel
 
   /// Updates one channel. Older versions don't hold up the newest: if only they name damaged files, they are left out.
   /// - Throws: `damaged`.
-  private func bringSound(
+  private func updateSound(
     _ state: MirroredChannelState, _ origin: OriginState, _ known: MirrorIndex.Channel?,
     _ report: inout MirrorReport
   ) throws(MirrorError) -> MirrorIndex.Channel {
     do throws(MirrorError) {
-      return try bring(state, origin, known, &report)
+      return try update(state, origin, known, &report)
     } catch {
       guard case .damaged(let files) = error else { throw error }
       let digests = Set(files.map(\.sha256))
@@ -177,7 +177,7 @@ package final class MirrorRun {
       if versions.isEmpty || versions.count == state.versions.count { throw error }
       var sound = state
       sound.versions = versions
-      let channel = try bring(sound, origin, known, &report)
+      let channel = try update(sound, origin, known, &report)
       report.note(digests, in: Array(state.versions.dropLast(versions.count)), of: state)
       return channel
     }
@@ -202,14 +202,14 @@ package final class MirrorRun {
 
   /// Updates one channel.
   /// - Throws: `damaged`.
-  private func bring(
+  private func update(
     _ state: MirroredChannelState, _ origin: OriginState, _ known: MirrorIndex.Channel?,
     _ report: inout MirrorReport
   ) throws(MirrorError) -> MirrorIndex.Channel {
     var lost: Set<String> = []
     for _ in 0..<Self.plans {
       let plan = try ChannelPlan(state, of: origin, from: source, options: options, without: lost)
-      guard let (channel, lostZips) = try bring(plan, known, &lost) else { continue }
+      guard let (channel, lostZips) = try carryOut(plan, known, &lost) else { continue }
       report.zipsToCome += plan.missingZips(in: channel) - lostZips.count
       report.lostZips += lostZips
       return channel
@@ -219,7 +219,7 @@ package final class MirrorRun {
 
   /// Updates one channel according to its plan; returns nil if the origin no longer has a delta or pack in the plan, and adds it
   /// to `lost`.
-  private func bring(_ plan: ChannelPlan, _ known: MirrorIndex.Channel?, _ lost: inout Set<String>)
+  private func carryOut(_ plan: ChannelPlan, _ known: MirrorIndex.Channel?, _ lost: inout Set<String>)
     throws(MirrorError) -> (MirrorIndex.Channel, lostZips: [String])?
   {
     if let known, known.inputs == plan.inputs, plan.missingZips(in: known) == 0, !options.repairs,
@@ -357,10 +357,10 @@ package final class MirrorRun {
     for channel in (old?.channels ?? []) { apps[channel.appID] = channel.app }
     for state in states { apps[state.appID] = state.app }
     let pruning = Pruning(selections: selections(origin), apps: apps)
-    for place in index.channels.indices where report.stopped.contains(index.channels[place].name) {
-      let count = index.channels[place].files.count
-      index.channels[place].files.removeAll { taint.covers($0.path) }
-      if index.channels[place].files.count < count { report.lacking.append(index.channels[place].name) }
+    for i in index.channels.indices where report.stopped.contains(index.channels[i].name) {
+      let count = index.channels[i].files.count
+      index.channels[i].files.removeAll { taint.covers($0.path) }
+      if index.channels[i].files.count < count { report.lacking.append(index.channels[i].name) }
     }
     let named = Set(index.channels.lazy.flatMap { $0.files.lazy.map(\.path) })
     // A store may list an object late; what the last run recorded is there all the same.

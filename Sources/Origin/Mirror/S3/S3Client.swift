@@ -1,3 +1,4 @@
+import HTTP
 import HTTPClient
 import System
 
@@ -33,7 +34,7 @@ struct S3Client: Sendable {
   /// Sends a signed request, and returns the answer, whatever its status. Each attempt is signed anew: a signature lasts 15
   /// minutes.
   func send(
-    _ method: String, _ key: String, query: [(String, String)] = [], fields: [(String, String)] = [],
+    _ method: String, _ key: String, query: [(String, String)] = [], fields: HTTPFields = [],
     _ payload: Payload = .none, sink: () throws(MirrorError) -> HTTPSink = { .memory(limit: 1 << 30) }
   ) throws(MirrorError) -> HTTPReply {
     try web.send { () throws(MirrorError) in
@@ -55,7 +56,7 @@ struct S3Client: Sendable {
   /// As `send`, but throws unless it succeeds.
   /// - Throws: `refused` with the store's message.
   func require(
-    _ method: String, _ key: String, query: [(String, String)] = [], fields: [(String, String)] = [],
+    _ method: String, _ key: String, query: [(String, String)] = [], fields: HTTPFields = [],
     _ payload: Payload = .none
   ) throws(MirrorError) -> HTTPReply {
     let reply = try send(method, key, query: query, fields: fields, payload)
@@ -98,8 +99,7 @@ struct S3Client: Sendable {
   static let partSize: Int64 = 16 << 20
 
   /// Uploads a large file in parts; the object appears only after the last one has arrived.
-  func putParts(_ path: String, size: Int64, as key: String, _ fields: [(String, String)]) throws(MirrorError)
-  {
+  func putParts(_ path: String, size: Int64, as key: String, _ fields: HTTPFields) throws(MirrorError) {
     let begun = try require("POST", key, query: [("uploads", "")], fields: fields)
     guard let upload = XMLText.first("UploadId", in: String(decoding: begun.body, as: UTF8.self)) else {
       throw .unreadable(path: settings.name, reason: "it began no upload")
@@ -112,7 +112,7 @@ struct S3Client: Sendable {
         let payload = Payload.bytes(try Self.bytes(of: path, at: start, count: Int(min(part, size - start))))
         let reply = try require(
           "PUT", key, query: [("partNumber", "\(number)"), ("uploadId", upload)], payload)
-        let tag = reply.field("etag") ?? ""
+        let tag = reply.fields["etag"] ?? ""
         list += "<Part><PartNumber>\(number)</PartNumber><ETag>\(tag)</ETag></Part>"
       }
       let document = "<CompleteMultipartUpload>\(list)</CompleteMultipartUpload>"

@@ -1,3 +1,4 @@
+import HTTP
 import HTTPClient
 import Manifests
 import System
@@ -58,7 +59,7 @@ final class S3Destination: Destination {
     let sizes = Locked([Int64?](repeating: nil, count: paths.count))
     try Parallel.forEach(paths.count, threads: Self.threads) { [self] (index) throws(MirrorError) in
       let reply = try client.send("HEAD", settings.key(paths[index]))
-      let size = reply.isSuccess ? reply.field("content-length").flatMap { Int64($0) } : nil
+      let size = reply.isSuccess ? reply.fields["content-length"].flatMap { Int64($0) } : nil
       sizes.withLock { $0[index] = size }
     }
     return sizes.withLock { $0 }
@@ -84,9 +85,10 @@ final class S3Destination: Destination {
 
   // MARK: - Writing
 
-  private static func fields(_ head: FileHead) -> [(String, String)] {
-    [("Content-Type", head.type), ("Cache-Control", head.cacheControl)]
-      + (head.coding.map { [("Content-Encoding", $0)] } ?? [])
+  private static func fields(_ head: FileHead) -> HTTPFields {
+    var fields: HTTPFields = [("Content-Type", head.type), ("Cache-Control", head.cacheControl)]
+    if let coding = head.coding { fields.add("Content-Encoding", coding) }
+    return fields
   }
 
   func place(
@@ -172,7 +174,7 @@ package struct S3Reader: MirrorReader {
     }
     if reply.status == 404 { return nil }
     guard reply.isSuccess else { throw client.refusal(path, reply) }
-    return FileFacts(file: sum.withLock { $0.file }, type: reply.field("content-type"))
+    return FileFacts(file: sum.withLock { $0.file }, type: reply.fields["content-type"])
   }
 
   package func local(_ path: String, at target: String, size: Int64) throws(MirrorError) -> LocalFile? {

@@ -1,3 +1,4 @@
+import HTTP
 import HTTPClient
 import System
 import Values
@@ -18,16 +19,16 @@ struct S3Signer: Sendable {
     /// Names and values, not escaped.
     var query: [(String, String)] = []
     /// The fields to sign in addition to Host and those of the signature.
-    var fields: [(String, String)] = []
+    var fields: HTTPFields = []
     /// The payload's sha256 in lowercase hexadecimal.
     var payloadHash: String
   }
 
   /// Returns all fields to send except Host; `seconds` is the time since 1970.
-  func fields(for request: Request, at seconds: Int64) -> [HTTPField] {
+  func fields(for request: Request, at seconds: Int64) -> HTTPFields {
     let stamp = Self.timestamp(seconds)
     let day = String(stamp.prefix(8))
-    var signed = request.fields.map { ($0.0.lowercased(), $0.1) }
+    var signed = request.fields.map { ($0.name.lowercased(), $0.value) }
     signed += [("host", request.host), ("x-amz-content-sha256", request.payloadHash), ("x-amz-date", stamp)]
     if let sessionToken { signed.append(("x-amz-security-token", sessionToken)) }
     signed.sort { $0.0 < $1.0 }
@@ -42,9 +43,9 @@ struct S3Signer: Sendable {
     let signature = Hex.encode(HMAC.sha256(key(day), Array(toSign.utf8)).span.bytes)
     let authorization =
       "AWS4-HMAC-SHA256 Credential=\(accessKey)/\(scope), SignedHeaders=\(names), Signature=\(signature)"
-    return signed.filter { $0.0 != "host" }.map { HTTPField($0.0, $0.1) } + [
-      HTTPField("Authorization", authorization)
-    ]
+    var fields = HTTPFields(signed.filter { $0.0 != "host" })
+    fields.add("Authorization", authorization)
+    return fields
   }
 
   private func key(_ day: String) -> [UInt8] {

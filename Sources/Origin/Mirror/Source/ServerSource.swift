@@ -1,3 +1,4 @@
+import HTTP
 import HTTPClient
 import Manifests
 import OriginAPI
@@ -139,9 +140,9 @@ package final class ServerSource: MirrorSource {
   }
 
   /// With a token, the zips of every kept version are available, not only of those that devices have.
-  private var authorization: [HTTPField] { token.map { [HTTPField("Authorization", "Bearer \($0)")] } ?? [] }
+  private var authorization: HTTPFields { token.map { [("Authorization", "Bearer \($0)")] } ?? [] }
 
-  private func fetch(_ text: String, size: Int64, to path: String, _ fields: [HTTPField] = [])
+  private func fetch(_ text: String, size: Int64, to path: String, _ fields: HTTPFields = [])
     throws(MirrorError) -> LocalFile
   {
     let url = "\(server)/\(text)"

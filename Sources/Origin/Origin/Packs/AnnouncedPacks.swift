@@ -23,11 +23,7 @@ final class AnnouncedPacks: Sendable {
   }
 
   private static func mark(_ path: String) throws(StoreError) -> Mark? {
-    do {
-      return try Mark(path)
-    } catch {
-      throw StoreError(error)
-    }
+    try StoreError.disk { () throws(SystemError) in try Mark(path) }
   }
 
   /// The versions that a pack connects.

@@ -5,6 +5,11 @@ import System
 /// The documents that preparations were given, so that a release can name one instead of sending it again.
 ///
 /// A few are kept, in memory only and for a limited time: if one is gone, the client sends it whole.
+///
+/// This is what a token *sent*, whatever becomes of the channel meanwhile. What the store worked out from it, for one state of the
+/// database, is its `RecentPlan`. They are two because they end at different times, and because the store knows no documents and
+/// this cache no plans; a release that names its document has the same `bundles` as its preparation, by which the store finds the
+/// plan without comparing them one by one.
 final class PlanCache: Sendable {
   /// Who sent the document, and for which channel.
   struct Name: Hashable, Sendable {

@@ -54,8 +54,7 @@ package struct ReleasePush: Sendable {
   /// - Returns: the outcome, and the versions as they were made; none if there was nothing to make.
   /// - Throws: `pushFailed`; `unpushed` if other releases came in between each time.
   func pushing<Outcome>(
-    before commit: (_ check: @escaping (PreparedRelease) throws(StoreError) -> Void) throws(StoreError) ->
-      Outcome,
+    before commit: ReleaseService.CommitAttempt<Outcome>,
     limiting: @escaping (() throws(StoreError) -> Void) throws(StoreError) -> Void,
     after: (PreparedRelease) -> Void = { _ in }
   ) throws(StoreError) -> (Outcome, [PreparedRelease]) {

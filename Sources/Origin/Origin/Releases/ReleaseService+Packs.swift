@@ -52,12 +52,10 @@ extension ReleaseService {
 
   /// Commits a release. A large pack is assembled beforehand, while no transaction is open: writing and syncing it takes
   /// seconds in which nobody else could release.
-  func commitWithPack<Outcome>(
-    _ commit: (_ check: @escaping (PreparedRelease) throws(StoreError) -> Void) throws(StoreError) -> Outcome
-  ) throws(StoreError) -> Outcome {
+  func commitWithPack<Outcome>(_ attempt: CommitAttempt<Outcome>) throws(StoreError) -> Outcome {
     var large: PreparedRelease?
     do {
-      return try commit { (prepared) throws(StoreError) in
+      return try attempt { (prepared) throws(StoreError) in
         guard try self.hasLargePack(prepared) else { return }
         large = prepared
         throw .unpushed
@@ -67,7 +65,7 @@ extension ReleaseService {
       _ = pack(of: large)
       // The pack is found, unless another release was made in the meantime: then it is assembled inside the transaction
       // after all.
-      return try commit { (_) in }
+      return try attempt { (_) in }
     }
   }
 

@@ -4,37 +4,43 @@ import Synchronization
 
 extension ReleaseService {
   /// Commits a release after pushing its files, if pushing is configured.
-  func commitWithPush<Outcome>(
-    _ commit: (_ check: @escaping (PreparedRelease) throws(StoreError) -> Void) throws(StoreError) -> Outcome
-  ) throws(StoreError) -> Outcome {
+  func commitWithPush<Outcome>(_ attempt: CommitAttempt<Outcome>) throws(StoreError) -> Outcome {
     do throws(StoreError) {
-      guard let push else { return try commitWithPack(commit) }
-      let (outcome, made) = try pushing(push, commit)
-      for made in made { notePushed(made) }
-      return outcome
+      guard let push else { return try commitWithPack(attempt) }
+      return try pushAndCommit(push, attempt)
     } catch {
       if case .purged(let purged) = error { purges.noteRefused(purged) }
       throw error
     }
   }
 
-  private func pushing<Outcome>(
-    _ push: ReleasePush,
-    _ commit: (_ check: @escaping (PreparedRelease) throws(StoreError) -> Void) throws(StoreError) -> Outcome
-  ) throws(StoreError) -> (Outcome, [PreparedRelease]) {
-    try push.pushing(
-      before: { (check) throws(StoreError) in
-        try commitWithPack { (packCheck) throws(StoreError) in
-          try commit { (prepared) throws(StoreError) in
-            try check(prepared)
-            try packCheck(prepared)
-          }
-        }
-      }, limiting: limitingPushes,
-      after: { prepared in
-        pushDeltas(prepared)
-        pushPack(prepared)
-      })
+  private func pushAndCommit<Outcome>(_ push: ReleasePush, _ attempt: CommitAttempt<Outcome>)
+    throws(StoreError) -> Outcome
+  {
+    let (outcome, made) = try push.pushing(
+      before: { (checkPushed) throws(StoreError) in try commitPushed(checkPushed, attempt) },
+      limiting: limitingPushes,
+      after: pushDerived)
+    for release in made { notePushed(release) }
+    return outcome
+  }
+
+  /// Commits a release whose files are pushed, which `checkPushed` verifies.
+  private func commitPushed<Outcome>(
+    _ checkPushed: @escaping CommitCheck, _ attempt: CommitAttempt<Outcome>
+  ) throws(StoreError) -> Outcome {
+    try commitWithPack { (checkPack) throws(StoreError) in
+      try attempt { (prepared) throws(StoreError) in
+        try checkPushed(prepared)
+        try checkPack(prepared)
+      }
+    }
+  }
+
+  /// Pushes a release's deltas and pack, which devices can do without.
+  private func pushDerived(_ release: PreparedRelease) {
+    pushDeltas(release)
+    pushPack(release)
   }
 
   /// Runs a push, unless enough others are running: each may take minutes and occupies an API worker, of which most are for
@@ -69,45 +75,5 @@ extension ReleaseService {
     } catch {
       log(error.message(ofDerivedTo: release.channel, at: release.version))
     }
-  }
-
-  /// Throws if an act is no longer wanted.
-  typealias CheckWanted = @Sendable () throws(StoreError) -> Void
-
-  /// Runs an act; if its files can't be pushed, the act is staged.
-  ///
-  /// Pushing may take minutes, and staged acts may wait for days: a token that ends meanwhile changes nothing any more.
-  /// `act` calls its argument inside the transaction, where no token can be revoked.
-  func commitOrStage<Outcome>(
-    _ scope: StagedReleases.Scope, by caller: AccessToken, isDryRun: Bool,
-    version: @escaping @Sendable (Outcome) -> ManifestVersion,
-    _ act: @escaping @Sendable (@escaping CheckWanted) throws(StoreError) -> Outcome
-  ) throws(StoreError) -> Outcome {
-    do throws(StoreError) {
-      let outcome = try act { [store] () throws(StoreError) in try store.checkInUse(caller) }
-      // Also if nothing changed: what is live is what was asked for last.
-      if !isDryRun { staged.drop(scope) }
-      return outcome
-    } catch {
-      if case .pushFailed = error, !isDryRun {
-        staged.add(scope, by: caller.name, at: store.now, error) { [staged, store] (id) throws(StoreError) in
-          // Also if the act has nothing to push.
-          try store.checkInUse(caller)
-          let outcome = try act { () throws(StoreError) in
-            guard staged.isStaged(id) else { throw .unpushed }
-            try store.checkInUse(caller)
-          }
-          return version(outcome)
-        }
-      }
-      throw error
-    }
-  }
-}
-
-extension ReleaseInput {
-  /// The scope that the release replaces.
-  var scope: StagedReleases.Scope {
-    StagedReleases.Scope(app: app, channel: channel, bundles: Set(bundles.map(\.name)))
   }
 }

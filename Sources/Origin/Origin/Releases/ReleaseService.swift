@@ -9,7 +9,7 @@ final class ReleaseService: Sendable {
   let store: Store
   let catalog: Published<Catalog>
   let builder: AnswerBuilder
-  private let renderer: AnswerRenderer
+  let renderer: AnswerRenderer
   let log: @Sendable (String) -> Void
   let publicURL: BaseURL
   let deltas: DeltaService
@@ -21,10 +21,6 @@ final class ReleaseService: Sendable {
   static let maxPushes = 2
   let staged: StagedReleases
   let purges: PurgeService
-
-  /// Manifests up to this many bytes are compressed before their release is acknowledged, larger ones right after it, as
-  /// are the patches from all versions but the one before: 50 MB take about a second, for which polls wait.
-  static let maxCodedInCommit = 1 << 20
 
   init(
     store: Store, catalog: Published<Catalog>, builder: AnswerBuilder, renderer: AnswerRenderer,
@@ -158,14 +154,6 @@ final class ReleaseService: Sendable {
     try store.changeRollout(input, committed: showRollout, record: record)
   }
 
-  /// Updates the catalog after an act that changed the rule of a rollout, or completed it.
-  private func showRollout(_ info: ChannelInfo, _ extras: ChannelExtras? = nil) {
-    if let extras { documents.show(info, extras) } else { documents.show(info) }
-    guard info.rollout == nil, let channel = catalog.current.channel(id: info.id) else { return }
-    builder.patches.update { $0.forget(channel) }
-    deltas.backlog.add(info.id, at: info.answeredVersions)
-  }
-
   /// Makes a prefetch config that a part of the devices follows first; once this returns, every new poll names it.
   func pushCandidatePrefetch(
     _ request: DocumentRequest, to audience: RolloutAudience, _ content: [UInt8], ifNoRollout: Bool,
@@ -192,117 +180,6 @@ final class ReleaseService: Sendable {
         names.app, names.channel, candidate, by: actor, reason: reason, digest: digest, committed: committed,
         record: record)
     }
-  }
-
-  /// An act of the store that makes a release: it calls `digest` for each version inside its transaction and `committed` right after it.
-  typealias StoreAct<Outcome> =
-    @Sendable (
-      _ digest: @escaping (PreparedRelease) throws(StoreError) -> SHA256,
-      _ committed: (ReleaseOutcome) -> Void
-    ) throws(StoreError) -> Outcome
-
-  /// Pushes the files that a release names, runs the act that makes it, and shows it to polls.
-  func commit<Outcome>(
-    _ scope: StagedReleases.Scope, by caller: AccessToken, isDryRun: Bool,
-    version: @escaping @Sendable (Outcome) -> ManifestVersion, _ act: @escaping StoreAct<Outcome>
-  ) throws(StoreError) -> Outcome {
-    // Reads a manifest that isn't in memory before the act, for which others wait.
-    if !isDryRun, let channel = catalog.current.channel(scope.app, scope.channel) {
-      for state in channel.answered { _ = try builder.map(of: state) }
-    }
-    return try commitOrStage(scope, by: caller, isDryRun: isDryRun, version: version) {
-      (checkWanted) throws(StoreError) in
-      // Written by `digest`, read by `committed`, in that order: the store finishes the former before it calls the latter.
-      var made: [ManifestVersion: ManifestMap] = [:]
-      return try self.commitWithPush { (check) throws(StoreError) in
-        try act(
-          { (prepared) throws(StoreError) in
-            try checkWanted()
-            // Guarantee 6: what the release names is available at the public URL before anybody is told of it.
-            try check(prepared)
-            let next = try self.map(after: prepared, made)
-            made[prepared.version] = next
-            return next.digest
-          },
-          {
-            self.staged.drop(scope)
-            self.show($0, made)
-          })
-      }
-    }
-  }
-
-  /// Returns the manifest that a release leads to.
-  /// - Parameter made: the manifests of versions that the same act makes before it.
-  func map(after prepared: PreparedRelease, _ made: [ManifestVersion: ManifestMap] = [:]) throws(StoreError)
-    -> ManifestMap
-  {
-    var map = ManifestMap.empty
-    if let known = made[prepared.channel.version] {
-      map = known
-    } else if let channel = catalog.current.channel(id: prepared.channel.id) {
-      map = try builder.map(of: channel.newest)
-    }
-    return map.applying(prepared.changes.map { MapChange(url: $0.url, entry: $0.entry, lost: $0.lost) })
-  }
-
-  /// Updates the catalog. The patch from the version before is made here, since the whole fleet asks for it at once.
-  /// - Parameter made: the manifests of the versions that were made.
-  func show(_ outcome: ReleaseOutcome, _ made: [ManifestVersion: ManifestMap]) {
-    guard let info = outcome.channel else { return }
-    guard outcome.changed else {
-      // Only the prefetch config changed, or a rollout was completed.
-      if outcome.rollout != nil {
-        showRollout(info, outcome.extras)
-      } else if let extras = outcome.extras {
-        documents.show(info, extras)
-      }
-      return
-    }
-    let before = catalog.current.channel(id: info.id)
-    let said = outcome.extras.map { ChannelDocuments($0) } ?? before?.documents ?? .none
-    func map(_ version: ManifestVersion) -> ManifestMap? {
-      made[version] ?? before?.held(at: version)?.map
-    }
-    let next = ChannelCatalog(
-      channel: info, map: map(info.version), full: map(info.full.version), documents: said)
-    for state in next.answered {
-      if let whole = before?.held(at: state.version)?.whole {
-        state.held.keep(whole: whole.with(state.extras))
-      } else if let map = state.held.map, map.byteCount <= Self.maxCodedInCommit {
-        state.held.keep(whole: WholeManifest(state.channel, map, state.extras))
-      }
-    }
-    // What leads elsewhere after an act on two versions is rendered when it is asked for, or in the background.
-    if let before = before?.newest,
-      let channel = next.answered.first(where: { $0.version == outcome.version }),
-      before.version == outcome.previous, let digest = before.channel.digest, before.version != .none
-    {
-      builder.patches.update { $0.pin(before.version, of: info.id) }
-      let patch = RenderedPatch(
-        channel, from: before.version, digest: digest,
-        outcome.changes.map { MapChange(url: $0.url, entry: $0.entry, lost: $0.lost) },
-        // Without deltas the answer is correct, too.
-        deltas: (try? DeltaOffers(store: store, arePushed: push != nil)
-          .render(outcome.changes, info, from: before.version))
-          ?? Array("{}".utf8)
-      ) { channel.held.whole }
-      if let patch {
-        let pack = pack(outcome.changes.map { ($0.url, $0.entry) }, channel.channel, on: before)
-        let offer = pack.flatMap { builder.packs.offer($0, channel.channel) }
-        let patch = builder.offering(offer, patch, channel, from: before.version)
-        builder.patches.update {
-          $0.insert(patch, from: before.version.number, to: channel, renewal: $0.renewal(of: info.id))
-        }
-      }
-    }
-    if let full = before?.version, full != outcome.previous {
-      builder.patches.update { $0.pin(full, of: info.id) }
-    }
-    catalog.update { $0.put(next) }
-    builder.patches.update { $0.forget(next) }
-    deltas.backlog.add(info.id, at: info.answeredVersions)
-    renderer.add(info.id)
   }
 }
 

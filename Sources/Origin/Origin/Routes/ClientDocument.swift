@@ -14,19 +14,6 @@ enum ClientDocument {
   /// A zip of the manifest's files; nil for an invalid name.
   case bundle(BundleZip?)
 
-  /// A document whose channel is in the query.
-  init?(path: RawSpan) {
-    if path.equals("/prefetchConfig") || path.equals("/prefetchConfig.json") {
-      self = .prefetch
-    } else if path.equals("/policy.json") {
-      self = .policy
-    } else if path.equals("/info.json") {
-      self = .info
-    } else {
-      return nil
-    }
-  }
-
   /// A document below `/{space}/{app}/`: `name` may be the last segment, or `rest` follows it.
   init?(_ name: RawSpan, _ rest: borrowing PathSegments) {
     switch rest.isAtEnd {

@@ -5,7 +5,7 @@ import System
 
 extension OriginHandler {
   /// Answers with a document of the channel that the query names.
-  func answerNamed(_ document: ClientDocument, _ request: borrowing Request) -> Answer {
+  func documentByQuery(_ document: ClientDocument, _ request: borrowing Request) -> Answer {
     answerRead(request) { request in
       let query = Self.query(request)
       guard let channel = catalog.current.channel(query) else {
@@ -16,24 +16,24 @@ extension OriginHandler {
         let named = channel.documents.prefetch(at: version) ?? channel.documents.prefetch
         return .now(named.response(to: request))
       }
-      return answer(document, channel, request)
+      return answer(with: document, of: channel, request)
     }
   }
 
   /// Answers with a document at the path under which the mirror has it, too.
-  func answer(
+  func documentByPath(
     _ document: ClientDocument, app: RawSpan, space: RawSpan, _ request: borrowing Request
   ) -> Answer {
     answerRead(request) { request in
       guard let channel = catalog.current.channel(app: app, space: space) else {
         return .now(Self.noApp(app.text, channel: space.text))
       }
-      return answer(document, channel, request)
+      return answer(with: document, of: channel, request)
     }
   }
 
   private func answer(
-    _ document: ClientDocument, _ channel: ChannelCatalog, _ request: borrowing Request
+    with document: ClientDocument, of channel: ChannelCatalog, _ request: borrowing Request
   ) -> Answer {
     switch document {
     case .prefetch: return .now(channel.documents.prefetch.response(to: request))

@@ -28,87 +28,84 @@ final class OriginHandler: Handler {
     return Scheduling(lane, holder: holder, isInterruptible: lane == .reads)
   }
 
+  /// What devices ask for most comes first, and is found without allocating, as its path's bytes are.
   func handle(_ request: borrowing Request) -> Answer {
     let path = request.path
-    if path.equals("/configure.json") { return configure(request) }
-    if path.starts(with: "/xcache") { return client(path, request) }
+    if path.equals("/configure.json") { return pollByQuery(request) }
+    if path.starts(with: "/xcache") { return answerMirrored(path, request) }
     if path.starts(with: "/api/") { return origin.api.answer(request) }
-    return answerOther(path, request)
-  }
-
-  private func answerOther(_ path: RawSpan, _ request: borrowing Request) -> Answer {
-    if let document = ClientDocument(path: path) { return answerNamed(document, request) }
-    if path.equals("/report") { return failure(request) }
-    if path.equals("*") { return .now(Self.wholeServer) }
-    if path.equals("/healthz") { return answerRead(request) { _ in .now(Probe.alive) } }
-    if path.equals("/readyz") {
-      return answerRead(request) { _ in .now(origin.isReady ? Probe.ready : Probe.stopping) }
-    }
-    if path.equals("/metrics") {
-      let metrics = origin.metrics
-      return answerRead(request) { _ in .later { Probe.metrics(metrics.text) } }
-    }
-    if path.starts(with: "/console/") || path.equals("/"), let page = origin.pages.page(at: path) {
-      return answerRead(request) { request in .now(page.response(to: request)) }
-    }
-    // The page refers to its files by relative URLs.
-    if path.equals("/console") { return answerRead(request) { _ in .now(Self.consoleFolder) } }
+    // A channel's public URL may have a path of its own.
     for prefix in catalog.current.prefixes {
       let prefix = prefix.span.bytes
       guard path.byteCount > prefix.byteCount, path.extracting(first: prefix.byteCount).equals(prefix) else {
         continue
       }
       let rest = path.extracting(prefix.byteCount..<path.byteCount)
-      if rest.starts(with: "/xcache") { return client(rest, request) }
+      if rest.starts(with: "/xcache") { return answerMirrored(rest, request) }
     }
-    return .now(ClientFailure.notFound("not found"))
+    if let route = OriginRoute.at(path) { return route.answer(self, request) }
+    if let page = origin.pages.page(at: path) {
+      return answerRead(request) { request in .now(page.response(to: request)) }
+    }
+    return .now(Self.nothing)
   }
 
-  /// Answers the paths that the mirror has, too: `/{space}/…` (docs/protocol.md §10).
-  private func client(_ path: RawSpan, _ request: borrowing Request) -> Answer {
+  /// Answers the paths that the mirror has, too (docs/protocol.md §10): `/{space}/{app}/…`, and `/{space}/…` for downloads.
+  private func answerMirrored(_ path: RawSpan, _ request: borrowing Request) -> Answer {
     // The path used by older apps.
-    if path.equals("/xcache-provider/xhr/client/configure.json") { return configure(request) }
+    if path.equals("/xcache-provider/xhr/client/configure.json") { return pollByQuery(request) }
     var segments = PathSegments(path)
-    guard let space = segments.next(), let name = segments.next() else { return .now(Self.nothing) }
-    if name.byteCount > 0, name[0] &- UInt8(ascii: "0") < 10 {
-      let file = path.extracting(1..<path.byteCount)
-      return answerRead(request) { request in
-        origin.downloads.answer(file, whole: request.path, request, downloads)
-      }
-    }
-    if name.equals("delta") {
-      let file = path.extracting(1..<path.byteCount)
-      return answerRead(request) { request in
-        origin.deltas.answer(file, whole: request.path, request, downloads)
-      }
-    }
-    guard let document = segments.next() else { return .now(Self.nothing) }
-    if document.equals("pack") {
-      let file = path.extracting(1..<path.byteCount)
-      return answerRead(request) { request in
-        let channel = catalog.current.channel(app: name, space: space)?.channel.id
-        return origin.packs.answer(file, whole: request.path, of: channel, request, downloads)
-      }
-    }
-    if let document = ClientDocument(document, segments) {
-      return answer(document, app: name, space: space, request)
-    }
-    guard segments.isAtEnd, document.equals("configure.json") else { return .now(Self.nothing) }
+    guard let space = segments.next(), let app = segments.next() else { return .now(Self.nothing) }
+    // In the place of an app, whose name begins with a letter.
+    if app.byteCount > 0, app[0] &- UInt8(ascii: "0") < 10 { return file(path, request) }
+    if app.equals("delta") { return delta(path, request) }
+    guard let name = segments.next() else { return .now(Self.nothing) }
+    if name.equals("pack") { return pack(path, app: app, space: space, request) }
+    if name.equals("configure.json"), segments.isAtEnd { return pollByPath(app: app, space: space, request) }
+    guard let document = ClientDocument(name, segments) else { return .now(Self.nothing) }
+    return documentByPath(document, app: app, space: space, request)
+  }
+
+  // MARK: - Downloads
+
+  private func file(_ path: RawSpan, _ request: borrowing Request) -> Answer {
+    let file = path.extracting(1..<path.byteCount)
     return answerRead(request) { request in
-      guard let channel = catalog.current.channel(app: name, space: space) else {
-        return .now(Self.noApp(name.text, channel: space.text))
+      origin.downloads.answer(file, whole: request.path, request, downloads)
+    }
+  }
+
+  private func delta(_ path: RawSpan, _ request: borrowing Request) -> Answer {
+    let file = path.extracting(1..<path.byteCount)
+    return answerRead(request) { request in
+      origin.deltas.answer(file, whole: request.path, request, downloads)
+    }
+  }
+
+  private func pack(_ path: RawSpan, app: RawSpan, space: RawSpan, _ request: borrowing Request) -> Answer {
+    let file = path.extracting(1..<path.byteCount)
+    return answerRead(request) { request in
+      let channel = catalog.current.channel(app: app, space: space)?.channel.id
+      return origin.packs.answer(file, whole: request.path, of: channel, request, downloads)
+    }
+  }
+
+  // MARK: - Polls
+
+  /// Answers configure.json where the path names app and channel.
+  private func pollByPath(app: RawSpan, space: RawSpan, _ request: borrowing Request) -> Answer {
+    answerRead(request) { request in
+      guard let channel = catalog.current.channel(app: app, space: space) else {
+        return .now(Self.noApp(app.text, channel: space.text))
       }
       let query = Self.query(request)
       return poll(channel.answering(query), query, request)
     }
   }
 
-  /// Answers configure.json when the query names app and channel.
-  private func configure(_ request: borrowing Request) -> Answer {
-    if request.method == .get, let query = request.query,
-      let kept = memo.entry(for: query, edition: catalog.currentEdition),
-      kept.patches == PollMemo.noPatch || kept.patches == patches.currentEdition
-    {
+  /// Answers configure.json where the query names app and channel.
+  private func pollByQuery(_ request: borrowing Request) -> Answer {
+    if let kept = rememberedPoll(request) {
       if kept.isCounted { polls.count(kept.version, of: kept.channel) }
       return .now(kept.document.response(to: request))
     }
@@ -116,20 +113,29 @@ final class OriginHandler: Handler {
       let query = Self.query(request)
       // Both editions are read before the answer: otherwise, if a release came in between, an old answer would be kept
       // under the new edition and served to polls until the next change.
-      let (catalogEdition, patchEdition) = (catalog.currentEdition, patches.currentEdition)
+      let editions = (catalog: catalog.currentEdition, patches: patches.currentEdition)
       guard let channel = catalog.current.channel(query)?.answering(query) else {
         return .now(Self.noApp(query, catalog.current))
       }
       if let text = request.query,
         let (document, isPatch) = origin.configure.document(channel, query, patches.current)
       {
-        let version = PollCounter.version(query.version, of: channel)
         memo.keep(
-          document, version: version, channel: channel.channel.id, isCounted: !query.isPreview, for: text,
-          edition: catalogEdition, patches: isPatch ? patchEdition : PollMemo.noPatch)
+          document, version: PollCounter.version(query.version, of: channel), channel: channel.channel.id,
+          isCounted: !query.isPreview, for: text, edition: editions.catalog,
+          patches: isPatch ? editions.patches : PollMemo.noPatch)
       }
       return poll(channel, query, request)
     }
+  }
+
+  /// Returns the answer that the same query got, if nothing has changed since.
+  private func rememberedPoll(_ request: borrowing Request) -> PollMemo.Entry? {
+    guard request.method == .get, let query = request.query,
+      let kept = memo.entry(for: query, edition: catalog.currentEdition),
+      kept.patches == PollMemo.noPatch || kept.patches == patches.currentEdition
+    else { return nil }
+    return kept
   }
 
   private func poll(_ channel: ChannelCatalog, _ query: PollQuery, _ request: borrowing Request) -> Answer {
@@ -138,6 +144,8 @@ final class OriginHandler: Handler {
     }
     return origin.configure.answer(channel, query, patches.current, request)
   }
+
+  // MARK: - What is common to them
 
   static func query(_ request: borrowing Request) -> PollQuery {
     guard let query = request.query else { return PollQuery() }
@@ -157,14 +165,6 @@ final class OriginHandler: Handler {
   }
 
   static let nothing = ClientFailure.notFound("not found")
-
-  /// The console is a folder: redirects to its path.
-  private static let consoleFolder = Response(
-    .found, HeadFields([("Location", "/console/"), ("Cache-Control", "no-cache")]))
-
-  /// The answer to `OPTIONS *`: every method that any path supports (RFC 9110 §9.3.7).
-  private static let wholeServer = Response(
-    .noContent, HeadFields([("Allow", "GET, HEAD, OPTIONS, PUT, POST, DELETE")]))
 
   private static let options = Response(
     .noContent,

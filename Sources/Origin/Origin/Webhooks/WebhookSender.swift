@@ -1,3 +1,4 @@
+import HTTP
 import HTTPClient
 import Manifests
 import Store
@@ -20,7 +21,7 @@ struct WebhookSender: Sendable {
   /// - Parameter seconds: the time of the attempt, since 1970.
   /// - Returns: how it ended; nil if it was broken off because the process ends.
   func send(_ job: WebhookJob, at seconds: Int64) -> WebhookOutcome? {
-    var head: HTTPReply?
+    var head: HTTPHead?
     var read = 0
     do throws(HTTPClientError) {
       // With a client of its own: what a reused connection leads to was checked for another webhook, if at all.
@@ -47,9 +48,8 @@ struct WebhookSender: Sendable {
     var request = HTTPRequest(
       "POST", job.webhook.url.text,
       fields: [
-        HTTPField("Content-Type", "application/json"), HTTPField("webhook-id", id),
-        HTTPField("webhook-timestamp", "\(seconds)"),
-        HTTPField("webhook-signature", job.secret.signature(of: id, at: seconds, job.body)),
+        ("Content-Type", "application/json"), ("webhook-id", id), ("webhook-timestamp", "\(seconds)"),
+        ("webhook-signature", job.secret.signature(of: id, at: seconds, job.body)),
       ], body: .bytes(job.body),
       timeouts: HTTPTimeouts(connect: Self.timeout, stall: Self.timeout / 1000, total: Self.timeout),
       watch: { [isStopping] _ in !isStopping() })

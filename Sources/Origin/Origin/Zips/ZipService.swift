@@ -104,12 +104,7 @@ final class ZipService: Sendable {
   }
 
   private func makeRoom(for size: Int64, isNewest: Bool) throws(StoreError) -> Bool {
-    let disk: DiskSpace
-    do throws(SystemError) {
-      disk = try options.disk(store.folder.path)
-    } catch {
-      throw StoreError(error)
-    }
+    let disk = try StoreError.disk { () throws(SystemError) in try options.disk(store.folder.path) }
     return try store.makeRoom(options.quota, on: disk, for: size, isNewest: isNewest)
   }
 

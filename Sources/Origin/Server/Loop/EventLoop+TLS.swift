@@ -60,7 +60,7 @@ extension EventLoop {
 
   private func readNothing(_ received: TLSSession.Transfer, _ connection: Connection) {
     switch received {
-    case .bytes, .wouldBlock: connection.http.nothingToRead()
+    case .bytes, .needsInput, .needsSpace: connection.http.nothingToRead()
     case .budgetSpent: readLater(connection)
     case .end: connection.http.inputEnded()
     case .broken: close(connection)
@@ -147,10 +147,10 @@ extension EventLoop {
       let record = UnsafeRawBufferPointer(rebasing: bytes[done...].prefix(TLSSession.recordSize))
       switch tls.send(record, more: done &+ record.count < bytes.count) {
       case .bytes(let count): done &+= count
-      case .wouldBlock:
+      case .needsSpace:
         connection.http.outputIsFull()
         return done
-      case .end, .budgetSpent, .broken: return nil
+      case .end, .needsInput, .budgetSpent, .broken: return nil
       }
     }
     return done

@@ -121,21 +121,17 @@ extension Store {
     _ prepared: PreparedRelease, _ digest: @escaping (PreparedRelease) throws(StoreError) -> SHA256,
     beside rows: () throws(StoreError) -> Void
   ) throws(StoreError) -> SHA256 {
-    let result = Locked<Result<SHA256, StoreError>?>(nil)
-    // The thread below runs it while this one waits or writes rows; nothing runs it afterwards.
+    guard prepared.changes.count >= manyChanges else {
+      try rows()
+      return try digest(prepared)
+    }
+    // The task's thread runs it while this one waits or writes rows; nothing runs it afterwards.
     nonisolated(unsafe) let work = digest
-    let thread =
-      prepared.changes.count < manyChanges
-      ? nil
-      : try? OSThread(name: "digest") {
-        let made = Result { () throws(StoreError) in try work(prepared) }
-        result.withLock { $0 = made }
-      }
+    let task = ThreadTask("digest") { () throws(StoreError) in try work(prepared) }
     let written = Result { () throws(StoreError) in try rows() }
-    thread?.join()
+    let made = Result { () throws(StoreError) in try task.value() }
     try written.get()
-    if let made = result.withLock({ $0 }) { return try made.get() }
-    return try digest(prepared)
+    return try made.get()
   }
 
   private func dryRun(_ plan: ReleasePlan, of request: ReleaseInput, missing: [SHA256]) throws(StoreError)

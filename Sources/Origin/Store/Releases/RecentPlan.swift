@@ -4,6 +4,9 @@ import System
 /// The plan of the last large release, so that a release that is prepared and then made is planned once.
 ///
 /// Kept only in memory, one at a time, and useless once anything was written to the database.
+///
+/// This is what was *worked out* from a request. What a token sent, so that its release needn't send it again, is the origin's
+/// `PlanCache`, which outlives writes.
 final class RecentPlan: Sendable {
   private struct Entry: Sendable {
     let request: ReleaseInput

@@ -167,10 +167,7 @@ extension AuditEvent {
   }
 
   private static func share(_ value: JSONValue?) -> String {
-    let share = value?.integer ?? 0
-    let cents = share % 100
-    let rest = cents == 0 ? "" : cents % 10 == 0 ? ".\(cents / 10)" : cents < 10 ? ".0\(cents)" : ".\(cents)"
-    return "\(share / 100)\(rest) % of the devices"
+    ShareWords.audience(share: Int(value?.integer ?? 0))
   }
 
   private func rollout(_ actor: Actor, _ receipt: AuditHead) -> WebhookMessage {

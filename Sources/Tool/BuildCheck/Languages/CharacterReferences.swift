@@ -1,8 +1,8 @@
 /// Decodes character references in attribute values (HTML standard, section 13.2.5.72).
-enum CharacterReferences {
+package enum CharacterReferences {
   /// Returns the text with its references decoded, or nil if it has an unknown named one, so that it isn't mistaken for a
   /// different text.
-  static func decode(_ bytes: ArraySlice<UInt8>) -> String? {
+  package static func decode(_ bytes: ArraySlice<UInt8>) -> String? {
     guard bytes.contains(UInt8(ascii: "&")) else { return TextBytes.text(bytes) }
     var out: [UInt8] = []
     var rest = bytes

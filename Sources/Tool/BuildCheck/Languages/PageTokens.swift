@@ -1,44 +1,52 @@
 /// A tag of a page, and its attributes.
-struct PageTag {
-  struct Attribute {
-    let name: String
+package struct PageTag {
+  /// An attribute, as often as it is written.
+  package struct Attribute {
+    /// The name in lowercase.
+    package let name: String
     /// The raw value, with undecoded character references.
-    let value: Range<Int>
+    package let value: Range<Int>
   }
 
   /// The name in lowercase.
-  var name = ""
-  var isEnd = false
-  var attributes: [Attribute] = []
-  var closesItself = false
+  package fileprivate(set) var name = ""
+  /// Whether it is an end tag.
+  package fileprivate(set) var isEnd = false
+  /// The attributes in order.
+  package fileprivate(set) var attributes: [Attribute] = []
+  fileprivate(set) var closesItself = false
   /// The offset of its `<`.
-  var start = 0
+  package fileprivate(set) var start = 0
 
   /// Returns the first attribute with that name; later ones are ignored.
-  func value(_ name: String) -> Range<Int>? { attributes.first { $0.name == name }?.value }
+  package func value(_ name: String) -> Range<Int>? { attributes.first { $0.name == name }?.value }
 }
 
 /// The tags of a page, according to the tokenizer of the HTML standard (section 13.2.5): comments, doctypes and the text of
 /// scripts, styles and titles contain none.
-struct PageTokens {
+package struct PageTokens {
   private var cursor: TextCursor
   private var foreignDepth = 0
   /// The text of the last script, style or title element.
-  private(set) var rawText: Range<Int>?
+  package private(set) var rawText: Range<Int>?
   /// The texts before the tag, in order; at the end, those after the last one.
   private(set) var texts: [Range<Int>] = []
   /// Before the tag: instructions such as `<?php … ?>`, and comments that a server reads, such as `<!--#include … -->`.
   private(set) var instructions: [Range<Int>] = []
   private(set) var hasDoctype = false
+  /// The offset behind the first doctype; nil if there is none so far, or it has no end.
+  package private(set) var doctypeEnd: Int?
 
-  var bytes: [UInt8] { cursor.bytes }
+  /// The page.
+  package var bytes: [UInt8] { cursor.bytes }
 
-  init(_ bytes: [UInt8]) {
+  /// Reads a page in an encoding that is compatible with ASCII.
+  package init(_ bytes: [UInt8]) {
     cursor = TextCursor(bytes, bytes.indices)
   }
 
   /// Returns the next tag, or nil at the end. For a script, style or title, `rawText` has its text.
-  mutating func next() -> PageTag? {
+  package mutating func next() -> PageTag? {
     rawText = nil
     texts.removeAll(keepingCapacity: true)
     instructions.removeAll(keepingCapacity: true)
@@ -74,9 +82,13 @@ struct PageTokens {
 
   // MARK: What holds no tags
 
-  private mutating func bogusComment() {
+  /// Skips to behind the next `>`; returns false, at the end, if there is none.
+  @discardableResult
+  private mutating func bogusComment() -> Bool {
     cursor.seek(UInt8(ascii: ">"))
-    if !cursor.isAtEnd { cursor.at += 1 }
+    guard !cursor.isAtEnd else { return false }
+    cursor.at += 1
+    return true
   }
 
   /// Skips a declaration; the cursor is after `<`, at `!`.
@@ -87,8 +99,11 @@ struct PageTokens {
     } else if foreignDepth > 0, cursor.starts(with: "![cdata[") {
       cursor.at = cursor.seek(text: "]]>") ? cursor.at + 3 : cursor.end
     } else {
-      if cursor.starts(with: "!doctype") { hasDoctype = true }
-      bogusComment()
+      let isDoctype = cursor.starts(with: "!doctype")
+      let isEnded = bogusComment()
+      guard isDoctype else { return }
+      hasDoctype = true
+      if isEnded, doctypeEnd == nil { doctypeEnd = cursor.at }
     }
   }
 

@@ -109,12 +109,11 @@ struct LiveCheck {
   }
 }
 
-extension Publisher {
-  /// Checks a release. Returns nil if it changes nothing and all its patterns match.
+extension Publication {
+  /// Checks the release. Returns nil if it changes nothing and all its patterns match.
   /// - Throws: `broken` if there are errors.
-  func check(
-    _ local: LocalBundles, _ plans: [Plan], _ remote: RemoteChannel, _ options: CheckOptions
-  ) throws(PublishError) -> CheckReport? {
+  func checkBuild() throws(PublishError) -> CheckReport? {
+    let options = options.check
     let idle = Finding.all(local.idle).filter(options.wants)
     if plans.allSatisfy(\.isEmpty) {
       // A misspelt pattern is often the reason why nothing changed.
@@ -123,7 +122,7 @@ extension Publisher {
       report.add(idle)
       return report
     }
-    progress(.checking)
+    publisher.progress(.checking)
     let check = SiteCheck(
       local.bundles.map { CheckedBundle($0.resources, of: $0.source) }, options,
       known: { [kept = local.kept] in kept.bytes(of: $0) })

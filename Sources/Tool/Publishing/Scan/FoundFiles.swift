@@ -105,6 +105,9 @@ struct LocalState {
 }
 
 /// A state of the folders, and what the origin had when it was last seen to have the same.
+///
+/// The client keeps this on disk between publishes (`PublishCache`). What is kept of a release while it is prepared and made is at the
+/// origin: the document in its `PlanCache`, the plan in the store's `RecentPlan`.
 struct ScanState: Equatable {
   let local: SHA256
   /// The origin's ID.

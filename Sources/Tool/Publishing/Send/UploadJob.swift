@@ -93,12 +93,12 @@ final class UploadJob: Sendable {
     switch unit {
     case .file(let file):
       call = .init("PUT", "blobs/\(file.digest.sha256)")
-      call.fields = [HTTPField("Content-MD5", Base64.encode(file.digest.md5.bytes))]
+      call.fields = [("Content-MD5", Base64.encode(file.digest.md5.bytes))]
       call.body = try UploadJob.body(file)
     case .pack(let files):
       call = .init("POST", "blobs")
       call.isRepeatable = true
-      call.fields = [HTTPField("Content-Type", "application/vnd.xcache.pack")]
+      call.fields = [("Content-Type", "application/vnd.xcache.pack")]
       call.body = .bytes(try pack(files))
     }
     // After the last byte, the origin may still have to write gigabytes.

@@ -1,6 +1,7 @@
 import BuildCheck
 import Manifests
 import Publishing
+import Values
 
 /// Formats the findings of a build's check.
 enum CheckOutput {

@@ -1,5 +1,6 @@
 import Mirror
 import Publishing
+import Values
 
 /// Formats the divergences of a static copy; those that many files share are listed once.
 enum DivergenceOutput {

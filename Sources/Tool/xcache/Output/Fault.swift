@@ -2,6 +2,7 @@ import Mirror
 import Origin
 import OriginAPI
 import OriginClient
+import Preview
 import Publishing
 import Store
 import System
@@ -30,6 +31,8 @@ struct Fault {
         Self.message(of: error), isOfFile ? .usage : .failed, isOfFile ? "certificates" : "unreachable")
     case PublishError.origin(let error), let error as OriginError: self.init(error)
     case let error as PublishError:
+      self.init(error.message, ExitCode(rawValue: error.exitCode) ?? .failed, error.name)
+    case let error as PreviewError:
       self.init(error.message, ExitCode(rawValue: error.exitCode) ?? .failed, error.name)
     case let error as StoreError: self.init(error)
     // A device's settings come from the command line.

@@ -1,6 +1,7 @@
 import Manifests
 import OriginAPI
 import System
+import Values
 
 /// Formats the counters that devices reported for `status`.
 enum ReportOutput {

@@ -1,6 +1,7 @@
 import Manifests
 import OriginAPI
 import System
+import Values
 
 /// Rows of aligned columns.
 struct Table {
@@ -31,22 +32,6 @@ struct Table {
       let line = cells.joined(separator: "  ")
       return String(line.reversed().drop { $0 == " " }.reversed())
     }
-  }
-}
-
-extension String {
-  /// The text with line breaks replaced by `⏎`.
-  var onOneLine: String {
-    guard contains(where: \.isNewline) else { return self }
-    return split(whereSeparator: \.isNewline).joined(separator: " ⏎ ")
-  }
-}
-
-/// Formats counts.
-enum Count {
-  /// Returns `1 file`, `2 files`.
-  static func text(_ count: some BinaryInteger, _ noun: String) -> String {
-    "\(count) \(noun)\(count == 1 ? "" : "s")"
   }
 }
 

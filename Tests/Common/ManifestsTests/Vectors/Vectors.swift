@@ -1,11 +1,12 @@
 import System
+import TestSupport
 
 @testable import Manifests
 @testable import Values
 
 /// The files of docs/vectors.
 enum Vectors {
-  private static let folder = DurableFile.parent(of: #filePath) + "/../../../docs/vectors"
+  private static let folder = Repository.root + "/docs/vectors"
 
   /// Whether to write the generated vectors again: `XCACHE_RECORD=1`.
   static var areRecorded: Bool { Environment.variables["XCACHE_RECORD"] == "1" }

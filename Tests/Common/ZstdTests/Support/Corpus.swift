@@ -1,13 +1,13 @@
 import System
+import TestSupport
 
 /// Real text that frames are made of: the files of published web builds below XCACHE_BUILDS or, where that isn't set, this
 /// repository's own.
 enum Corpus {
   static let files: [[UInt8]] = {
-    let root = #filePath.split(separator: "/").dropLast(4).map { "/" + $0 }.joined()
     let folders =
       Environment.variables["XCACHE_BUILDS"].map { [$0] }
-      ?? ["Sources", "docs", "public"].map { "\(root)/\($0)" }
+      ?? ["Sources", "docs", "public"].map { "\(Repository.root)/\($0)" }
     var files: [[UInt8]] = []
     for folder in folders { collect(folder, into: &files) }
     precondition(files.count > 20, "there are too few files in \(folders)")
@@ -59,19 +59,4 @@ enum Corpus {
     "manifest", "version", "https://m.example.com/static/js/", ".chunk.js", "sha256", "Content-Type:",
     "text/html", "not",
   ]
-}
-
-/// The same numbers in every run.
-struct SplitMix: RandomNumberGenerator {
-  private var state: UInt64
-
-  init(seed: UInt64) { state = seed }
-
-  mutating func next() -> UInt64 {
-    state &+= 0x9E37_79B9_7F4A_7C15
-    var mixed = state
-    mixed = (mixed ^ mixed >> 30) &* 0xBF58_476D_1CE4_E5B9
-    mixed = (mixed ^ mixed >> 27) &* 0x94D0_49BB_1331_11EB
-    return mixed ^ mixed >> 31
-  }
 }

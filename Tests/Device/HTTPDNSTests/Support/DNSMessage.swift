@@ -1,3 +1,5 @@
+import DeviceTestSupport
+
 @testable import HTTPDNS
 
 /// Writes DNS messages, wrong ones too.

@@ -1,5 +1,7 @@
+import DeviceTestSupport
 import System
 import Testing
+import TestSupport
 
 @testable import XCacheDevice
 
@@ -24,12 +26,12 @@ private let script = "https://m.test/a.js"
 
   private func delete(_ part: Part) throws {
     switch part {
-    case .everything: Scratch.removeAll(folder)
+    case .everything: Scratch.remove(folder)
     case .contents:
-      Scratch.removeAll(folder)
+      Scratch.remove(folder)
       try Kernel.makeFolder(folder)
     case .lock: try Kernel.remove("\(folder)/lock")
-    case .files, .staging: Scratch.removeAll("\(folder)/\(part.rawValue)")
+    case .files, .staging: Scratch.remove("\(folder)/\(part.rawValue)")
     case .index: try Kernel.remove("\(folder)/index.json")
     }
   }

@@ -1,6 +1,8 @@
+import DeviceTestSupport
 import Glibc
 import System
 import Testing
+import TestSupport
 
 @testable import XCacheDevice
 
@@ -32,7 +34,7 @@ private let script = "https://m.test/a.js"
   }
 
   func put(_ kind: Kind, at path: String) throws {
-    Scratch.removeAll(path)
+    Scratch.remove(path)
     try? Kernel.remove(path)
     switch kind {
     case .emptyFolder: try Kernel.makeFolder(path)
@@ -65,7 +67,7 @@ private let script = "https://m.test/a.js"
 
   @Test(arguments: ["files", "staging", "aside"]) func filesInPlaceOfAFolder(name: String) throws {
     do { _ = try bench.device().update() }
-    Scratch.removeAll("\(folder)/\(name)")
+    Scratch.remove("\(folder)/\(name)")
     try Scratch.write("x", to: "\(folder)/\(name)")
     let device = try bench.device()
     #expect(try device.page(for: page)?.read() == bytes("one"))

@@ -1,3 +1,4 @@
+import DeviceTestSupport
 import Manifests
 import System
 import Testing
@@ -19,7 +20,7 @@ private let large = "https://m.test/large.js"
     for _ in 0..<10 {
       // The system reports enough room: only waiting can help.
       shortage.needed = 100
-      shortage.ranOut(two, at: now, free: 1_000)
+      shortage.record(two, at: now, free: 1_000)
       let begun = now
       while !RoomShortage(saved: shortage.saved).allows(two, at: now, free: .max) { now += Self.minute }
       waits.append((now - begun) / Self.minute)
@@ -31,7 +32,7 @@ private let large = "https://m.test/large.js"
   @Test func waitsEndWhenThereIsRoom() {
     var shortage = RoomShortage()
     shortage.needed = 100_000
-    shortage.ranOut(two, at: 0, free: 50_000)
+    shortage.record(two, at: 0, free: 50_000)
     #expect(!shortage.allows(two, at: 1, free: 99_999) && shortage.allows(two, at: 1, free: 100_000))
     // A clock that was set back by years; a forced update; a success.
     #expect(shortage.allows(two, at: -100_000_000, free: 0))

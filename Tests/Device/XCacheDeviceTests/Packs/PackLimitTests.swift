@@ -1,4 +1,5 @@
 import Compression
+import DeviceTestSupport
 import Manifests
 import System
 import Testing
@@ -17,7 +18,7 @@ import Testing
     let device = try packs.device()
     let pack = try origin.offerPack(from: 1)
     let held = device.cache.withLock { $0.index }
-    let offer = try Poller(transport: origin, settings: device.settings).ask(.origin, holding: held)
+    let offer = try Poller(transport: origin, settings: device.settings).poll(.origin, holding: held)
     let installer = PackInstaller(
       try #require(offer.pack), over: held, PackSources(bases: try device.bases(holding: held), ready: [:]),
       in: device.folder, limits: (changes: 1 << 20, files: .max))

@@ -1,3 +1,4 @@
+import DeviceTestSupport
 import Manifests
 import System
 import Testing
@@ -22,7 +23,7 @@ import Testing
     try origin.publish(Dictionary(uniqueKeysWithValues: files), version: 2)
     let pack = try origin.offerPack(from: 1)
     let held = device.index
-    let offer = try Poller(transport: origin, settings: device.settings).ask(.origin, holding: held)
+    let offer = try Poller(transport: origin, settings: device.settings).poll(.origin, holding: held)
     let installer = PackInstaller(
       try #require(offer.pack), over: held, PackSources(bases: try device.bases(holding: held), ready: [:]),
       in: device.folder, limits: (changes: 1 << 20, files: .max))
@@ -37,7 +38,7 @@ import Testing
       try Kernel.remove("\(device.folder.files)/\(name)")
     }
     try installer.push(Array(pack[bounds[1]...]).span.bytes)
-    #expect(installer.counts.deltas == 4 && installer.counts.lacking == 0)
+    #expect(installer.counts.deltas == 4 && installer.counts.missingBases == 0)
     #expect(try installer.index().version.number == 2)
   }
 
@@ -62,11 +63,13 @@ import Testing
 
   /// Small deltas with one large base.
   @Test func readingBasesOfDeltasIsLimited() throws {
-    var readings = DeltaTable.Readings(most: 250)
+    var readings = DeltaTable.ReadBudget(limit: 250)
     let path = "\(packs.bench.scratch.path)/base"
     try DurableFile.write([UInt8](repeating: 1, count: 100), to: path)
     let (one, other) = (SHA256.of([1]), SHA256.of([2]))
     #expect(
-      [one, one, one, one, other].map { readings.mayRead($0, at: path) } == [true, true, true, false, true])
+      [one, one, one, one, other].map { readings.allowsReading($0, at: path) } == [
+        true, true, true, false, true,
+      ])
   }
 }

@@ -1,3 +1,4 @@
+import DeviceTestSupport
 import System
 import Testing
 
@@ -8,9 +9,9 @@ import Testing
     var policy = PollPolicy(hasFallback: true)
     for i in 0..<7 {
       _ = policy.begin(at: 1_800_000_000_000 + Int64(i), force: true)
-      policy.failed(.origin, at: 1_800_000_000_000 + Int64(i), chance: 0.1)
+      policy.recordFailure(of: .origin, at: 1_800_000_000_000 + Int64(i), chance: 0.1)
     }
-    policy.answered(by: .mirror, interval: 90)
+    policy.recordAnswer(from: .mirror, interval: 90)
     return policy
   }
 

@@ -11,7 +11,7 @@ import Testing
     var now = Self.start
     for _ in 0..<times {
       #expect(policy.begin(at: now) == .poll(.origin))
-      policy.failed(.origin, at: now, chance: 0.5)
+      policy.recordFailure(of: .origin, at: now, chance: 0.5)
       now += 30_000
     }
     return (policy, now)
@@ -26,7 +26,7 @@ import Testing
   func onePollPerInterval(interval: Int?, seconds: Int64) {
     var policy = PollPolicy(hasFallback: true)
     #expect(policy.begin(at: Self.start) == .poll(.origin))
-    policy.answered(by: .origin, interval: interval)
+    policy.recordAnswer(from: .origin, interval: interval)
     #expect(policy.begin(at: Self.start) == .wait(seconds * 1000))
     #expect(policy.begin(at: Self.start + seconds * 1000 - 1) == .wait(1))
     #expect(policy.begin(at: Self.start + seconds * 1000) == .poll(.origin))
@@ -63,11 +63,11 @@ import Testing
   @Test func successResetsTheCount() {
     var (policy, now) = failing(4)
     _ = policy.begin(at: now)
-    policy.answered(by: .origin, interval: nil)
+    policy.recordAnswer(from: .origin, interval: nil)
     for _ in 0..<4 {
       now += 30_000
       _ = policy.begin(at: now)
-      policy.failed(.origin, at: now, chance: 0.5)
+      policy.recordFailure(of: .origin, at: now, chance: 0.5)
       #expect(policy.source == .origin)
     }
   }
@@ -86,7 +86,7 @@ import Testing
       let asked = now
       while policy.begin(at: now, force: true) != .poll(.origin) { now += 100 }
       waits.append((now - asked) / 1000)
-      policy.failed(.origin, at: now, chance: 0.5)
+      policy.recordFailure(of: .origin, at: now, chance: 0.5)
     }
     #expect(waits == [30, 60, 120, 240, 480, 600, 600, 600])
   }
@@ -96,7 +96,7 @@ import Testing
     var policy = PollPolicy(hasFallback: true)
     for _ in 0..<5 {
       _ = policy.begin(at: Self.start, force: true)
-      policy.failed(.origin, at: Self.start, chance: chance)
+      policy.recordFailure(of: .origin, at: Self.start, chance: chance)
     }
     #expect(policy.originDue == Self.start + wait)
   }
@@ -104,11 +104,11 @@ import Testing
   @Test func oneAnswerOfTheOriginEndsTheFallback() {
     var (policy, now) = failing(5)
     _ = policy.begin(at: now)
-    policy.answered(by: .mirror, interval: nil)
+    policy.recordAnswer(from: .mirror, interval: nil)
     #expect(policy.source == .mirror)
     now += 60_000
     #expect(policy.begin(at: now) == .poll(.origin))
-    policy.answered(by: .origin, interval: nil)
+    policy.recordAnswer(from: .origin, interval: nil)
     #expect(policy.source == .origin)
     #expect(policy.failures == 0)
   }
@@ -116,7 +116,7 @@ import Testing
   @Test func failuresOfTheMirrorDoNotCount() {
     var (policy, now) = failing(5)
     let before = policy
-    policy.failed(.mirror, at: now, chance: 0.5)
+    policy.recordFailure(of: .mirror, at: now, chance: 0.5)
     #expect(policy == before)
     now += 1
   }
@@ -131,6 +131,6 @@ import Testing
     ] as [(Int64, Bool, PollPolicy.Source, Bool)])
   func mirrorsOnlyRaiseVersions(version: Int64, same: Bool, source: PollPolicy.Source, taken: Bool) {
     let offered = (version: version, digest: same ? "a" : "b")
-    #expect(PollPolicy.takes(offered, from: source, over: (version: 7, digest: "a")) == taken)
+    #expect(PollPolicy.accepts(offered, from: source, over: (version: 7, digest: "a")) == taken)
   }
 }

@@ -1,3 +1,4 @@
+import DeviceTestSupport
 import Manifests
 import System
 import Testing
@@ -18,7 +19,7 @@ private let page = "https://m.test/p"
   private func ahead(_ readings: Readings) -> Int64 {
     var clock = ServerClock()
     for (source, server, own) in readings {
-      clock.read(Self.start + server, from: source, at: Self.start + own)
+      clock.record(Self.start + server, from: source, at: Self.start + own)
       // Saved and read again after each.
       clock = ServerClock(saved: clock.saved(server: "x"), server: "x")
     }
@@ -58,7 +59,9 @@ private let page = "https://m.test/p"
     #expect(ahead(known + [(.origin, 62_000, 62_000), (.origin, 93_000, 93_000)]) == 0)
     #expect(ahead(known + [(.origin, 0, 0)]) == 0)
     var clock = ServerClock()
-    for (source, server, own) in known { clock.read(Self.start + server, from: source, at: Self.start + own) }
+    for (source, server, own) in known {
+      clock.record(Self.start + server, from: source, at: Self.start + own)
+    }
     let times = [40_000, 0, 40_000].map { clock.time(at: Self.start + $0) - Self.start }
     #expect(times == [40_000 - 5 * hour, 0, 40_000])
   }

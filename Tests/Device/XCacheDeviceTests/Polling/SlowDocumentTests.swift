@@ -1,3 +1,4 @@
+import DeviceTestSupport
 import System
 import Testing
 
@@ -9,27 +10,27 @@ private let second: UInt64 = 1_000_000_000
 @Suite struct SlowDocumentTests {
   @Test func slowAnswersAreInspectedEarly() {
     var watch = DocumentWatch(DocumentPace(), from: 5 * second)
-    #expect(watch.next(100, at: 5 * second) == .goOn)
-    #expect(watch.next(200, at: 6 * second - 1) == .goOn)
-    #expect(watch.next(300, at: 6 * second) == .look)
-    #expect(watch.next(400, at: 6 * second + 1) == .goOn)
-    #expect(watch.next(500, at: 7 * second) == .look)
-    #expect(watch.next(600, at: 8 * second) == .goOn)
-    #expect(watch.next(700, at: 9 * second) == .look)
+    #expect(watch.next(100, at: 5 * second) == .proceed)
+    #expect(watch.next(200, at: 6 * second - 1) == .proceed)
+    #expect(watch.next(300, at: 6 * second) == .inspect)
+    #expect(watch.next(400, at: 6 * second + 1) == .proceed)
+    #expect(watch.next(500, at: 7 * second) == .inspect)
+    #expect(watch.next(600, at: 8 * second) == .proceed)
+    #expect(watch.next(700, at: 9 * second) == .inspect)
   }
 
   /// Less than 2,048 bytes a second after a minute.
   @Test func answersBelowTheRateAreAborted() {
-    var watch = DocumentWatch(DocumentPace(firstLook: 1_000 * second), from: 0)
-    #expect(watch.next(1, at: 60 * second) == .goOn)
-    #expect(watch.next(61 * 2_048, at: 61 * second) == .goOn)
-    #expect(watch.next(61 * 2_048 - 1, at: 61 * second) == .giveUp)
-    #expect(watch.hasGivenUp)
+    var watch = DocumentWatch(DocumentPace(firstInspection: 1_000 * second), from: 0)
+    #expect(watch.next(1, at: 60 * second) == .proceed)
+    #expect(watch.next(61 * 2_048, at: 61 * second) == .proceed)
+    #expect(watch.next(61 * 2_048 - 1, at: 61 * second) == .abort)
+    #expect(watch.hasAborted)
     // The time to fetch the policy that it names isn't counted.
-    var other = DocumentWatch(DocumentPace(firstLook: 1_000 * second), from: 0)
-    other.waited(30 * second)
-    #expect(other.next(1, at: 90 * second) == .goOn)
-    #expect(other.next(1, at: 91 * second) == .giveUp)
+    var other = DocumentWatch(DocumentPace(firstInspection: 1_000 * second), from: 0)
+    other.excludeInspection(30 * second)
+    #expect(other.next(1, at: 90 * second) == .proceed)
+    #expect(other.next(1, at: 91 * second) == .abort)
   }
 
   /// A body of 16 bytes, one every ten milliseconds.
@@ -48,7 +49,7 @@ private let second: UInt64 = 1_000_000_000
   @Test func slowDocumentsTimeOut() throws {
     var fetcher = DocumentFetcher(transport: SlowTransport(), limit: 100)
     #expect(try fetcher.get("http://m.test/").body.count == 16)
-    fetcher.pace = DocumentPace(firstLook: 20_000_000, patience: 50_000_000, least: 1_000)
+    fetcher.pace = DocumentPace(firstInspection: 20_000_000, patience: 50_000_000, minRate: 1_000)
     var looks: [Int] = []
     let error = #expect(throws: DeviceError.self) {
       try fetcher.get("http://m.test/", partial: { looks.append($0.count) })

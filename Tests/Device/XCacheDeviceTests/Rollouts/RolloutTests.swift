@@ -1,5 +1,7 @@
+import DeviceTestSupport
 import System
 import Testing
+import TestSupport
 import Values
 
 @testable import XCacheDevice
@@ -186,11 +188,11 @@ private let script = "https://m.test/a.js"
   @Test func recreatedFoldersKeepTheInstallID() throws {
     let device = try deviceInRollout()
     let first = try id()
-    Scratch.removeAll("\(bench.scratch.path)/device")
+    Scratch.remove("\(bench.scratch.path)/device")
     _ = try device.update(force: true)
     #expect(try id() == first && device.version == "2")
     // So is the rollout by which the version was taken.
-    Scratch.removeAll("\(bench.scratch.path)/device")
+    Scratch.remove("\(bench.scratch.path)/device")
     origin.rollOut(2, full: 1, share: 0)
     _ = try device.update(force: true)
     device.close()

@@ -1,6 +1,8 @@
+import DeviceTestSupport
 import Glibc
 import System
 import Testing
+import TestSupport
 import Values
 
 @testable import XCacheDevice

@@ -1,4 +1,5 @@
 import Compression
+import DeviceTestSupport
 import Manifests
 import System
 import Testing

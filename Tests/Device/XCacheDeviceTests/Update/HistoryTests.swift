@@ -1,25 +1,15 @@
+import DeviceTestSupport
 import System
 import Testing
+import TestSupport
 
 @testable import XCacheDevice
-
-/// Repeatable random numbers (SplitMix64).
-struct SeededRandom: RandomNumberGenerator {
-  var state: UInt64
-  mutating func next() -> UInt64 {
-    state &+= 0x9E37_79B9_7F4A_7C15
-    var z = state
-    z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
-    z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
-    return z ^ (z >> 31)
-  }
-}
 
 @Suite struct HistoryTests {
   /// A random sequence of manifests, with devices that poll at random, lose files, have damaged files, fail to fetch
   /// and restart: in the end each has the same bytes as a new device.
   @Test(arguments: 0..<12) func devicesEndWithTheRightBytes(seed: UInt64) throws {
-    var random = SeededRandom(state: seed)
+    var random = SplitMix(seed: seed)
     let bench = try Bench()
     var files: [String: [UInt8]] = [:]
     var devices: [String: Device] = [:]
@@ -58,7 +48,7 @@ struct SeededRandom: RandomNumberGenerator {
   }
 
   /// Adds, changes, renames and removes some files; contents are from a small set, so that they return.
-  private func change(_ files: inout [String: [UInt8]], _ random: inout SeededRandom) {
+  private func change(_ files: inout [String: [UInt8]], _ random: inout SplitMix) {
     for _ in 0..<Int.random(in: 0...6, using: &random) {
       let url = "https://m.test/f\(Int.random(in: 0..<30, using: &random))"
       switch Int.random(in: 0..<5, using: &random) {
@@ -73,7 +63,7 @@ struct SeededRandom: RandomNumberGenerator {
   }
 
   /// Sometimes removes or damages a file.
-  private func hurt(_ folder: String, _ random: inout SeededRandom) {
+  private func hurt(_ folder: String, _ random: inout SplitMix) {
     guard Int.random(in: 0..<3, using: &random) == 0,
       let name = (try? Folder.textNames(folder))?.randomElement(using: &random)
     else { return }

@@ -1,3 +1,4 @@
+import DeviceTestSupport
 import System
 import Testing
 import Values

@@ -1,5 +1,6 @@
 import Archive
 import Compression
+import DeviceTestSupport
 import Manifests
 import System
 import Testing

@@ -1,5 +1,7 @@
+import DeviceTestSupport
 import System
 import Testing
+import TestSupport
 import Values
 
 @testable import XCacheDevice
@@ -108,12 +110,12 @@ private let chunk = "https://m.test/chunk.1.js"
   /// A mirror's answer may be older.
   @Test func mirrorsOnlyRaiseTheRollback() {
     var policy = PollPolicy(hasFallback: true)
-    policy.noteRollback(7, from: .origin)
-    policy.noteRollback(5, from: .mirror)
+    policy.recordRollback(7, from: .origin)
+    policy.recordRollback(5, from: .mirror)
     #expect(policy.isRolledBack(from: "6", to: 7))
-    policy.noteRollback(nil, from: .origin)
+    policy.recordRollback(nil, from: .origin)
     #expect(policy.isRolledBack(from: "6", to: 7) && !policy.isRolledBack(from: "7", to: 8))
-    policy.noteRollback(5, from: .origin)
+    policy.recordRollback(5, from: .origin)
     #expect(!policy.isRolledBack(from: "6", to: 7))
     let saved = PollPolicy(saved: policy.saved(server: "s"), server: "s", hasFallback: true)
     #expect(saved.isRolledBack(from: "4", to: 5) && !saved.isRolledBack(from: "4", to: 4))

@@ -1,5 +1,7 @@
+import DeviceTestSupport
 import System
 import Testing
+import TestSupport
 
 @testable import XCacheDevice
 

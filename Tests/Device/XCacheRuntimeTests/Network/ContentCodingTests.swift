@@ -1,5 +1,6 @@
 import Compression
 import DeviceLinux
+import DeviceTestSupport
 import SocketServer
 import Testing
 import XCacheDevice
@@ -119,7 +120,7 @@ import XCacheDevice
       return
     }
     #expect(got.error == nil && got.body == body, "\(String(describing: got.error)), \(got.body.count) bytes")
-    #expect(got.head?.values("content-encoding") == (one.isLeft ? one.codings : []))
-    #expect(got.head?.values("content-length") == (one.isLeft ? ["\(one.sent.count)"] : []))
+    #expect(got.head?.headers.values("content-encoding") == (one.isLeft ? one.codings : []))
+    #expect(got.head?.headers.values("content-length") == (one.isLeft ? ["\(one.sent.count)"] : []))
   }
 }

@@ -1,14 +1,16 @@
 import Compression
 import DeviceLinux
+import DeviceTestSupport
 import SocketServer
 import System
 import Testing
+import TestSupport
 import XCacheDevice
 
 @testable import XCacheRuntime
 
 /// Decoding bombs, and how decoding is cancelled.
-@Suite struct ContentDecoderTests {
+@Suite(.unhurried) struct ContentDecoderTests {
   /// A gzip body that begins with many empty stored blocks (RFC 1951 §3.2.4): hundreds of megabytes in a few kilobytes
   /// of zstd.
   private static let nothing: [UInt8] = {

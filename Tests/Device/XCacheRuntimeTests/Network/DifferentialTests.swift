@@ -2,6 +2,7 @@ import Foundation
 import SocketServer
 import System
 import Testing
+import TestSupport
 
 /// A part of `make test-exchanges`, in which our fetcher and other clients send the same requests to one server.
 @Suite(.enabled(if: Differential.isPossible)) struct DifferentialTests {
@@ -18,8 +19,7 @@ import Testing
 }
 
 private enum Differential {
-  static let script =
-    "\(DurableFile.parent(of: DurableFile.parent(of: DurableFile.parent(of: #filePath))))/Exchanges/run.py"
+  static let script = Repository.root + "/Tests/Exchanges/run.py"
 
   /// Built beside the tests.
   static let program =

@@ -1,5 +1,6 @@
 import Compression
 import DeviceLinux
+import DeviceTestSupport
 import SocketServer
 import System
 import Testing
@@ -13,7 +14,7 @@ import XCacheDevice
   struct Ask: Sendable, CustomTestStringConvertible {
     let testDescription: String
     let method: String
-    var headers: [(name: String, value: String)] = []
+    var headers: HTTPFields = []
     var body: [UInt8]?
     var isStreamed = false
 
@@ -69,7 +70,7 @@ import XCacheDevice
   struct Answer: Sendable, CustomTestStringConvertible {
     let testDescription: String
     var status = 200
-    var headers: [(String, String)] = []
+    var headers: HTTPFields = []
     var body: [UInt8] = []
     /// The bytes sent after the head, if they aren't the body itself.
     var sent: [UInt8]?
@@ -145,7 +146,7 @@ import XCacheDevice
 
   private static func steps(_ answer: Answer, isHead: Bool) -> [SocketServer.Step] {
     var head = "HTTP/1.1 \(answer.status) Said\r\nSet-Cookie: a=1\r\nSet-Cookie: b=2; Secure\r\n"
-    for (name, value) in answer.headers { head += "\(name): \(value)\r\n" }
+    for field in answer.headers { head += "\(field.name): \(field.value)\r\n" }
     let sent = answer.sent ?? answer.body
     let hasBody = ![204, 304].contains(answer.status)
     switch answer.framing {
@@ -219,11 +220,11 @@ import XCacheDevice
     #expect(got.error == nil, "\(String(describing: got.error))")
     let head = try #require(got.head)
     #expect(head.status == answer.status && got.body == (isHead ? [] : answer.body))
-    for (name, value) in answer.headers where name != "Content-Encoding" {
-      #expect(head.values(name.lowercased()) == [value])
+    for field in answer.headers where field.name != "Content-Encoding" {
+      #expect(head.headers.values(field.name.lowercased()) == [field.value])
     }
     #expect(head.url == "\(server.url)/\(answer.redirect == nil ? "start" : "end")")
-    #expect(head.values("set-cookie") == ["a=1", "b=2; Secure"])
+    #expect(head.headers.values("set-cookie") == ["a=1", "b=2; Secure"])
     let last = (answer.redirect == nil ? [] : ["step=1; Path=/"]) + ["a=1", "b=2; Secure"]
     #expect(cookies.taken == last)
   }
@@ -248,7 +249,8 @@ import XCacheDevice
     let cookies = FakeCookies([])
     let fetcher = PageFetcher(CurlPageTransport(), cookies: cookies)
     let got = await Collected.fetch(NetworkRequest(server.url), by: fetcher, redirects: .giveBack)
-    #expect(got.head?.status == 302 && got.head?.values("location") == ["/end"] && cookies.taken == ["a=1"])
+    #expect(
+      got.head?.status == 302 && got.head?.headers.values("location") == ["/end"] && cookies.taken == ["a=1"])
   }
 
   /// The body of a redirect isn't waited for: it may be long, endless or invalid.
@@ -320,7 +322,7 @@ import XCacheDevice
     ) throws(TransportError) {
       let isFirst = request.url.hasPrefix("https://one.test")
       request.multiplexed(!isFirst)
-      let location = isFirst ? [(name: "Location", value: "https://two.test/end")] : []
+      let location: HTTPFields = isFirst ? [("Location", "https://two.test/end")] : []
       _ = begin(NetworkHead(status: isFirst ? 302 : 200, headers: location, url: request.url))
     }
   }
@@ -365,7 +367,8 @@ import XCacheDevice
     for method in ["GET", "POST"] {
       let body: NetworkRequest.Body = method == "GET" ? .none : .bytes([1])
       let got = await Collected.fetch(NetworkRequest(server.url, method: method, body: body), by: fetcher)
-      #expect(got.error == nil && got.body == Array("hi".utf8) && got.head?.values("x") == ["1"], "\(got)")
+      #expect(
+        got.error == nil && got.body == Array("hi".utf8) && got.head?.headers.values("x") == ["1"], "\(got)")
     }
     #expect(asked.withLock { $0 } == (overStreams ? ["GET", "POST"] : ["GET", "GET", "POST"]))
   }
@@ -413,10 +416,10 @@ import XCacheDevice
     }
     let fetcher = PageFetcher(
       overStreams ? StreamPageTransport(LinuxProxyNetwork()) : CurlPageTransport(), cookies: FakeCookies([]))
-    let headers = [("X-Own", "\u{E9}" + HeaderText.text([0xCB])), ("X-Empty", "")]
+    let headers: HTTPFields = [("X-Own", "\u{E9}" + HeaderText.text([0xCB])), ("X-Empty", "")]
     let got = await Collected.fetch(NetworkRequest(server.url, headers: headers), by: fetcher)
-    #expect(got.error == nil && got.head?.values("x") == ["a; b c: d"])
-    let cookie = got.head?.values("set-cookie").first.map { HeaderText.bytes($0) }
+    #expect(got.error == nil && got.head?.headers.values("x") == ["a; b c: d"])
+    let cookie = got.head?.headers.values("set-cookie").first.map { HeaderText.bytes($0) }
     #expect(cookie == Array("n=\u{E9}".utf8) + [0xCB, 0xD1])
     // The server decodes UTF-8, and shows invalid bytes as U+FFFD.
     let first = asked.withLock { $0.first }

@@ -1,13 +1,15 @@
+import DeviceTestSupport
 import SocketServer
 import System
 import Testing
+import TestSupport
 import XCacheDevice
 
 @testable import DeviceApple
 @testable import XCacheRuntime
 
 /// The transport for pages on Apple's systems, with Foundation on Linux and over real sockets.
-@Suite struct URLSessionPageTests {
+@Suite(.unhurried) struct URLSessionPageTests {
   @Test(arguments: ExchangeTests.asks) func requestsAndAnswersArrive(_ ask: ExchangeTests.Ask) async throws {
     let seen = Locked<[SocketServer.Request]>([])
     let server = SocketServer { request in
@@ -19,7 +21,7 @@ import XCacheDevice
     let cookies = FakeCookies(["session=7"])
     let fetcher = PageFetcher(URLSessionPageTransport(), cookies: cookies)
     let got = await Collected.fetch(ask.request("\(server.url)/start"), by: fetcher)
-    #expect(got.error == nil && got.head?.status == 201 && got.head?.values("x-server") == ["1"])
+    #expect(got.error == nil && got.head?.status == 201 && got.head?.headers.values("x-server") == ["1"])
     #expect(got.body == (ask.method == "HEAD" ? [] : Array("here".utf8)))
     #expect(cookies.taken == ["a=1; Expires=Wed, 21 Oct 2099 07:28:00 GMT", "b=2"])
     let request = try #require(seen.withLock { $0.first })
@@ -44,7 +46,7 @@ import XCacheDevice
     #expect(last.method == (status < 307 ? "GET" : "POST") && last.body == (status < 307 ? [] : [1, 2, 3]))
     #expect(last.fields["cookie"] == "step=1")
     let back = await Collected.fetch(post, by: fetcher, redirects: .giveBack)
-    #expect(back.head?.status == status && back.head?.values("location") == ["/end"])
+    #expect(back.head?.status == status && back.head?.headers.values("location") == ["/end"])
   }
 
   /// Running requests continue.

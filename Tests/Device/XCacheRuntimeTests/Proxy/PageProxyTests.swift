@@ -1,4 +1,5 @@
 import Compression
+import DeviceTestSupport
 import System
 import Testing
 
@@ -20,7 +21,7 @@ import Testing
     let runtime = try await bench.runtime()
     #expect(await runtime.handle(.launch)?.kind == .whole)
     let proxy = PageProxy(runtime, transport: transport ?? self.transport, network: network)
-    for host in proxy.hosts { proxy.trusts(host) }
+    for host in proxy.hosts { proxy.addTrustedHost(host) }
     return proxy
   }
 
@@ -156,7 +157,7 @@ import Testing
     }
     await runtime.handle(.launch)
     let proxy = PageProxy(runtime, transport: transport, network: network)
-    proxy.trusts("m.test")
+    proxy.addTrustedHost("m.test")
     return proxy
   }
 
@@ -250,7 +251,7 @@ import Testing
     await runtime.handle(.launch)
     let proxy = PageProxy(runtime, transport: transport, network: network)
     #expect(proxy.hosts.isEmpty)
-    proxy.trusts("m.test")
+    proxy.addTrustedHost("m.test")
     _ = try await connect(proxy, "m.test")
     #expect(network.secured.isEmpty && network.connected == ["m.test:443"])
   }
@@ -261,7 +262,7 @@ import Testing
     bench.serve(policy: 1, #""intercept":false,"bypass":[]"#)
     await runtime.handle(.launch)
     let proxy = PageProxy(runtime, transport: transport, network: network)
-    proxy.trusts("m.test")
+    proxy.addTrustedHost("m.test")
     let (engine, foreign) = (try await connect(proxy, "m.test"), try await connect(proxy, "bank.test"))
     #expect(await engine.hear(until: ": ") == "m.test: ")
     #expect(await foreign.hear(until: ": ") == "bank.test: ")
@@ -286,7 +287,7 @@ import Testing
     let proxy = PageProxy(runtime, transport: transport, network: network)
     let engine = try await connect(proxy, "m.test")
     #expect(await engine.hear(until: ": ") == "m.test: ")
-    proxy.trusts("m.test")
+    proxy.addTrustedHost("m.test")
     #expect(await ends(engine))
   }
 
@@ -301,7 +302,7 @@ import Testing
     bench.serve(policy: 1, #""intercept":true,"bypass":["https://m.test/pay/*"]"#)
     await runtime.handle(.launch)
     let proxy = PageProxy(runtime, transport: transport, network: network)
-    proxy.trusts("m.test")
+    proxy.addTrustedHost("m.test")
     let engine = try await connect(proxy, "m.test")
     func isLocal(_ more: String) async -> Bool {
       engine.say(get("/app.js", more))
@@ -467,7 +468,7 @@ import Testing
     #expect(await engine.answer().hasPrefix("HTTP/1.1 200"))
     #expect(
       transport.sent.first?.headers["cookie"] == HeaderText.text(Array("\u{301}a=".utf8) + [0xCB, 0xD1]))
-    let cookie = [("Set-Cookie", HeaderText.text([0x61, 0x3D, 0xCB]))]
+    let cookie: HTTPFields = [("Set-Cookie", HeaderText.text([0x61, 0x3D, 0xCB]))]
     #expect(
       ProxyHead.answer(200, cookie)
         == Array("HTTP/1.1 200 OK\r\nSet-Cookie: a=".utf8) + [0xCB] + Array("\r\n\r\n".utf8))
@@ -475,7 +476,7 @@ import Testing
 
   /// A line that begins with a blank would continue the one before.
   @Test func invalidHeadersAreDropped() {
-    let headers = [
+    let headers: HTTPFields = [
       (" script-src https", "//x"), ("", "1"), ("A b", "2"), ("C:", "3"), ("D\u{E9}", "4"), ("E", "5"),
     ]
     #expect(ProxyHead.answer(200, headers) == Array("HTTP/1.1 200 OK\r\nE: 5\r\n\r\n".utf8))
@@ -527,7 +528,7 @@ import Testing
     let proxy = PageProxy(runtime, transport: transport, network: network) { report in
       reports.withLock { $0.append(report) }
     }
-    proxy.trusts("m.test")
+    proxy.addTrustedHost("m.test")
     let engine = try await connect(proxy, "m.test")
     for (path, kind) in [("/app.js", "script"), ("/api", "empty"), ("/missing", "image")] {
       engine.say(get(path, "Sec-Fetch-Dest: \(kind)\r\n"))
@@ -555,7 +556,7 @@ import Testing
     let proxy = PageProxy(
       runtime, transport: transport, network: network, moreHosts: ["cdn.m.test", "bank.test", "m.test"])
     #expect(proxy.hosts == ["m.test", "cdn.m.test"])
-    for host in proxy.hosts + ["bank.test"] { proxy.trusts(host) }
+    for host in proxy.hosts + ["bank.test"] { proxy.addTrustedHost(host) }
     let engine = try await connect(proxy, "cdn.m.test")
     engine.say(get("/api", host: "cdn.m.test"))
     #expect(await engine.answer().contains("answer of https://cdn.m.test/api"))
@@ -629,11 +630,12 @@ private struct BreakingTransport: PageTransport {
   func send(
     _ request: NetworkRequest, begin: (NetworkHead) -> Bool, receive: (RawSpan) -> Bool
   ) throws(TransportError) {
-    let headers = headers.map { line -> (name: String, value: String) in
+    var all = HTTPFields()
+    for line in headers {
       let words = line.split(separator: ":").map { $0.trimmingSpaces }
-      return (String(words[0]), String(words[1]))
+      all.add(String(words[0]), String(words[1]))
     }
-    guard begin(NetworkHead(status: 200, headers: headers, url: request.url)) else {
+    guard begin(NetworkHead(status: 200, headers: all, url: request.url)) else {
       throw TransportError(.stopped, "the caller ended it")
     }
     for piece in pieces where !receive(Array(piece.utf8).span.bytes) {
@@ -667,7 +669,7 @@ private struct EndingServers: StreamNetwork {
 private struct AnsweringTransport: PageTransport {
   private let head: NetworkHead
 
-  init(_ status: Int, reason: String? = nil, _ headers: [(name: String, value: String)]) {
+  init(_ status: Int, reason: String? = nil, _ headers: HTTPFields) {
     var head = NetworkHead(
       status: status, headers: headers + [("Content-Length", "2")], url: "https://m.test/api")
     head.reason = reason

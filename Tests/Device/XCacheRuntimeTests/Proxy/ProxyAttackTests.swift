@@ -1,3 +1,4 @@
+import DeviceTestSupport
 import System
 import Testing
 import TestSupport
@@ -17,7 +18,7 @@ import XCacheDevice
     let runtime = try await bench.runtime()
     #expect(await runtime.handle(.launch)?.kind == .whole)
     let proxy = PageProxy(runtime, transport: transport ?? self.transport, network: FakeProxyNetwork())
-    proxy.trusts("m.test")
+    proxy.addTrustedHost("m.test")
     return proxy
   }
 
@@ -144,12 +145,11 @@ import XCacheDevice
       (200, [("Connection", "content-length"), ("Content-Length", "3")]),
       (204, [("Content-Length", "100")]), (304, [("Content-Length", "100")]),
       (200, [("Upgrade", "websocket"), ("Connection", "upgrade")]),
-    ] as [(Int, [(String, String)])])
-  func hostileAnswers(status: Int, headers: [(String, String)]) async throws {
+    ] as [(Int, HTTPFields)])
+  func hostileAnswers(status: Int, headers: HTTPFields) async throws {
     let body = "HTTP/1.1 200 OK\r\nInjected: 1\r\nContent-Length: 0\r\n\r\n"
     let hostile = CaseTransport { request in
-      let list = headers.map { (name: $0.0, value: $0.1) }
-      return (NetworkHead(status: status, headers: list, url: request.url), body)
+      (NetworkHead(status: status, headers: headers, url: request.url), body)
     }
     let proxy = try await proxy(hostile)
     let get = Array("GET /api HTTP/1.1\r\nHost: m.test\r\n\r\n".utf8)

@@ -1,3 +1,4 @@
+import DeviceTestSupport
 import System
 import Testing
 import XCacheDevice
@@ -34,14 +35,14 @@ import XCacheDevice
 
   /// One more than the limit closes the oldest one, but none that sent the password.
   @Test func unauthenticatedConnectionsAreLimited() {
-    let strangers = ProxyStrangers()
+    let unauthenticated = UnauthenticatedStreams()
     let engine = MemoryStream.pair()
-    let known = strangers.enters(engine.0)
-    let first = (0..<ProxyStrangers.most - 1).map { _ in MemoryStream.pair() }
-    for pair in first { _ = strangers.enters(pair.0) }
-    strangers.leaves(known)
+    let known = unauthenticated.add(engine.0)
+    let first = (0..<UnauthenticatedStreams.maxCount - 1).map { _ in MemoryStream.pair() }
+    for pair in first { _ = unauthenticated.add(pair.0) }
+    unauthenticated.remove(known)
     let second = (0..<3).map { _ in MemoryStream.pair() }
-    for pair in second { _ = strangers.enters(pair.0) }
+    for pair in second { _ = unauthenticated.add(pair.0) }
     #expect(first.map(\.1.isGone) == first.indices.map { $0 < 2 })
     #expect(!engine.1.isGone && second.allSatisfy { !$0.1.isGone })
   }
@@ -125,7 +126,7 @@ import XCacheDevice
     }
     let transport = FakePageTransport()
     let proxy = PageProxy(runtime, transport: transport, network: FakeProxyNetwork())
-    for host in proxy.hosts { proxy.trusts(host) }
+    for host in proxy.hosts { proxy.addTrustedHost(host) }
     let barrier = Barrier()
     bench.origin.eachPiece { if $0.hasPrefix("https://cdn.test/") { barrier.wait() } }
     let (engine, own) = MemoryStream.pair()
@@ -143,7 +144,7 @@ import XCacheDevice
     engine.close()
     #expect(await MemoryStream.onOwnThread { served.waiting(for: .seconds(30)) { $0 ? true : nil } ?? false })
     barrier.open()
-    await runtime.smallFetchThreads.idle(within: .seconds(60))
+    await runtime.smallFetchThreads.waitUntilIdle(within: .seconds(60))
     // The download was stopped at its first chunk, and the network wasn't asked in its place.
     #expect(try !Folder.textNames("\(bench.folder)/files").contains { $0.contains("app.js") })
     #expect(transport.sent.isEmpty)

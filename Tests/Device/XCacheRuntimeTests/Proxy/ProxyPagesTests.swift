@@ -1,3 +1,4 @@
+import DeviceTestSupport
 import System
 import Testing
 import XCacheDevice
@@ -15,7 +16,7 @@ import XCacheDevice
     bench.serve(policy: 1, #""intercept":true,"bypass":["https://m.test/pay/*"]"#)
     await runtime.handle(.launch)
     let proxy = PageProxy(runtime, transport: transport, network: FakeProxyNetwork())
-    proxy.trusts("m.test")
+    proxy.addTrustedHost("m.test")
     return proxy
   }
 
@@ -168,8 +169,9 @@ private final class OneAnswer: PageTransport {
   private let wait: @Sendable () -> Void
 
   init(_ status: Int, _ headers: [String: String], _ wait: @escaping @Sendable () -> Void = {}) {
-    let length = status == 200 ? [("Content-Length", "6")] : []
-    head = NetworkHead(status: status, headers: headers.map { ($0.key, $0.value) } + length, url: "")
+    var all = HTTPFields(headers)
+    if status == 200 { all.add("Content-Length", "6") }
+    head = NetworkHead(status: status, headers: all, url: "")
     self.wait = wait
   }
 

@@ -1,3 +1,4 @@
+import DeviceTestSupport
 import System
 import Testing
 
@@ -15,7 +16,7 @@ import Testing
     let runtime = try await bench.runtime()
     #expect(await runtime.handle(.launch)?.kind == .whole)
     let proxy = PageProxy(runtime, transport: FakePageTransport(), network: network)
-    for host in proxy.hosts { proxy.trusts(host) }
+    for host in proxy.hosts { proxy.addTrustedHost(host) }
     return proxy
   }
 

@@ -17,7 +17,7 @@ private final class Table {
   func take(
     _ id: String, method: String = "POST", url: String = "https://m.test/api",
     origin: String? = "https://m.test", at now: UInt64 = 0
-  ) -> BodyTable.Taken { value.take(id, method: method, url: url, origin: origin, at: now) }
+  ) -> BodyTable.TakeResult { value.take(id, method: method, url: url, origin: origin, at: now) }
 }
 
 @Suite struct BodyTableTests {
@@ -29,7 +29,7 @@ private final class Table {
       bytes: bytes)
   }
 
-  private func body(_ bytes: [UInt8]) -> BodyTable.Taken {
+  private func body(_ bytes: [UInt8]) -> BodyTable.TakeResult {
     .body(PageBody(bytes: bytes, type: "text/plain", origin: "https://m.test"))
   }
 

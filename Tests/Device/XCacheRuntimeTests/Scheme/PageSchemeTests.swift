@@ -1,3 +1,5 @@
+import HTTP
+import DeviceTestSupport
 import System
 import Testing
 import XCacheDevice
@@ -25,7 +27,7 @@ import XCacheDevice
 
   private func ask(
     _ scheme: PageScheme, _ url: String, method: String = "GET",
-    _ headers: [(name: String, value: String)] = [], destination: PageRequest.Destination = .fetch,
+    _ headers: HTTPFields = [], destination: PageRequest.Destination = .fetch,
     mode: PageRequest.Mode = .cors, body: [UInt8]? = nil
   ) async -> Collected {
     let request = PageRequest(
@@ -49,7 +51,7 @@ import XCacheDevice
     #expect(part.head?.status == 206 && part.body == bytes("one"))
     let other = await ask(
       scheme, "xcache-https://m.test/app.js", [("Origin", "xcache-https://m.test")])
-    #expect(other.head?.values("access-control-allow-origin") == ["xcache-https://m.test"])
+    #expect(other.head?.headers.values("access-control-allow-origin") == ["xcache-https://m.test"])
     #expect(transport.sent.isEmpty)
   }
 
@@ -70,7 +72,8 @@ import XCacheDevice
     let answer = await ask(
       scheme, "xcache-https://m.test/api",
       [("Referer", Self.page), ("Cookie", "forged=1"), ("X-XCache-Cookie", "x"), ("Accept", "*/*")])
-    #expect(answer.body == bytes("answer of https://m.test/api") && answer.head?.values("set-cookie") == [])
+    #expect(
+      answer.body == bytes("answer of https://m.test/api") && answer.head?.headers.values("set-cookie") == [])
     #expect(transport.sent.map(\.url) == ["https://m.test/api"])
     #expect(
       transport.sent[0].headers
@@ -86,7 +89,7 @@ import XCacheDevice
     await scheme.receive(part(url), from: "xcache-https://m.test")
     let asked = isHeader ? url : "\(url)&xcache-body=\(Self.id)"
     // The type of the form that carries the id isn't the body's.
-    let headers =
+    let headers: HTTPFields =
       isHeader
       ? [("X-XCache-Body", Self.id)] : [("Content-Type", "application/x-www-form-urlencoded")]
     let answer = await ask(scheme, asked, method: "POST", headers)
@@ -173,7 +176,7 @@ import XCacheDevice
     let scheme = try await scheme(Redirecting(to: "/", headers))
     func allowed(_ origin: String) async -> [String]? {
       await ask(scheme, "xcache-https://m.test/api", [("Origin", origin)]).head?
-        .values("access-control-allow-origin")
+        .headers.values("access-control-allow-origin")
     }
     #expect(await allowed("null") == hidden)
     #expect(await allowed("xcache-https://m.test") == own)
@@ -294,7 +297,7 @@ private struct Redirecting: PageTransport {
     _ request: NetworkRequest, begin: (NetworkHead) -> Bool, receive: (RawSpan) -> Bool
   ) throws(TransportError) {
     let isFirst = request.url.hasSuffix("/old") || request.url.hasSuffix("/open-redirect")
-    let all = isFirst ? [("Location", location)] : headers.map { ($0.key, $0.value) }
+    let all = isFirst ? [("Location", location)] : HTTPFields(headers)
     guard begin(NetworkHead(status: isFirst ? 302 : 200, headers: all, url: request.url)),
       receive(Array("secret".utf8).span.bytes)
     else { throw TransportError(.stopped, "the caller ended it") }

@@ -1,38 +1,28 @@
-import Glibc
 import Manifests
 import SocketServer
 import Store
 import System
+import TestSupport
 import Values
 
 @testable import Mirror
 
 /// An origin's store with three versions of a small app, and a mirror of it.
 final class Bench: Sendable {
-  let folder: String
   let store: Store
+  private let scratch: Scratch
 
   static let base = "https://m.example.com/shop/"
 
   init(versions: Int = 3) throws {
-    let parent = access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp"
-    folder = "\(parent)/xcache-mirror-\(Hex.encode(Secrets.random(8).span.bytes))"
-    store = try Store(path: folder + "/data")
+    scratch = try Scratch(in: Scratch.memory)
+    store = try Store(path: scratch.path + "/data")
     for version in 0..<versions { try publish(version) }
-  }
-
-  deinit { Self.removeAll(folder) }
-
-  static func removeAll(_ path: String) {
-    if (try? Kernel.status(path, followLinks: false))?.kind == .link {
-      return (try? Kernel.remove(path)) ?? ()
-    }
-    for name in (try? Folder.textNames(path)) ?? [] { removeAll("\(path)/\(name)") }
-    if (try? Kernel.removeFolder(path)) == nil { try? Kernel.remove(path) }
   }
 
   func shop(_ store: Store) throws -> ChannelInfo { try store.channel(try AppName("shop"), .online) }
 
+  var folder: String { scratch.path }
   var www: String { folder + "/www" }
   var data: String { folder + "/data" }
 

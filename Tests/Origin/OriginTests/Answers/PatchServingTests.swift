@@ -71,7 +71,7 @@ import Testing
   /// Patches from the fleet's versions are pinned, whatever else is requested.
   @Test func patchesOfTheFleetAreNotEvicted() throws {
     let origin = try Self.origin(versions: 40)
-    let renderer = origin.origin.renderer
+    let renderer = origin.origin.background.renderer
     let channel = try #require(origin.origin.catalog.current.channels.first)
     renderer.render(channel.channel.id)
     let pinned = Array(35...39)

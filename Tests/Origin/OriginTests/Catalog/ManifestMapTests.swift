@@ -1,6 +1,7 @@
 import HTTP
 import System
 import Testing
+import TestSupport
 
 @testable import Origin
 
@@ -24,7 +25,7 @@ import Testing
 
   /// Random releases compared with a dictionary: bytes, digest, look-ups.
   @Test(arguments: 1...20) func randomReleasesEqualTheModel(seed: Int) {
-    var generator = SplitMix(state: UInt64(seed))
+    var generator = SplitMix(seed: UInt64(seed))
     var model: [String: String] = [:]
     var map = ManifestMap.empty
     for _ in 0..<30 {
@@ -70,18 +71,5 @@ import Testing
     let shared = zip(map.pieces, next.pieces).filter { $0 === $1 }.count
     #expect(map.pieces.count == next.pieces.count)
     #expect(shared == map.pieces.count - 1)
-  }
-}
-
-/// A generator that gives the same numbers for the same seed (Steele, Lea, Flood: SplitMix64, 2014).
-struct SplitMix: RandomNumberGenerator {
-  var state: UInt64
-
-  mutating func next() -> UInt64 {
-    state &+= 0x9E37_79B9_7F4A_7C15
-    var z = state
-    z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
-    z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
-    return z ^ (z >> 31)
   }
 }

@@ -1,6 +1,7 @@
 import HTTP
 import System
 import Testing
+import TestSupport
 import Values
 
 @testable import Origin
@@ -97,7 +98,7 @@ import Values
 
   /// Every answer to a version leads to the same map, with the digest that it names.
   @Test(arguments: 1...6) func patchesLeadToTheWholeMap(seed: Int) throws {
-    var random = SplitMix(state: UInt64(seed))
+    var random = SplitMix(seed: UInt64(seed))
     let origin = try TestOrigin()
     var maps: [String: JSONValue] = [:]
     for _ in 0..<6 {

@@ -1,21 +1,20 @@
 import System
 import Testing
+import TestSupport
 
 @testable import Origin
 
 @Suite struct PagesTests {
-  /// The repository, from this file's path.
-  private static let root = #filePath.split(separator: "/").dropLast(4).map { "/" + $0 }.joined()
-
   @Test func embeddedPagesEqualTheirFiles() throws {
     let origin = try TestOrigin()
-    let files = ["index.html"] + (try Folder.textNames("\(Self.root)/public/console")).map { "console/\($0)" }
+    let console = try Folder.textNames("\(Repository.root)/public/console")
+    let files = ["index.html"] + console.map { "console/\($0)" }
     #expect(files.count == Pages.embedded.paths.count)
     for file in files {
       let path = "/" + (file.hasSuffix("index.html") ? file.dropLast(10) : file[...])
       let reply = try origin.ask("GET", path)
       #expect(reply.status == 200, "\(path)")
-      #expect(try DurableFile.read("\(Self.root)/public/\(file)") == reply.body)
+      #expect(try DurableFile.read("\(Repository.root)/public/\(file)") == reply.body)
       let policy = reply.field("Content-Security-Policy") ?? ""
       #expect(
         policy.hasPrefix("default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "))
@@ -33,7 +32,7 @@ import Testing
 
   /// The console's sources contain nothing that stores the token beyond the page, or makes markup of text.
   @Test func consoleStoresNothingAndWritesNoMarkup() throws {
-    let folder = "\(Self.root)/public/console"
+    let folder = "\(Repository.root)/public/console"
     for file in try Folder.textNames(folder) {
       let text = String(decoding: try DurableFile.read("\(folder)/\(file)") ?? [], as: UTF8.self)
       for word in [

@@ -46,16 +46,16 @@ extension ScheduleTests {
     now.withLock { $0 += Self.hour }
     let service = service(origin)
     let isHalted = try until(service) { try state(origin, halt)["state"]?.string == "done" }
-    #expect(isHalted, "\(said(origin, halt)) \(logged.withLock { $0 })")
+    #expect(isHalted, "\(description(origin, halt)) \(logged.withLock { $0 })")
     let other = "apps/shop/channels/test/schedules/\(elsewhere)"
     let isElsewhere = try until(service) { try origin.api("GET", other).json["state"]?.string == "done" }
     #expect(isElsewhere, "\(logged.withLock { $0 })")
     for id in [slow, behind] {
-      #expect(try state(origin, id)["state"]?.string == "waiting", "\(said(origin, id))")
+      #expect(try state(origin, id)["state"]?.string == "waiting", "\(description(origin, id))")
     }
     cdn.broadcasting { $0 = true }
     let isDone = try until(service) { try state(origin, behind)["state"]?.string == "done" }
-    #expect(try isDone && state(origin, slow)["state"]?.string == "done", "\(said(origin, slow))")
+    #expect(try isDone && state(origin, slow)["state"]?.string == "done", "\(description(origin, slow))")
     #expect(
       try Int64(state(origin, slow)["version"]?.string ?? "") ?? 0 < Int64(
         state(origin, behind)["version"]?.string ?? "") ?? 0)
@@ -90,13 +90,14 @@ extension ScheduleTests {
     now.withLock { $0 += Self.hour }
     let service = service(origin)
     let isHalted = try until(service) { try state(origin, halt)["state"]?.string == "done" }
-    #expect(isHalted, "\(said(origin, halt)) \(logged.withLock { $0 })")
+    #expect(isHalted, "\(description(origin, halt)) \(logged.withLock { $0 })")
     #expect(
-      try state(origin, slow)["state"]?.string == "waiting", "the halt didn't wait: \(said(origin, slow))")
+      try state(origin, slow)["state"]?.string == "waiting",
+      "the halt didn't wait: \(description(origin, slow))")
     let isDone = try until(service, 500) { try origin.store.waitingActs().isEmpty }
     #expect(
       try isDone && state(origin, slow)["state"]?.string == "done",
-      "\(said(origin, slow)) \(logged.withLock { $0 })")
+      "\(description(origin, slow)) \(logged.withLock { $0 })")
     // None was refused because others waited.
     #expect(logged.withLock { $0.allSatisfy { $0.contains("is done") } }, "\(logged.withLock { $0 })")
   }
@@ -132,7 +133,7 @@ extension ScheduleTests {
     let service = service(origin)
     #expect(try until(service) { try state(origin, pause)["state"]?.string == "done" })
     for id in [set, resume] {
-      #expect(try state(origin, id)["state"]?.string == "done", "\(said(origin, id))")
+      #expect(try state(origin, id)["state"]?.string == "done", "\(description(origin, id))")
     }
     #expect(try origin.api("GET", "\(Self.online)/rollout").json["open"]?["paused"]?.bool == true)
   }
@@ -146,7 +147,7 @@ extension ScheduleTests {
     now.withLock { $0 += 4 * Self.hour }
     let service = service(origin)
     #expect(try until(service) { try state(origin, complete)["state"]?.string != "waiting" })
-    #expect(try state(origin, release)["state"]?.string == "done", "\(said(origin, release))")
+    #expect(try state(origin, release)["state"]?.string == "done", "\(description(origin, release))")
     let end = try state(origin, complete)
     #expect(end["state"]?.string == "failed" && end["code"]?.string == "no-rollout", "\(end)")
     #expect(try bytes(origin) == "third".utf8.count)
@@ -167,7 +168,7 @@ extension ScheduleTests {
       }
       #expect(isDone)
       for id in [set, other] {
-        #expect(try state(origin, id)["state"]?.string == "done", "\(said(origin, id))")
+        #expect(try state(origin, id)["state"]?.string == "done", "\(description(origin, id))")
       }
       #expect(try origin.api("GET", "\(Self.online)/rollout").json["open"]?["share"]?.integer == 2500)
     }
@@ -195,7 +196,7 @@ extension ScheduleTests {
     let halt = try schedule(origin, "rollout/halt", ["message": "broken"])
     isArmed.withLock { $0 = true }
     pass(origin)
-    #expect(try state(origin, halt)["state"]?.string == "done", "\(said(origin, halt))")
+    #expect(try state(origin, halt)["state"]?.string == "done", "\(description(origin, halt))")
     #expect(try origin.api("GET", "\(Self.online)/rollout").json["open"]?.isNull == true)
     #expect(try bytes(origin) == 3 && bytes(origin, "b.js") == 1)
   }

@@ -1,5 +1,6 @@
 import System
 import Testing
+import TestSupport
 
 @testable import Store
 

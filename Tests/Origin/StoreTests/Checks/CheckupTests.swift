@@ -2,6 +2,7 @@ import Glibc
 import Manifests
 import System
 import Testing
+import TestSupport
 
 @testable import Store
 

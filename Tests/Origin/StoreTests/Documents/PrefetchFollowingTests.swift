@@ -1,6 +1,7 @@
 import Manifests
 import System
 import Testing
+import TestSupport
 
 @testable import Store
 

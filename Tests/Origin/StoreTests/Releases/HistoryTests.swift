@@ -1,5 +1,6 @@
 import Manifests
 import Testing
+import TestSupport
 import Values
 
 @testable import Store
@@ -47,7 +48,7 @@ import Values
   @Test(arguments: [1, 2, 3, 4, 5, 6] as [UInt64])
   func everyManifestAndEveryPatchIsExact(seed: UInt64) throws {
     let store = try scratch.open()
-    var random = SplitMix(state: seed)
+    var random = SplitMix(seed: seed)
     var model = Model()
     var refused = 0
     try store.send([Sample("content 0"), Sample("content 1")])
@@ -168,18 +169,5 @@ import Values
     for (url, new) in entries.entries { content[url] = new }
     #expect(content == (try (model.bundles[name] ?? [:]).mapValues { try $0.content }))
     #expect(entries.version.number == model.bundleVersions[name])
-  }
-}
-
-/// A small generator whose histories can be made again from their seed.
-struct SplitMix: RandomNumberGenerator {
-  var state: UInt64
-
-  mutating func next() -> UInt64 {
-    state &+= 0x9E37_79B9_7F4A_7C15
-    var z = state
-    z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
-    z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
-    return z ^ (z >> 31)
   }
 }

@@ -1,6 +1,7 @@
 import Manifests
 import System
 import Testing
+import TestSupport
 import Values
 
 @testable import Store
@@ -90,7 +91,7 @@ import Values
     var options = Store.Options()
     options.clock = { time.withLock { $0 } }
     let store = try scratch.open(options)
-    var random = SplitMix(state: seed)
+    var random = SplitMix(seed: seed)
     let channels = [ChannelName.online, try ChannelName("test")]
     var models = [Model(), Model()]
     var rollbacks = 0

@@ -1,6 +1,7 @@
 import Manifests
 import System
 import Testing
+import TestSupport
 import Values
 
 @testable import Store
@@ -10,7 +11,7 @@ import Values
   @Test(arguments: 1...8 as ClosedRange<UInt64>)
   func keptVersionsAreExactAndTheRestIsRemoved(seed: UInt64) throws {
     let held = try CrashingStore()
-    var random = SplitMix(state: seed)
+    var random = SplitMix(seed: seed)
     var model = CollectionModel()
     for _ in 0..<70 {
       switch Int.random(in: 0..<20, using: &random) {

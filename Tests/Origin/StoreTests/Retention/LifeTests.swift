@@ -2,6 +2,7 @@ import Glibc
 import Manifests
 import System
 import Testing
+import TestSupport
 import Values
 
 @testable import Store
@@ -38,7 +39,7 @@ struct Life {
 
   init(seed: UInt64) throws {
     held = try CrashingStore()
-    random = SplitMix(state: seed)
+    random = SplitMix(seed: seed)
     shop = try AppName("shop")
   }
 

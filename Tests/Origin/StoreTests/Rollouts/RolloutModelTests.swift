@@ -1,6 +1,7 @@
 import Manifests
 import System
 import Testing
+import TestSupport
 
 @testable import Store
 
@@ -62,7 +63,7 @@ import Testing
   @Test(arguments: [1, 2, 3, 4, 5, 6, 7, 8] as [UInt64])
   func randomActs(seed: UInt64) throws {
     let held = try CrashingStore()
-    var random = SplitMix(state: seed)
+    var random = SplitMix(seed: seed)
     var model = Model()
     var crashes = 0
     try held.store.publish("a", base: 0, set: ["a/1": Sample("first")])
@@ -128,8 +129,4 @@ import Testing
     #expect(crashes > 0)
     #expect(try held.store.checkup(deep: false).findings.filter { $0.kind == .damage }.isEmpty)
   }
-}
-
-extension SplitMix {
-  fileprivate mutating func below(_ limit: Int) -> Int { Int(next() % UInt64(limit)) }
 }

@@ -1,17 +1,14 @@
 import Glibc
 import System
 import Testing
+import TestSupport
 
 @testable import Store
 
 @Suite struct MigrationTests {
   let scratch = Scratch()
 
-  private var folder: String {
-    // Tests/Origin/StoreTests/SQLite/MigrationTests.swift -> the root
-    let root = #filePath.split(separator: "/").dropLast(4).joined(separator: "/")
-    return "/\(root)/Migrations"
-  }
+  private let folder = Repository.root + "/Migrations"
 
   @Test func embeddedMigrationsEqualTheFiles() throws {
     let names = try Folder.textNames(folder).filter { $0.hasSuffix(".sql") }

@@ -2,6 +2,7 @@ import CSQLite
 import Manifests
 import System
 import Testing
+import TestSupport
 
 @testable import Store
 

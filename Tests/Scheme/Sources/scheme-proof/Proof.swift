@@ -136,17 +136,17 @@ enum Engine {
   ) {
     nonisolated(unsafe) let request = request
     guard let scheme = parts?.scheme else { return }
-    var headers: [(name: String, value: String)] = []
+    var headers = HTTPFields()
     for line in lines.split(separator: "\n") {
       guard let colon = line.firstIndex(of: ":") else { continue }
-      headers.append(
-        (String(line[..<colon]), line[line.index(after: colon)...].trimmingCharacters(in: .whitespaces)))
+      headers.add(
+        String(line[..<colon]), line[line.index(after: colon)...].trimmingCharacters(in: .whitespaces))
     }
     if ProcessInfo.processInfo.environment["SCHEME_TRACE"] != nil {
       print("\(method) \(url) \(headers.map { "\($0.name)=\($0.value)" })")
     }
     var asked = PageRequest(url, method: method, headers: headers, hasCredentials: true)
-    let accept = headers.first { $0.name.lowercased() == "accept" }?.value ?? ""
+    let accept = headers["accept"] ?? ""
     if accept.hasPrefix("text/html") {
       (asked.destination, asked.mode) = (.frame, .navigate)
     } else {
@@ -192,8 +192,8 @@ enum Engine {
     func give() {
       let (head, bytes) = collected.value
       guard let head else { return xs_finish(request, 0, "", nil, 0, nil, 0) }
-      let type = head.values("content-type").first ?? ""
-      let pairs = head.headers.filter { $0.name.lowercased() != "content-length" }.flatMap {
+      let type = head.headers["content-type"] ?? ""
+      let pairs = head.headers.filter { !$0.isNamed("content-length") }.flatMap {
         [$0.name, $0.value]
       }
       var texts: [UnsafePointer<CChar>?] = pairs.map { UnsafePointer(strdup($0)) }

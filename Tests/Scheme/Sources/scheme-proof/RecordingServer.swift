@@ -30,8 +30,8 @@ final class RecordingServer: PageTransport {
       request.url.split(separator: "?").dropFirst().first.map { String($0.dropFirst("case=".count)) } ?? ""
     let hasCookies = header("cookie", request) != nil
     lock.withLock { all.append("\(request.method) \(request.url)\(hasCookies ? " with cookies" : "")") }
-    var headers = [("Content-Type", "text/plain;charset=utf-8")]
-    if let origin = header("origin", request) { headers.append(("Access-Control-Allow-Origin", origin)) }
+    var headers: HTTPFields = [("Content-Type", "text/plain;charset=utf-8")]
+    if let origin = header("origin", request) { headers.add("Access-Control-Allow-Origin", origin) }
     var (status, text) = (200, Data())
     switch path {
     case "/echo":
@@ -43,7 +43,8 @@ final class RecordingServer: PageTransport {
         (lock.withLock { noted[name.removingPercentEncoding?.removingPercentEncoding ?? ""] } ?? "").utf8)
     case "/cookies": text = Data((header("cookie", request) ?? "").utf8)
     case "/set":
-      headers += [("Set-Cookie", "server=1; Path=/"), ("Set-Cookie", "secret=2; Path=/; HttpOnly")]
+      headers.add("Set-Cookie", "server=1; Path=/")
+      headers.add("Set-Cookie", "secret=2; Path=/; HttpOnly")
     case "/moved": (status, headers) = (302, [("Location", "/blank.html")])
     case "/blank.html": (headers, text) = ([("Content-Type", "text/html")], Data("<!doctype html><p>".utf8))
     default:
@@ -60,7 +61,7 @@ final class RecordingServer: PageTransport {
   }
 
   private func header(_ name: String, _ request: NetworkRequest) -> String? {
-    request.headers.first { $0.name.lowercased() == name }?.value
+    request.headers[name]
   }
 
   private static func digest(_ body: NetworkRequest.Body) -> String {

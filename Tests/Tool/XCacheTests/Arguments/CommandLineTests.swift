@@ -5,9 +5,9 @@ import TestSupport
 
 /// Whole command lines, without a process and an origin.
 @Suite struct CommandLineTests {
-  let folder: TemporaryFolder
+  let folder: Scratch
 
-  init() throws { folder = try TemporaryFolder() }
+  init() throws { folder = try Scratch() }
 
   @Test func helpGoesToStandardOutput() {
     for command in XCache.commands {

@@ -7,9 +7,9 @@ import TestSupport
 
 /// The origin, app, channel and token of a command, and the messages about invalid ones.
 @Suite struct RemoteOriginTests {
-  let folder: TemporaryFolder
+  let folder: Scratch
 
-  init() throws { folder = try TemporaryFolder() }
+  init() throws { folder = try Scratch() }
 
   /// The options of most commands; `~/.config` is the test's folder.
   private func remote(_ words: String..., environment: [String: String] = [:]) throws -> RemoteOrigin {

@@ -7,9 +7,9 @@ import TestSupport
 
 /// Commands that use only files, as whole command lines: `web`, `policy script`, and options of `serve`.
 @Suite struct FileCommandTests {
-  let folder: TemporaryFolder
+  let folder: Scratch
 
-  init() throws { folder = try TemporaryFolder() }
+  init() throws { folder = try Scratch() }
 
   private func text(_ name: String) throws -> String {
     String(decoding: try DurableFile.read("\(folder.path)/\(name)") ?? [], as: UTF8.self)

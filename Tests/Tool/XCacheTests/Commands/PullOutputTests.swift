@@ -137,10 +137,9 @@ import Values
   func contentSecurityPolicies(policy: String, advice: [String]) {
     for (quote, policy) in [("\"", policy), ("'", policy.replacing("'", with: "&#39;"))] {
       let page = "<head><META content=\(quote)\(policy)\(quote) http-equiv=Content-Security-Policy><p>"
-      #expect(PagePolicy(of: PageInjection.plain(Array(page.utf8))).advice == advice)
+      #expect(PagePolicy(of: Array(page.utf8)).advice == advice)
     }
-    #expect(
-      PagePolicy(of: PageInjection.plain(Array("<meta name=x content=\"\(policy)\">".utf8))).advice.isEmpty)
+    #expect(PagePolicy(of: Array("<meta name=x content=\"\(policy)\">".utf8)).advice.isEmpty)
   }
 
   // MARK: serve

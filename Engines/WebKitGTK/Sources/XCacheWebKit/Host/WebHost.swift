@@ -131,7 +131,7 @@ public final class WebHost {
     for host in proxy?.hosts ?? [] where !trusted.contains(host) {
       guard let pem = network.certificate(for: host), (try? trust(pem, for: host)) != nil else { continue }
       trusted.insert(host)
-      proxy?.trusts(host)
+      proxy?.addTrustedHost(host)
     }
   }
 

@@ -26,7 +26,7 @@ enum PageBridge {
     /// Whether all these documents are on hosts that the app names.
     func isOwn(_ runtime: Runtime?) -> Bool {
       guard let runtime else { return true }
-      return !from.isEmpty && from.allSatisfy { runtime.names($0 + "/") }
+      return !from.isEmpty && from.allSatisfy { runtime.isOnAppHost($0 + "/") }
     }
   }
 

@@ -23,65 +23,29 @@ public final class PagePool {
     public init(site: String) { self.site = site }
   }
 
-  /// The time between a load and making the next view: starting its process competes with the page's first paint for
-  /// processors, which then came about 40 ms later on two of them.
-  private static let afterLoad: Duration = .seconds(1)
-  /// The time after a view was taken, in case its page's load doesn't end: the user may go on to another one.
-  private static let atMost: Duration = .seconds(10)
-
   private let host: WebHost
   private let settings: Settings
-  private var views: WarmViews<WebPage>
-  private var filling: Task<Void, Never>?
-  private var aging: Task<Void, any Error>?
+  private let views: ViewPool<WebPage>
 
   /// Creates an empty pool; `fill` makes the views.
   public init(_ host: WebHost, _ settings: Settings) {
     self.host = host
     self.settings = settings
-    views = WarmViews(size: settings.size, age: settings.age)
+    views = ViewPool(site: settings.site, size: settings.size, age: settings.age) {
+      $0.isBlank
+    } make: { @WebActor in
+      guard let proxy = host.proxy, host.answers(settings.site + "/"), !proxy.isPassedOn(settings.site + "/"),
+        let page = try? WebPage(host, settings.page)
+      else { return nil }
+      return (try? await page.loadBlank(settings.site + type(of: proxy).blankPath)) == nil ? nil : page
+    }
   }
-
-  isolated deinit { aging?.cancel() }
 
   /// The number of views that wait.
   public var count: Int { views.count }
 
   /// Makes the missing views one after another, and returns when they are ready.
-  public func fill() async {
-    if filling == nil {
-      filling = Task { @WebActor [weak self, round = views.round] in
-        while let self, await self.add(since: round) {}
-        if let self, self.views.round == round { self.filling = nil }
-      }
-    }
-    await filling?.value
-  }
-
-  /// - Returns: whether another one may be missing.
-  private func add(since round: WarmViews<WebPage>.Round) async -> Bool {
-    views.drop { $0.isBlank }
-    guard views.lacksOne(since: round), let proxy = host.proxy, host.answers(settings.site + "/"),
-      !proxy.isPassedOn(settings.site + "/"), let page = try? WebPage(host, settings.page),
-      (try? await page.loadBlank(settings.site + type(of: proxy).blankPath)) != nil,
-      views.add(page, since: round)
-    else { return false }
-    age()
-    return true
-  }
-
-  /// Drops the oldest view when its time is over, and replaces it.
-  private func age() {
-    aging?.cancel()
-    guard let end = views.oldestEnd else { return }
-    aging = Task { @WebActor [weak self] in
-      try await Task.sleep(until: end, clock: .continuous)
-      guard let self else { return }
-      self.views.drop { $0.isBlank }
-      await self.fill()
-      // If none could be made, opening the next page tries again.
-    }
-  }
+  public func fill() async { await views.fill() }
 
   /// Returns a view for `url`, to be loaded with its `load`: a waiting one if the device answers `url` and it is on the
   /// pool's site, otherwise a new one. The next view is made a second after the page is loaded, and at most 10 s after this
@@ -89,38 +53,20 @@ public final class PagePool {
   ///
   /// - Throws: the errors of `WebPage.init`.
   public func page(for url: String) throws -> WebPage {
-    let page: WebPage
-    if host.answers(url), !isOfSite(url) {
-      // If it replaced the blank page, it would come from another site, without its SameSite=Strict cookies.
-      page = try WebPage(host, settings.page)
-    } else {
-      page = try chosen(for: url)
-    }
-    fill(in: Self.atMost)
-    page.afterLoad = { [weak self] in self?.fill(in: Self.afterLoad) }
+    let page = try view(for: url)
+    views.fill(after: .taken)
+    page.afterLoad = { [weak pool = views] in pool?.fill(after: .loaded) }
     return page
   }
 
-  private func isOfSite(_ url: String) -> Bool {
-    (url + "/").lowercased().hasPrefix(settings.site.lowercased() + "/")
-  }
-
-  private func chosen(for url: String) throws -> WebPage {
-    switch views.choose(isAnswered: host.answers(url), keeping: { $0.isBlank }) {
+  private func view(for url: String) throws -> WebPage {
+    switch views.choose(for: url, isAnswered: host.answers(url)) {
     case .waiting(let waiting): return waiting
     case .new: return try WebPage(host, settings.page)
     case .plain:
       var plain = settings.page
       plain.isPlain = true
       return try WebPage(host, plain)
-    }
-  }
-
-  private func fill(in time: Duration) {
-    Task { @WebActor [weak self, round = views.round] in
-      try await Task.sleep(for: time)
-      guard let self, self.views.round == round else { return }
-      await self.fill()
     }
   }
 
@@ -134,11 +80,7 @@ public final class PagePool {
   }
 
   /// Drops all views; call it when the system warns that memory is low. Opening the next page makes new ones.
-  public func memoryIsShort() {
-    views.removeAll()
-    filling = nil
-    aging?.cancel()
-  }
+  public func memoryIsShort() { views.removeAll() }
 
   /// The waiting views, for tests.
   package var pages: [WebPage] { views.all }

@@ -229,9 +229,9 @@ extension WebPage {
 
   /// Reloads a page of the app's, since the engine uses the network directly from now on.
   func proxyIsGone() {
-    if let failedURL, host.runtime?.names(failedURL) == true {
+    if let failedURL, host.runtime?.isOnAppHost(failedURL) == true {
       webkit_web_view_load_uri(view, failedURL)
-    } else if let shown, host.runtime?.names(shown.url) == true {
+    } else if let shown, host.runtime?.isOnAppHost(shown.url) == true {
       webkit_web_view_reload(view)
     }
   }
@@ -262,13 +262,13 @@ extension WebPage {
 
   private func told(_ message: String?) {
     guard let shown, let runtime = host.runtime, let message else { return }
-    runtime.told(
+    runtime.handleMessage(
       String(message.dropFirst().dropLast()), of: shown,
       after: openedAt.map { Int64((.now - $0) / .milliseconds(1)) })
   }
 
   /// Whether the page that is shown is on one of the app's own hosts; others can't reach the app.
-  fileprivate var isOwn: Bool { host.runtime?.names(url) ?? true }
+  fileprivate var isOwn: Bool { host.runtime?.isOnAppHost(url) ?? true }
 
   private func addBridged(_ handler: @escaping MessageHandler, _ name: String) throws {
     let runtime = host.runtime

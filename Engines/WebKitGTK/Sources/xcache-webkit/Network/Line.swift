@@ -1,4 +1,5 @@
 import Foundation
+import PreviewProtocol
 import Synchronization
 
 /// The network line that all pages share, made as slow as the settings say.
@@ -11,7 +12,7 @@ final class Line: Sendable {
   /// When everything under way will have arrived.
   private let free = Mutex(ContinuousClock.now)
 
-  init(_ limits: Settings.Network) {
+  init(_ limits: EngineSettings.Network) {
     delay = limits.delay / 1_000
     bytesPerSecond = limits.kilobitsPerSecond * 1_000 / 8
   }

@@ -14,7 +14,7 @@ struct LookTransport: PageTransport {
     _ request: NetworkRequest, begin: (NetworkHead) -> Bool, receive: (RawSpan) -> Bool
   ) throws(TransportError) {
     if isConfined {
-      let headers = [("Content-Type", "text/plain"), ("Content-Length", "\(Self.missing.count)")]
+      let headers: HTTPFields = [("Content-Type", "text/plain"), ("Content-Length", "\(Self.missing.count)")]
       guard begin(NetworkHead(status: 404, headers: headers, url: request.url)),
         receive(Self.missing.span.bytes)
       else { throw TransportError(.stopped, "the page doesn't want it") }

@@ -36,7 +36,7 @@ package struct AddressDialer: Sendable {
   /// addresses get the full time.
   package static let timeout = 4_000
   /// Milliseconds after which a waiting thread checks whether to go on.
-  private static let slice = 500
+  private static let checkInterval = 500
 
   /// Connects to a host.
   ///
@@ -88,7 +88,7 @@ package struct AddressDialer: Sendable {
     let end = Clock.monotonicNanoseconds() + UInt64(milliseconds) * 1_000_000
     while true {
       if isCancelled() { throw Self.stopped }
-      if let addresses = answer.waiting(for: .milliseconds(Self.slice), { $0 }) { return addresses }
+      if let addresses = answer.waiting(for: .milliseconds(Self.checkInterval), { $0 }) { return addresses }
       guard Clock.monotonicNanoseconds() < end else {
         throw TransportError(.timedOut, "\(host): the system takes too long to look it up")
       }
@@ -98,7 +98,7 @@ package struct AddressDialer: Sendable {
   // MARK: - The race
 
   private struct Outcome: Sendable {
-    let place: Int
+    let index: Int
     let result: Result<any ProxyStream, TransportError>
     let milliseconds: Int
   }
@@ -109,10 +109,10 @@ package struct AddressDialer: Sendable {
     var isOver = false
   }
 
-  /// `note` is called for each address that failed, and for the one that won, with the milliseconds that it took.
+  /// `record` is called for each address that failed, and for the one that won, with the milliseconds that it took.
   private func race(
     _ addresses: [IPAddress?], of host: String, within milliseconds: Int, _ isCancelled: () -> Bool,
-    _ connect: @escaping Connect, _ note: (_ address: IPAddress?, _ milliseconds: Int?) -> Void
+    _ connect: @escaping Connect, _ record: (_ address: IPAddress?, _ milliseconds: Int?) -> Void
   ) throws(TransportError) -> any ProxyStream {
     let finish = Monitor(Finish())
     var race = ConnectionRace(
@@ -131,37 +131,39 @@ package struct AddressDialer: Sendable {
     while true {
       if isCancelled() { throw Self.stopped }
       while let outcome = finish.withLock({ $0.outcomes.isEmpty ? nil : $0.outcomes.removeFirst() }) {
-        attempts[outcome.place] = nil
+        attempts[outcome.index] = nil
         switch outcome.result {
         case .success(let stream):
-          note(addresses[outcome.place], outcome.milliseconds)
+          record(addresses[outcome.index], outcome.milliseconds)
           return stream
         case .failure(let error):
-          guard race.failed(outcome.place) else { continue }
+          guard race.failed(outcome.index) else { continue }
           failure = error
-          note(addresses[outcome.place], nil)
+          record(addresses[outcome.index], nil)
         }
       }
       let now = Clock.monotonicNanoseconds()
       switch race.step(at: now) {
-      case .start(let place):
+      case .start(let index):
         let attempt = ConnectionAttempt(milliseconds: milliseconds)
-        attempts[place] = attempt
-        try Self.start(attempt, at: addresses[place], place, finish, connect)
-      case .giveUp(let place):
-        attempts.removeValue(forKey: place)?.end()
+        attempts[index] = attempt
+        try Self.start(attempt, at: addresses[index], index, finish, connect)
+      case .giveUp(let index):
+        attempts.removeValue(forKey: index)?.end()
         failure = TransportError(.timedOut, "\(host): no connection within \(milliseconds) ms")
-        note(addresses[place], nil)
+        record(addresses[index], nil)
       case .wait(let end):
         let left = Int(clamping: (end - min(now, end)) / 1_000_000 + 1)
-        _ = finish.waiting(for: .milliseconds(min(left, Self.slice))) { $0.outcomes.isEmpty ? nil : () }
+        _ = finish.waiting(for: .milliseconds(min(left, Self.checkInterval))) {
+          $0.outcomes.isEmpty ? nil : ()
+        }
       case .over: throw failure
       }
     }
   }
 
   private static func start(
-    _ attempt: ConnectionAttempt, at address: IPAddress?, _ place: Int, _ finish: Monitor<Finish>,
+    _ attempt: ConnectionAttempt, at address: IPAddress?, _ index: Int, _ finish: Monitor<Finish>,
     _ connect: @escaping Connect
   ) throws(TransportError) {
     let run: @Sendable () -> Void = {
@@ -171,7 +173,7 @@ package struct AddressDialer: Sendable {
       let isWanted = attempt.finish()
       let isTaken = finish.broadcasting { finish in
         guard isWanted, !finish.isOver else { return false }
-        finish.outcomes.append(Outcome(place: place, result: result, milliseconds: time))
+        finish.outcomes.append(Outcome(index: index, result: result, milliseconds: time))
         return true
       }
       if !isTaken { try? result.get().close() }

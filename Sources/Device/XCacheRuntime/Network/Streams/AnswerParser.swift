@@ -7,7 +7,7 @@ import System
 struct AnswerParser {
   /// What was parsed next.
   enum Step: Equatable {
-    case head(Head)
+    case head(HTTPHead)
     case body([UInt8])
     /// All bytes are consumed; more are needed.
     case more
@@ -15,30 +15,6 @@ struct AnswerParser {
     case end
     /// It isn't HTTP, or breaks its rules.
     case malformed(String)
-  }
-
-  struct Head: Equatable {
-    let status: Int
-    /// The reason phrase, which may be empty; nil if the status line ends after the status.
-    var reason: String?
-    fileprivate(set) var headers: [Header]
-    /// Whether every line could be parsed.
-    fileprivate(set) var isTidy = true
-
-    struct Header: Equatable {
-      let name: String
-      var value: String
-    }
-
-    func values(_ name: String) -> [String] {
-      headers.filter { $0.name.lowercased() == name }.map(\.value)
-    }
-
-    /// Returns the members of a list over all headers of that name, in lower case (RFC 9110 §5.6.1).
-    func list(_ name: String) -> [String] {
-      values(name).flatMap { $0.split(separator: ",") }.map { $0.trimmingBlanks.lowercased() }
-        .filter { !$0.isEmpty }
-    }
   }
 
   private enum State {
@@ -58,6 +34,8 @@ struct AnswerParser {
   private(set) var isOver = false
   /// Whether the connection broke off.
   private var isBroken = false
+  /// Whether every line of the response's head could be parsed.
+  private(set) var isTidy = true
   /// Whether the connection may carry another request once this response is complete.
   private(set) var keepsConnection = true
 
@@ -144,7 +122,7 @@ struct AnswerParser {
         return isOver ? fail("the connection ended before there was an answer") : .more
       }
       guard headBytes <= Self.headLimit else { return fail("the answer's head is too long") }
-      guard let head = Self.head(lines) else { return fail("the answer isn't HTTP/1.1") }
+      guard let head = parsed(lines) else { return fail("the answer isn't HTTP/1.1") }
       // We never ask for another protocol.
       guard head.status != 101 else { return fail("the server changed the protocol") }
       if head.status < 200 { continue }
@@ -174,30 +152,30 @@ struct AnswerParser {
     return nil
   }
 
-  private static func head(_ lines: [String]) -> Head? {
+  private mutating func parsed(_ lines: [String]) -> HTTPHead? {
     let words = lines[0].utf8.split(separator: 0x20, maxSplits: 2, omittingEmptySubsequences: false)
       .map { String(Substring($0)) }
     guard words.count >= 2, words[0].hasPrefix("HTTP/1."), words[1].utf8.count == 3,
       let status = Int(words[1]),
       (100...999).contains(status)
     else { return nil }
-    var head = Head(status: status, reason: words.count > 2 ? words[2] : nil, headers: [])
+    var head = HTTPHead(status, reason: words.count > 2 ? words[2] : nil)
+    isTidy = true
     var isSkipping = false
     for line in lines.dropFirst() {
       // A folded line is part of the one before (RFC 9112 §5.2).
-      if line.utf8.first == 0x20 || line.utf8.first == 0x09, !isSkipping, let last = head.headers.indices.last
-      {
-        head.headers[last].value.append(" \(line[...].trimmingBlanks)")
+      if line.utf8.first == 0x20 || line.utf8.first == 0x09, !isSkipping, !head.fields.isEmpty {
+        head.fields.unfold(line)
         continue
       }
-      let header = header(line)
+      let header = Self.header(line)
       isSkipping = header == nil
       if let header {
-        head.headers.append(header)
-      } else if mayFrame(line) {
+        head.fields.append(header)
+      } else if Self.mayFrame(line) {
         return nil
       } else {
-        head.isTidy = false
+        isTidy = false
       }
     }
     return head
@@ -205,12 +183,12 @@ struct AnswerParser {
 
   /// Nil if the line isn't a header: like libsoup, we skip lines without a colon or a name, or with blanks in the name,
   /// together with the folded lines after them.
-  private static func header(_ line: String) -> Head.Header? {
+  private static func header(_ line: String) -> HTTPField? {
     guard let colon = line.utf8.firstIndex(of: UInt8(ascii: ":")), colon > line.startIndex,
       line.utf8[..<colon].allSatisfy({ $0 > 0x20 && $0 < 0x7F })
     else { return nil }
-    return Head.Header(
-      name: String(line[..<colon]), value: line[line.utf8.index(after: colon)...].trimmingBlanks)
+    return HTTPField(
+      String(line[..<colon]), HTTPField.trimmed(line[line.utf8.index(after: colon)...]))
   }
 
   /// Whether another parser might read a body length from such a line, so that parsers could disagree on where the response
@@ -221,12 +199,12 @@ struct AnswerParser {
   }
 
   /// Determines how the body is delimited (RFC 9112 §6.3).
-  private mutating func begin(_ head: Head, isOld: Bool) -> Step {
-    let connection = head.list("connection")
+  private mutating func begin(_ head: HTTPHead, isOld: Bool) -> Step {
+    let connection = head.fields.members("connection")
     keepsConnection =
-      head.isTidy && (isOld ? connection.contains("keep-alive") : !connection.contains("close"))
-    let codings = head.list("transfer-encoding")
-    let lengths = Set(head.list("content-length"))
+      isTidy && (isOld ? connection.contains("keep-alive") : !connection.contains("close"))
+    let codings = head.fields.members("transfer-encoding")
+    let lengths = Set(head.fields.members("content-length"))
     if isHEAD || head.status == 204 || head.status == 304 {
       state = .over
     } else if codings.last == "chunked" {
@@ -244,15 +222,5 @@ struct AnswerParser {
       state = .framed(.length(remaining: length))
     }
     return .head(head)
-  }
-}
-
-extension Substring {
-  /// The text without leading and trailing blanks (RFC 9110 §5.6.3).
-  fileprivate var trimmingBlanks: String {
-    let isBlank = { (c: Unicode.Scalar) in c == " " || c == "\t" }
-    var text = unicodeScalars.drop(while: isBlank)
-    while let last = text.last, isBlank(last) { text.removeLast() }
-    return String(text)
   }
 }

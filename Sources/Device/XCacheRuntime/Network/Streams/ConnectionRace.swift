@@ -52,8 +52,8 @@ struct ConnectionRace {
   }
 
   /// Records a failed attempt, so that the next one needn't wait. Returns false if it was given up before.
-  @discardableResult mutating func failed(_ place: Int) -> Bool {
-    guard running.removeValue(forKey: place) != nil else { return false }
+  @discardableResult mutating func failed(_ index: Int) -> Bool {
+    guard running.removeValue(forKey: index) != nil else { return false }
     due = 0
     return true
   }

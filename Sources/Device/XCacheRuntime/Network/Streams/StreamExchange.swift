@@ -1,3 +1,4 @@
+import HTTP
 import System
 import XCacheDevice
 
@@ -17,11 +18,11 @@ struct StreamExchange {
   private var isRefused = false
 
   /// The number of bytes to read or write at a time.
-  private static let piece = 64 << 10
+  private static let chunkSize = 64 << 10
   /// Milliseconds after which a waiting thread checks whether to go on.
-  private static let slice = 500
+  private static let checkInterval = 500
   /// The same while sending a body that the server doesn't read.
-  private static let uploadSlice = 100
+  private static let uploadCheckInterval = 100
 
   init(_ request: NetworkRequest, _ url: RequestAddress, _ stream: any ProxyStream, stallSeconds: Int) {
     self.request = request
@@ -37,10 +38,10 @@ struct StreamExchange {
   ) throws(TransportError) -> Bool {
     // A server that has seen enough of a body may respond and hang up; that response counts.
     let isSent = try send(begin, receive)
-    try pass(begin, receive)
+    try deliverAvailable(begin, receive)
     while !isOver {
       try wait()
-      try pass(begin, receive)
+      try deliverAvailable(begin, receive)
     }
     return isSent && parser.keepsConnection && !parser.hasMore
   }
@@ -48,7 +49,7 @@ struct StreamExchange {
   // MARK: - The request
 
   /// Headers that only this type writes.
-  private static let own: Set<String> = [
+  private static let ownHeaders: Set<String> = [
     "accept-encoding", "connection", "content-length", "expect", "host", "keep-alive", "te", "trailer",
     "transfer-encoding", "upgrade",
   ]
@@ -60,15 +61,16 @@ struct StreamExchange {
     }
     guard isToken(request.method) else { throw TransportError(.other, "not a method: \(request.method)") }
     var text = "\(request.method) \(url.target) HTTP/1.1\r\nHost: \(url.authority)\r\n"
-    for (name, value) in request.headers where !Self.own.contains(name.lowercased()) {
+    for field in request.headers.without(Self.ownHeaders) {
       // Other control characters end no line, and browsers send them (Fetch standard §2.2.2).
-      guard isToken(name), value.utf8.allSatisfy({ $0 != 0x0D && $0 != 0x0A && $0 != 0 }) else {
-        throw TransportError(.other, "the header \"\(name)\" has no name or contains a line break or NUL")
+      guard isToken(field.name), field.value.utf8.allSatisfy({ $0 != 0x0D && $0 != 0x0A && $0 != 0 }) else {
+        throw TransportError(
+          .other, "the header \"\(field.name)\" has no name or contains a line break or NUL")
       }
-      text += "\(name): \(value)\r\n"
+      text += "\(field.name): \(field.value)\r\n"
     }
     // A part of coded data can't be decoded.
-    let isPart = request.headers.contains { $0.name.lowercased() == "range" }
+    let isPart = request.headers.contains("range")
     text += "Accept-Encoding: \(isPart ? "identity" : "gzip")\r\n"
     if let length { text += "Content-Length: \(length)\r\n" }
     return HeaderText.bytes(text + "\r\n")
@@ -89,7 +91,7 @@ struct StreamExchange {
     _ begin: (NetworkHead) -> Bool, _ receive: (RawSpan) -> Bool
   ) throws(TransportError) -> Bool {
     var bytes = try head()
-    if case .bytes(let body) = request.body, body.count <= Self.piece {
+    if case .bytes(let body) = request.body, body.count <= Self.chunkSize {
       bytes += body
       return try write(bytes)
     }
@@ -103,13 +105,13 @@ struct StreamExchange {
     }
     var offset: Int64 = 0
     while offset < length {
-      let next = try body(from: offset, Int(min(length - offset, Int64(Self.piece))))
+      let next = try body(from: offset, Int(min(length - offset, Int64(Self.chunkSize))))
       writer.write(next)
       var isWritten: Bool?
       repeat {
-        isWritten = writer.isDone(within: Self.uploadSlice)
+        isWritten = writer.isDone(within: Self.uploadCheckInterval)
         if request.isCancelled() { throw Self.stopped }
-        if !isOver, try read(within: 0) { try pass(begin, receive) }
+        if !isOver, try read(within: 0) { try deliverAvailable(begin, receive) }
         if isRefused || parser.isOver || isWritten == false { return false }
       } while isWritten == nil
       offset += Int64(next.count)
@@ -117,14 +119,14 @@ struct StreamExchange {
     return true
   }
 
-  private func body(from offset: Int64, _ most: Int) throws(TransportError) -> [UInt8] {
+  private func body(from offset: Int64, _ limit: Int) throws(TransportError) -> [UInt8] {
     switch request.body {
     case .none: return []
-    case .bytes(let bytes): return Array(bytes[Int(offset)..<Int(offset) + most])
+    case .bytes(let bytes): return Array(bytes[Int(offset)..<Int(offset) + limit])
     case .stream(_, let read):
       do {
-        let bytes = try [UInt8](unsafeUninitializedCapacity: most) { buffer, count in
-          count = min(most, max(0, try read(offset, UnsafeMutableRawBufferPointer(buffer))))
+        let bytes = try [UInt8](unsafeUninitializedCapacity: limit) { buffer, count in
+          count = min(limit, max(0, try read(offset, UnsafeMutableRawBufferPointer(buffer))))
         }
         if bytes.isEmpty { throw TransportError(.other, "the request body ended early, at \(offset)") }
         return bytes
@@ -146,7 +148,7 @@ struct StreamExchange {
   private static let stopped = TransportError(.stopped, "the caller ended it")
 
   /// Delivers everything that has arrived.
-  private mutating func pass(
+  private mutating func deliverAvailable(
     _ begin: (NetworkHead) -> Bool, _ receive: (RawSpan) -> Bool
   ) throws(TransportError) {
     while !isOver, try step(begin, receive) {}
@@ -166,7 +168,7 @@ struct StreamExchange {
       isRefused = head.status >= 400
       request.multiplexed(false)
       guard begin(decoded(head)) else { throw Self.stopped }
-    case .body(let bytes): try hand(bytes, receive)
+    case .body(let bytes): try deliver(bytes, receive)
     case .end:
       try decoder?.finish()
       isOver = true
@@ -175,15 +177,13 @@ struct StreamExchange {
   }
 
   /// Returns the head as the page gets it, for a decoded body.
-  private mutating func decoded(_ head: AnswerParser.Head) -> NetworkHead {
-    let decoded = NetworkHead.decoded(
-      head.status, reason: head.reason, head.headers.map { ($0.name, $0.value) }, to: request,
-      host: url.host)
+  private mutating func decoded(_ head: HTTPHead) -> NetworkHead {
+    let decoded = NetworkHead.decoded(head, to: request, host: url.host)
     decoder = decoded.decoder
     return decoded.head
   }
 
-  private func hand(_ bytes: [UInt8], _ receive: (RawSpan) -> Bool) throws(TransportError) {
+  private func deliver(_ bytes: [UInt8], _ receive: (RawSpan) -> Bool) throws(TransportError) {
     guard let decoder else {
       guard receive(bytes.span.bytes) else { throw Self.stopped }
       return
@@ -200,7 +200,7 @@ struct StreamExchange {
   /// Waits for bytes, until the server has been silent for too long.
   private mutating func wait() throws(TransportError) {
     let end = ContinuousClock.now.advanced(by: .seconds(stallSeconds))
-    while try !read(within: Self.slice) {
+    while try !read(within: Self.checkInterval) {
       if request.isCancelled() { throw Self.stopped }
       guard ContinuousClock.now < end else {
         throw TransportError(.timedOut, "\(url.host) took too long to answer")
@@ -212,7 +212,7 @@ struct StreamExchange {
   private mutating func read(within milliseconds: Int) throws(TransportError) -> Bool {
     let stream = stream
     var isSilent = false
-    let bytes = [UInt8](unsafeUninitializedCapacity: Self.piece) { buffer, count in
+    let bytes = [UInt8](unsafeUninitializedCapacity: Self.chunkSize) { buffer, count in
       let read = stream.read(into: UnsafeMutableRawBufferPointer(buffer), within: milliseconds)
       isSilent = read == nil
       count = read ?? 0

@@ -21,12 +21,14 @@ struct MaintenanceHandler: APIHandler {
     return try context.answering {
       APIAnswer(GCReport($0, dryRun: isDryRun))
     } to: { [policy] (record) in
-      try OSThread.behind("gc") { [store, actor = actor, answers = context.api.releases.builder] () in
+      // Its thread ends with it; a worker's would keep the low priority.
+      try ThreadTask("gc", priority: .background) {
+        [store, actor = actor, answers = context.api.releases.builder] () in
         if isDryRun { return try store.collect(policy, dryRun: true, by: actor, record: record) }
         return try answers.collectGarbage(store) { () throws(StoreError) in
           try store.collect(policy, by: actor, record: record)
         }
-      }
+      }.value()
     }
   }
 

@@ -18,6 +18,50 @@ struct PromotionHandler: APIHandler {
     let rewriting = try Self.rewriting(body)
     try Self.checkUsed(
       rewriting, contents, source, calls: body.withPrefetch == true ? prefetchURLs(body, source) : [])
+    let input = try input(body, names, source, contents, rewriting)
+    // What the answer adds to the outcome is worked out before the release is made: afterwards nothing may fail any more.
+    let promotion = Promotion(
+      source: source, input: input, left: try left(source, contents, names),
+      warnings: try filesNaming(rewriting, contents), undone: try undone(input))
+    if let time = try context.scheduled(body.schedule, dryRun: body.dryRun) {
+      return try schedule(promotion, body, at: time)
+    }
+    return try release(promotion, waits: body.now != true)
+  }
+
+  /// The release that a promotion is, and what its answer adds to the outcome.
+  private struct Promotion {
+    let source: ReleaseSource
+    let input: ReleaseInput
+    /// Bundles that were removed there and are still here.
+    let left: [String]
+    /// Files whose text names a host that is rewritten.
+    let warnings: [String]
+    /// The releases of each bundle that it undoes.
+    let undone: [BundleName: [ReleaseStamp]]
+
+    func details(prefetch: PrefetchResult?) -> PromotionDetails {
+      PromotionDetails(
+        from: source.channel.name, fromVersion: source.version, left: left, warnings: warnings,
+        prefetch: prefetch)
+    }
+
+    /// What a release that was made undoes of each bundle.
+    func takesBack(_ outcome: ReleaseOutcome) -> [RollbackDetails.Bundle] {
+      outcome.bundles.compactMap { bundle in
+        undone[bundle.name].map {
+          .init(
+            bundle: bundle.name.text, counts: ReleaseCounts(bundle.counts),
+            releases: $0.map { ReleaseReference($0) })
+        }
+      }
+    }
+  }
+
+  private func input(
+    _ body: PromotionRequest, _ names: ChannelNames, _ source: ReleaseSource, _ contents: Contents,
+    _ rewriting: URLRewriting
+  ) throws -> ReleaseInput {
     var input = ReleaseInput(
       app: names.app, channel: names.channel, author: caller.name,
       message: try HumanText.checked(body.message, member: "message", .message) ?? "",
@@ -37,53 +81,49 @@ struct PromotionHandler: APIHandler {
       try caller.checkReachesAllBundles()
       input.prefetch = try prefetch(body, source, rewriting)
     }
-    // What the answer adds to the outcome is worked out before the release is made: afterwards nothing may fail any more.
-    let (left, warnings, undone) = (
-      try left(source, contents, names), try filesNaming(rewriting, contents), try undone(input)
-    )
-    if let time = try context.scheduled(body.schedule, dryRun: body.dryRun) {
-      var trial = input
-      (trial.dryRun, trial.ifNoRollout) = (true, false)
-      _ = try context.channel()
-      let outcome = try releases.release(trial, createsApp: false, by: caller)
-      var body = body
-      (body.schedule, body.create, body.version) = (nil, false, source.version.text)
-      let what = source.bundle.map { "\($0) of " } ?? ""
-      var later = try context.schedule(
-        "promote",
-        "promotion of \(what)version \(source.version) of \(source.channel.name)\(input.prefetch == nil ? "" : " with its prefetch config")",
-        to: input.rollout, message: input.message, at: time, route: "promote",
-        JSONValue(encoding: body).canonical)
-      later.obeysFreezes = input.breakGlass == nil
-      later.versions = [(channel: source.channel.id, version: source.version)]
-      let details = PromotionDetails(
-        from: source.channel.name, fromVersion: source.version, left: left, warnings: warnings, prefetch: nil)
-      return try context.scheduling(later) {
-        PromotionAnswer(ReleaseAnswer(outcome, deltasStored: false).scheduled(as: $0), details)
-      }
+    return input
+  }
+
+  /// Tries all but the act, and stores the request for later.
+  private func schedule(_ promotion: Promotion, _ body: PromotionRequest, at time: Moment) throws -> Response
+  {
+    let (source, input) = (promotion.source, promotion.input)
+    var trial = input
+    (trial.dryRun, trial.ifNoRollout) = (true, false)
+    _ = try context.channel()
+    let outcome = try releases.release(trial, createsApp: false, by: caller)
+    var body = body
+    (body.schedule, body.create, body.version) = (nil, false, source.version.text)
+    let what = source.bundle.map { "\($0) of " } ?? ""
+    var later = try context.schedule(
+      "promote",
+      "promotion of \(what)version \(source.version) of \(source.channel.name)\(input.prefetch == nil ? "" : " with its prefetch config")",
+      to: input.rollout, message: input.message, at: time, route: "promote",
+      JSONValue(encoding: body).canonical)
+    later.obeysFreezes = input.breakGlass == nil
+    later.versions = [(channel: source.channel.id, version: source.version)]
+    return try context.scheduling(later) {
+      PromotionAnswer(
+        ReleaseAnswer(outcome, deltasStored: false).scheduled(as: $0), promotion.details(prefetch: nil))
     }
+  }
+
+  /// Makes the release. Without deltas, devices download whole files; promoting needn't queue for them.
+  /// - Parameter waits: whether it waits for its deltas.
+  private func release(_ promotion: Promotion, waits: Bool) throws -> Response {
+    let input = promotion.input
     let createsApp = caller.scope == .admin && caller.isUnlimited
-    let waits = !input.dryRun && body.now != true
-    // Without deltas, devices download whole files; promoting needn't queue for them.
-    let prepared =
+    let (hasDeltas, cost) =
       waits || input.dryRun
       ? try releases.awaitCost(of: input, createsApp: createsApp, onWorker: context.run == nil) : (false, nil)
-    let deltas = DeltasAtCommit(releases.deltas, wereAwaited: prepared.0, isDryRun: input.dryRun)
-    return try context.answering { [input] outcome in
+    let deltas = DeltasAtCommit(releases.deltas, wereAwaited: hasDeltas, isDryRun: input.dryRun)
+    return try context.answering { outcome in
       var release = ReleaseAnswer(outcome, deltasStored: deltas.areStored(of: outcome))
-      if input.dryRun { release.forecast = ReleaseForecast(outcome, prepared.1) }
-      var details = PromotionDetails(
-        from: source.channel.name, fromVersion: source.version, left: left, warnings: warnings,
-        prefetch: outcome.prefetch.map { PrefetchResult($0) })
+      if input.dryRun { release.forecast = ReleaseForecast(outcome, cost) }
+      var details = promotion.details(prefetch: outcome.prefetch.map { PrefetchResult($0) })
       if outcome.changed {
-        details.update = prepared.1.map { TransferCost($0) }
-        details.takesBack = outcome.bundles.compactMap { bundle in
-          undone[bundle.name].map {
-            .init(
-              bundle: bundle.name.text, counts: ReleaseCounts(bundle.counts),
-              releases: $0.map { ReleaseReference($0) })
-          }
-        }
+        details.update = cost.map { TransferCost($0) }
+        details.takesBack = promotion.takesBack(outcome)
       }
       return APIAnswer(PromotionAnswer(release, details), madeBy: outcome, dryRun: input.dryRun)
     } to: { record in

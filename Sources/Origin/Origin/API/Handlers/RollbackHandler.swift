@@ -24,7 +24,9 @@ struct RollbackHandler: APIHandler {
       return try schedule(input, body, at: time)
     }
     // Looking ahead costs as much as the act, and isn't urgent: the lane is for those that are.
-    if input.dryRun { return try OSThread.behind("preview", .awaited) { try answer(to: input, body) } }
+    if input.dryRun {
+      return try ThreadTask("preview", priority: .awaited) { try answer(to: input, body) }.value()
+    }
     return try answer(to: input, body)
   }
 

@@ -146,7 +146,7 @@ struct RolloutHandler: APIHandler {
     -> ScheduleInput
   {
     let verb = request.path[5]
-    let percent = share.map { " to \(RolloutAudience.percent($0))" }
+    let percent = share.map { " to \(ShareWords.percent($0, .two))" }
     return try context.schedule(
       "rollout.\(verb)", "rollout \(verb) of version \(open.candidate)\(percent ?? "")", at: time,
       route: "rollout/\(verb)", JSONValue(encoding: body).canonical)
@@ -215,19 +215,8 @@ struct RolloutHandler: APIHandler {
 }
 
 extension RolloutAudience {
-  /// A share as a percentage, such as `0.05 %`.
-  fileprivate static func percent(_ share: Int) -> String {
-    let (whole, rest) = share.quotientAndRemainder(dividingBy: 100)
-    return "\(whole)\(rest == 0 ? "" : ".\(rest < 10 ? "0" : "")\(rest)") %"
-  }
-
-  /// Whom it names, for people.
-  var words: String {
-    let groups =
-      groups.isEmpty ? "" : " and \(groups.count == 1 ? "group" : "groups") \(groups.joined(separator: ", "))"
-    return "\(Self.percent(share)) of the devices\(groups)"
-      + (app.map { ", with app version \($0.text)" } ?? "")
-  }
+  /// Whom it names, for the summary of a scheduled act.
+  var words: String { ShareWords.audience(share: share, groups: groups, app: app?.text, .two) }
 }
 
 extension RolloutInfo {

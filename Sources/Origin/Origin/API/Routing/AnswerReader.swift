@@ -7,7 +7,7 @@ import System
 struct AnswerReader: Sendable {
   private let accepted: AcceptEncoding
   /// The tags of If-None-Match, or nil. `*` matches no tag here, so the client gets the answer.
-  private let known: String?
+  private let known: [UInt8]?
 
   /// The sizes, in bytes, worth compressing: smaller answers gain nothing, larger ones cost more time than they save here.
   private static let coded = 1024...(4 << 20)
@@ -20,7 +20,7 @@ struct AnswerReader: Sendable {
 
   init(_ request: borrowing Request) {
     accepted = AcceptEncoding(request)
-    known = request.field(.ifNoneMatch)?.text
+    known = request.field(.ifNoneMatch)?.array
   }
 
   /// Returns the response as this client gets it. Only bodies in memory are changed: a manifest is produced while it is
@@ -47,11 +47,6 @@ struct AnswerReader: Sendable {
   }
 
   private func isKnown(_ tag: EntityTag) -> Bool {
-    guard let known else { return false }
-    return known.split(separator: ",").contains { item in
-      var text = item.drop { $0 == " " || $0 == "\t" }
-      while text.last == " " || text.last == "\t" { text.removeLast() }
-      return text == tag.description || text == "W/" + tag.description
-    }
+    known.map { tag.isListed(in: $0.span.bytes, weakly: true) } ?? false
   }
 }

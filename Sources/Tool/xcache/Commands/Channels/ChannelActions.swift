@@ -110,8 +110,16 @@ enum ChannelActions {
     if verb == "freeze", try arguments.text("reason")?.isEmpty ?? true {
       throw remote.missing("--reason TEXT is required: it is shown to anyone whose release is refused")
     }
-    let (document, words) = try act(verb, remote, arguments)
-    if arguments.has("json") { terminal.say(json: document) } else { terminal.say(words) }
+    let channel = try remote.address
+    let name = "\(channel.channel) of \(channel.app)"
+    let told =
+      switch verb {
+      case "create": try create(remote, name, arguments)
+      case "remove": try remove(remote, name)
+      case "freeze": try freeze(remote, name, arguments)
+      default: try thaw(remote, name, arguments)
+      }
+    if arguments.has("json") { terminal.say(json: told.document) } else { terminal.say(told.words) }
     return .done
   }
 
@@ -154,76 +162,82 @@ enum ChannelActions {
       + lines.joined(separator: "\n")
   }
 
-  private static func act(_ verb: String, _ remote: RemoteOrigin, _ arguments: Arguments) throws
-    -> (JSONValue, String)
-  {
+  /// The origin's answer as a document, and in words.
+  private typealias Told = (document: JSONValue, words: String)
+
+  private static func create(_ remote: RemoteOrigin, _ name: String, _ arguments: Arguments) throws -> Told {
     let (api, channel) = (try remote.api, try remote.address)
-    let name = "\(channel.channel) of \(channel.app)"
-    switch verb {
-    case "create":
-      let url = try arguments.value("public-url").map { try SettingsValue.url($0, in: "--public-url") }
-      let isNewApp = try refuseMisspelt(channel.app, api, creates: arguments.has("create"))
-      let answer = try api.create(channel, ChannelRequest(publicURL: url))
+    let url = try arguments.value("public-url").map { try SettingsValue.url($0, in: "--public-url") }
+    let isNewApp = try refuseMisspelt(channel.app, api, creates: arguments.has("create"))
+    let answer = try api.create(channel, ChannelRequest(publicURL: url))
+    return (
+      answer.document,
+      "created \(isNewApp ? "app \(channel.app) and " : "")channel \(name); "
+        + (answer.value.version == .none
+          ? "its first release will be version 1" : "its next version is above \(answer.value.version)")
+    )
+  }
+
+  private static func remove(_ remote: RemoteOrigin, _ name: String) throws -> Told {
+    let (api, channel) = (try remote.api, try remote.address)
+    let waiting = ScheduleCommand.waiting(channel, api)
+    let answer = try api.remove(channel)
+    let cancelled =
+      waiting.isEmpty ? "" : "\n\(Count.text(waiting.count, "scheduled act")) cancelled with it"
+    let words = "removed channel \(name); its polls now get 404\(cancelled)"
+    guard answer.value.leavesNoDefault else { return (answer.document, words) }
+    return (
+      answer.document,
+      words + "\nso do polls without an app: that was the default app's last channel, and "
+        + "`xcache channel default-app NAME` sets another app"
+    )
+  }
+
+  private static func freeze(_ remote: RemoteOrigin, _ name: String, _ arguments: Arguments) throws -> Told {
+    let (api, channel) = (try remote.api, try remote.address)
+    var request = FreezeRequest(reason: try arguments.text("reason") ?? "")
+    request.from = try arguments.time(ahead: "from")
+    request.to = try arguments.time(ahead: "to")
+    if let from = request.from, let to = request.to, to <= from {
+      throw UsageError("--to \(to.formatted) is not after --from \(from.formatted)")
+    }
+    let answer = try api.freeze(channel, request)
+    if let id = answer.value.freeze.id {
       return (
         answer.document,
-        "created \(isNewApp ? "app \(channel.app) and " : "")channel \(name); "
-          + (answer.value.version == .none
-            ? "its first release will be version 1" : "its next version is above \(answer.value.version)")
+        "channel \(name) refuses releases \(answer.value.freeze.times); "
+          + "`xcache channel thaw\(channel.channel.option) --planned \(id)` takes the freeze back"
+          + refused(channel, api, from: request.from, to: request.to)
       )
-    case "remove":
-      let waiting = ScheduleCommand.waiting(channel, api)
-      let answer = try api.remove(channel)
-      let cancelled =
-        waiting.isEmpty ? "" : "\n\(Count.text(waiting.count, "scheduled act")) cancelled with it"
-      let words = "removed channel \(name); its polls now get 404\(cancelled)"
-      guard answer.value.leavesNoDefault else { return (answer.document, words) }
-      return (
-        answer.document,
-        words + "\nso do polls without an app: that was the default app's last channel, and "
-          + "`xcache channel default-app NAME` sets another app"
-      )
-    case "freeze":
-      var request = FreezeRequest(reason: try arguments.text("reason") ?? "")
-      request.from = try arguments.time(ahead: "from")
-      request.to = try arguments.time(ahead: "to")
-      if let from = request.from, let to = request.to, to <= from {
-        throw UsageError("--to \(to.formatted) is not after --from \(from.formatted)")
-      }
-      let answer = try api.freeze(channel, request)
-      if let id = answer.value.freeze.id {
-        return (
-          answer.document,
-          "channel \(name) refuses releases \(answer.value.freeze.times); "
-            + "`xcache channel thaw\(channel.channel.option) --planned \(id)` takes the freeze back"
-            + refused(channel, api, from: request.from, to: request.to)
-        )
-      }
-      let replaced = answer.value.replaced.map {
-        "\nit was already frozen by \($0.author) since \($0.at.formatted): \($0.reason.onOneLine); that reason is replaced"
-      }
-      return (
-        answer.document,
-        "channel \(name) is frozen: it refuses releases until it is thawed\(replaced ?? "")"
-          + refused(channel, api, from: nil, to: nil)
-      )
-    default:
-      let planned = try arguments.number("planned", in: 1...Int.max).map { Int64($0) }
-      let answer = try api.thaw(channel, ThawRequest(planned: planned))
-      if planned != nil {
-        let holds = try api.overview(of: channel).value.freeze != nil
-        return (
-          answer.document,
-          "took back the freeze of \(name) \(answer.value.lifted?.times ?? "")"
-            + (holds
-              ? "; the channel is still frozen: `xcache channel thaw\(channel.channel.option)` lifts what holds now"
-              : "")
-        )
-      }
+    }
+    let replaced = answer.value.replaced.map {
+      "\nit was already frozen by \($0.author) since \($0.at.formatted): \($0.reason.onOneLine); that reason is replaced"
+    }
+    return (
+      answer.document,
+      "channel \(name) is frozen: it refuses releases until it is thawed\(replaced ?? "")"
+        + refused(channel, api, from: nil, to: nil)
+    )
+  }
+
+  private static func thaw(_ remote: RemoteOrigin, _ name: String, _ arguments: Arguments) throws -> Told {
+    let (api, channel) = (try remote.api, try remote.address)
+    let planned = try arguments.number("planned", in: 1...Int.max).map { Int64($0) }
+    let answer = try api.thaw(channel, ThawRequest(planned: planned))
+    guard planned != nil else {
       return (
         answer.document,
         answer.value.changed ? "channel \(name) accepts releases again" : "channel \(name) was not frozen"
       )
     }
+    let isFrozen = try api.overview(of: channel).value.freeze != nil
+    return (
+      answer.document,
+      "took back the freeze of \(name) \(answer.value.lifted?.times ?? "")"
+        + (isFrozen
+          ? "; the channel is still frozen: `xcache channel thaw\(channel.channel.option)` lifts what holds now"
+          : "")
+    )
   }
 }
 

@@ -108,7 +108,7 @@ enum ChannelSet {
       let share = text == "none" ? nil : try Percentage.read(text)
       request.reports = share.map { .integer($0) } ?? .null
       words.append(
-        share.map { "devices send \(Percentage.text($0)) of their usage reports" }
+        share.map { "devices send \(ShareWords.percent($0)) of their usage reports" }
           ?? "devices send all usage reports")
     }
     guard !words.isEmpty else {
@@ -175,9 +175,9 @@ enum HostOutput {
   static func cell(_ hosts: [String]?) -> String { hosts?.joined(separator: ",") ?? "all" }
 }
 
-/// The value of `--reports`: a share of batches, in hundredths of a percent.
+/// A percentage as it is written on the command line, such as the value of `--reports`.
 enum Percentage {
-  /// Reads `10`, `10%` or `0.25%`.
+  /// Reads `10`, `10%` or `0.25%` as a share of 10,000.
   static func read(_ text: String) throws -> Int { try read(text) { UsageError(rule(text)) } }
 
   /// Reads a percentage; `refusal` returns the error for anything else.
@@ -196,12 +196,5 @@ enum Percentage {
 
   private static func rule(_ text: String) -> String {
     "--reports \(text): expected a percentage from 0 to 100 with at most two decimals, or none"
-  }
-
-  /// Formats a share as `0.25 %`.
-  static func text(_ share: Int) -> String {
-    let (whole, rest) = (share / 100, share % 100)
-    if rest == 0 { return "\(whole) %" }
-    return "\(whole).\(rest < 10 ? "0" : "")\(rest % 10 == 0 ? rest / 10 : rest) %"
   }
 }

@@ -1,6 +1,7 @@
 import Manifests
 import OriginAPI
 import Publishing
+import Values
 
 // `xcache status` without an app: every channel, those with problems first, as in the console.
 extension StatusCommand {

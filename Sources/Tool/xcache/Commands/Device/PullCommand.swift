@@ -55,6 +55,22 @@ enum PullCommand {
       throw UsageError("--to \(folder) is an origin's data folder; a device needs one of its own")
     }
     let remote = try RemoteOrigin(arguments)
+    let device = try device(folder, remote, arguments)
+    if device.wasDamaged {
+      terminal.remark("\(folder)/index.json was damaged; starting over, reusing the files")
+    }
+    // Even if it throws: that is what there is to report.
+    defer { device.finishReports() }
+    defer { terminal.endProgress() }
+    return try Pull(
+      arguments: arguments, terminal: terminal, remote: remote, device: device, folder: folder,
+      drawn: ProgressLine(terminal)
+    ).run()
+  }
+
+  private static func device(_ folder: String, _ remote: RemoteOrigin, _ arguments: Arguments) throws
+    -> Device
+  {
     var settings = DeviceSettings(
       folder: folder, server: try remote.server.text, app: try remote.app.text,
       hosts: ["*"], channel: remote.channel.text)
@@ -62,60 +78,88 @@ enum PullCommand {
       try SettingsValue.url($0, in: arguments.source("fallback")).text
     }
     settings.comparesWithGzip = arguments.has("compare-gzip")
-    let transport = remote.transport(connections: settings.connections)
     settings.appVersion = try arguments.value("app-version")
     settings.groups = Set(arguments.all("group"))
-    let device = try Device(settings, transport: transport)
+    let device = try Device(settings, transport: remote.transport(connections: settings.connections))
     if arguments.has("candidate") { device.takeCandidates() }
-    if device.wasDamaged {
-      terminal.remark("\(folder)/index.json was damaged; starting over, reusing the files")
+    return device
+  }
+
+  /// What one call of the command does with its device.
+  private struct Pull {
+    let arguments: Arguments
+    let terminal: Terminal
+    let remote: RemoteOrigin
+    let device: Device
+    let folder: String
+    let drawn: ProgressLine
+
+    func run() throws -> ExitCode {
+      let preset = try preset()
+      let update = try preset.takesVersion ? nil : update()
+      let completion = arguments.has("complete") ? try device.complete(progress: progress) : nil
+      let base = try arguments.value("tree")
+      let misplaced = try base.flatMap { try nothingBelow($0, device, folder) }
+      let tree = misplaced == nil ? try base.map { try device.writeTree(below: $0) } : nil
+      terminal.endProgress()
+      if base == nil, let update { try warnOfOldTree(update) }
+      let failure = tree.flatMap(clashes) ?? misplaced
+      if arguments.has("json") {
+        terminal.say(json: json(device, preset.report, update, completion, tree), failure)
+        return failure?.code ?? .done
+      }
+      terminal.say(
+        list: (update.map { lines($0) } ?? []) + lines(completion, tree), all: arguments.has("all"))
+      if let misplaced { throw misplaced }
+      return failure?.code ?? .done
     }
-    // Even if it throws: that is what there is to report.
-    defer { device.finishReports() }
-    let drawn = ProgressLine(terminal)
-    let progress: @Sendable (Progress) -> Void = { done in
-      drawn.show("fetching", done.bytes, of: done.bytesTotal, files: done.files, of: done.filesTotal)
+
+    private var progress: @Sendable (Progress) -> Void {
+      { [drawn] done in
+        drawn.show("fetching", done.bytes, of: done.bytesTotal, files: done.files, of: done.filesTotal)
+      }
     }
-    defer { terminal.endProgress() }
-    var preset = try arguments.value("preset").map { try device.install(preset: $0, progress: progress) }
-    if let preset, !arguments.has("json") { terminal.say(line(preset)) }
-    let word = try VersionArgument.one(arguments, try arguments.value("version"))
-    if let word {
+
+    /// Installs the zip, or makes the device hold the version, that was asked for.
+    private func preset() throws -> (report: PresetReport?, takesVersion: Bool) {
+      let preset = try arguments.value("preset").map { try device.install(preset: $0, progress: progress) }
+      tell(preset)
+      guard let word = try VersionArgument.one(arguments, try arguments.value("version")) else {
+        return (preset, false)
+      }
       if preset != nil { throw UsageError("give either --preset or a version, not both") }
-      preset = try PullVersion(remote: remote, device: device, folder: folder).run(word, progress: progress)
+      let taken = try PullVersion(remote: remote, device: device, folder: folder).run(
+        word, progress: progress)
+      tell(taken)
+      return (taken, true)
+    }
+
+    private func tell(_ preset: PresetReport?) {
       if let preset, !arguments.has("json") { terminal.say(line(preset)) }
     }
-    let update =
-      try word == nil
-      ? DeviceRefusal(remote: remote).naming {
+
+    /// Polls, and fetches what is new.
+    private func update() throws -> UpdateReport {
+      let update = try DeviceRefusal(remote: remote).naming {
         try device.update(force: arguments.has("force"), progress: progress)
-      } : nil
-    if arguments.has("candidate"), update != nil, !device.holdsCandidate {
-      terminal.remark("no rollout is open, so this is the version of all devices")
+      }
+      if arguments.has("candidate"), !device.holdsCandidate {
+        terminal.remark("no rollout is open, so this is the version of all devices")
+      }
+      return update
     }
-    let completion = arguments.has("complete") ? try device.complete(progress: progress) : nil
-    let base = try arguments.value("tree")
-    let misplaced = try base.flatMap { try nothingBelow($0, device, folder) }
-    let tree = misplaced == nil ? try base.map { try device.writeTree(below: $0) } : nil
-    terminal.endProgress()
-    if let update, base == nil, update.from != update.to, try Kernel.status("\(folder)/tree")?.kind == .folder
-    {
+
+    private func warnOfOldTree(_ update: UpdateReport) throws {
+      guard update.from != update.to, try Kernel.status("\(folder)/tree")?.kind == .folder else { return }
       terminal.remark(
         "\(folder)/tree still has version \(update.from) or older: --tree BASE-URL updates it")
     }
-    let clashes = tree?.clashes.count ?? 0
-    let failure =
-      clashes > 0
-      ? Failure("\(Count.text(clashes, "path")) of the tree would have several files", name: "clashes")
-      : misplaced
-    if arguments.has("json") {
-      terminal.say(json: json(device, preset, update, completion, tree), failure)
-    } else {
-      terminal.say(
-        list: (update.map(lines) ?? []) + lines(completion, tree), all: arguments.has("all"))
-      if let misplaced { throw misplaced }
+
+    private func clashes(_ tree: TreeReport) -> Failure? {
+      let clashes = tree.clashes.count
+      if clashes == 0 { return nil }
+      return Failure("\(Count.text(clashes, "path")) of the tree would have several files", name: "clashes")
     }
-    return failure?.code ?? .done
   }
 
   /// The refusal of a tree below a base URL that no listed file is below: it would be emptied, and the base is probably misspelt.

@@ -1,5 +1,6 @@
 import HTTP
 import Linux
+import Mirror
 import Origin
 import Publishing
 import Server
@@ -78,9 +79,7 @@ enum ServeCommand {
     Signals.ignoreFileSizeLimit()
     let pushPlace = try ServeMirror.place(arguments)
     let watched = try ServeMirror.watched(arguments)
-    let console = try arguments.value("console-url").map {
-      try SettingsValue.url($0, in: arguments.source("console-url"))
-    }
+    let console = try consoleURL(arguments)
     guard let data = try arguments.value("data") else {
       throw UsageError("--data DIR is required: the data folder")
     }
@@ -118,35 +117,50 @@ enum ServeCommand {
     let origin = try Origin(store: store, options: options)
     try origin.startBackgroundWork()
     try server.start { _ in origin.makeHandler() }
-    for stray in store.unexpectedFolders {
-      let place = stray.place.map { "moved to \($0)" } ?? "it can't be moved and stays there"
-      log("\(stray.path) is a folder where only xcache's own files belong; \(place)")
-    }
+    for line in strayFolders(store) { log(line) }
     // The line has only one URL, since scripts search it for one.
     log(
       "xcache \(XCache.version) listens on \(ServeTLS.scheme(tls))://\(server.address), console at /console/, "
-        + "data in \(data)"
-    )
-
+        + "data in \(data)")
     for warning in try warnings(arguments, store, options.publicURL) { log("warning: \(warning)") }
-
     try watch?.start()
     let end = try waitForEnd {
       try ServeLimits.reopen(server, arguments, log)
       ServeTLS.reload(tls, log)
     }
     log("stopping on \(end)")
+    stop(origin, server, watch, configuration.accessLog, log)
+    log("stopped")
+    return .done
+  }
+
+  private static func strayFolders(_ store: Store) -> [String] {
+    store.unexpectedFolders.map { stray in
+      let place = stray.place.map { "moved to \($0)" } ?? "it can't be moved and stays there"
+      return "\(stray.path) is a folder where only xcache's own files belong; \(place)"
+    }
+  }
+
+  /// Ends what runs, first what takes new work.
+  private static func stop(
+    _ origin: Origin, _ server: Server, _ watch: MirrorMonitor?, _ accessLog: AccessLog?,
+    _ log: (String) -> Void
+  ) {
     origin.beginStopping()
     if !server.stop(graceSeconds: 10) {
       log("warning: an act was still running; unless it had been committed, it is undone")
     }
     watch?.stop()
     origin.finish()
-    if let left = configuration.accessLog?.close(), left > 0 {
+    if let left = accessLog?.close(), left > 0 {
       log("warning: the last \(Count.text(left, "line")) of the access log could not be written in time")
     }
-    log("stopped")
-    return .done
+  }
+
+  private static func consoleURL(_ arguments: Arguments) throws -> BaseURL? {
+    try arguments.value("console-url").map {
+      try SettingsValue.url($0, in: arguments.source("console-url"))
+    }
   }
 
   /// Returns warnings about settings that are probably mistakes.

@@ -1,3 +1,4 @@
+import Preview
 import System
 import Values
 import XCacheDevice
@@ -42,7 +43,7 @@ enum PreviewCommand {
     if limit != nil, isOffline { throw UsageError("give either --offline or --network, not both") }
     let size = try PageSize.read(arguments)
     let timeout = try PageTimeout.read(arguments)
-    let picture = try arguments.value("screenshot").map(Picture.checked)
+    let picture = try PicturePath.read(arguments)
     let remote = try RemoteOrigin(arguments)
     let program = try EngineProgram(arguments.environment)
     // Resolved now: the pages wouldn't be comparable if only one had the channel's policy.
@@ -51,21 +52,20 @@ enum PreviewCommand {
     if versions.count == 2, shownVersions[0] == shownVersions[1] {
       throw UsageError("--compare: both are version \(shownVersions[0] ?? ""); give two that differ")
     }
-    var preview = Preview(
-      remote: remote, program: program, interruption: try Interruption(), page: page, timeout: timeout)
-    preview.prepare = { settings in
-      settings.network = limit
-      settings.isOffline = isOffline
-      settings.size = size
-    }
+    let server = try remote.server
+    var preview = ReleasePreview(
+      page, in: try remote.address, at: server, by: program, try Interruption())
+    (preview.timeout, preview.size, preview.network, preview.isOffline) = (timeout, size, limit, isOffline)
+    preview.trace = remote.trace
     // Fetch all of them before opening the first: a missing one then costs no time.
-    let releases = try shownVersions.map { try preview.fetch($0, terminal) }
+    let releases = try shownVersions.map { try fetch($0, preview, remote, terminal) }
     if releases.count == 2, releases[0].version == releases[1].version {
       throw UsageError("--compare: both are version \(releases[0].version); give two that differ")
     }
     var shown: [PreviewedPage] = []
     for release in releases {
-      shown.append(try preview.show(release, terminal, takesPicture: picture != nil))
+      ProgressLine(terminal).show("opening the page")
+      shown.append(try preview.show(release, takesPicture: picture != nil))
       terminal.endProgress()
       if let picture {
         let path = versions.count == 1 ? picture : numbered(picture, release.version)
@@ -90,8 +90,27 @@ enum PreviewCommand {
     return failure?.code ?? .done
   }
 
+  /// Fetches a version. `word` is a number or a time; nil means the newest version.
+  private static func fetch(
+    _ word: String?, _ preview: ReleasePreview, _ remote: RemoteOrigin, _ terminal: Terminal
+  ) throws -> ReleasePreview.Release {
+    let drawn = ProgressLine(terminal)
+    let progress: @Sendable (Progress) -> Void = { done in
+      drawn.show("fetching", done.bytes, of: done.bytesTotal, files: done.files, of: done.filesTotal)
+    }
+    defer { terminal.endProgress() }
+    return try preview.fetch(remote.transport(connections: 6)) { device, folder in
+      if let word {
+        _ = try PullVersion(remote: remote, device: device, folder: folder).run(word, progress: progress)
+      } else {
+        _ = try DeviceRefusal(remote: remote).naming { try device.update(force: true, progress: progress) }
+      }
+      if device.version == "0" { throw try remote.nothingPublished }
+    }
+  }
+
   /// Returns the page, and the versions to show: numbers, times, or nil for the newest.
-  private static func what(_ arguments: Arguments) throws(UsageError) -> (PageAddress, [String?]) {
+  private static func what(_ arguments: Arguments) throws -> (PageAddress, [String?]) {
     // `--compare A B` leaves B among the operands.
     let compared = try arguments.value("compare")
     let isURL = { (word: String) in word.contains("://") }
@@ -127,14 +146,5 @@ enum PreviewCommand {
   private static func numbered(_ path: String, _ version: String) -> String {
     let start = path.hasSuffix(".png") ? String(path.dropLast(4)) : path
     return "\(start).\(version).png"
-  }
-}
-
-/// The timeout for a page, in seconds.
-enum PageTimeout {
-  static let option = Option.value("timeout", "SECONDS", "give up on a page after this time (default: 30)")
-
-  static func read(_ arguments: Arguments) throws(UsageError) -> Int {
-    try arguments.number("timeout", in: 1...600) ?? 30
   }
 }

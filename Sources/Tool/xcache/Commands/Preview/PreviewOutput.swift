@@ -1,11 +1,14 @@
-import Publishing
+import Preview
+import PreviewProtocol
+import System
 import Values
 
 /// Prints the report on a page for `preview`.
 enum PreviewOutput {
   static func say(_ page: PreviewedPage, _ terminal: Terminal, all: Bool) {
     terminal.say(
-      terminal.colour(page.address, .bold) + "  version \(page.version) of \(page.app) \(page.channel)")
+      terminal.colour(page.address, .bold)
+        + "  version \(page.version) of \(page.channel.app) \(page.channel.channel)")
     for line in summary(page) { terminal.say(line) }
     let table = requests(page.report)
     if !table.isEmpty {
@@ -52,8 +55,8 @@ enum PreviewOutput {
       for request in report.requests(from: source) {
         table.add([
           source == .failed ? "no answer" : source.rawValue, request.status.map(String.init) ?? "—",
-          request.kind,
-          request.bytes > 0 ? Bytes.text(request.bytes) : "—", request.milliseconds.map(String.init) ?? "—",
+          request.kindName,
+          request.bytes > 0 ? Bytes.text(request.bytes) : "—", request.ms.map(String.init) ?? "—",
           request.url,
         ])
       }
@@ -65,9 +68,9 @@ enum PreviewOutput {
   static func faults(_ report: PageReport, _ terminal: Terminal) -> [String] {
     report.scriptErrors.map { "\(place($0))\(terminal.colour("script error", .red)): \($0.text.onOneLine)" }
       + report.console.filter { ["error", "warning"].contains($0.level) }.map { message in
-        let colour: Terminal.Colour = message.level == "error" ? .red : .yellow
-        return
-          "\(place(message))\(terminal.colour("console \(message.level)", colour)): \(message.text.onOneLine)"
+        let level = message.level ?? ""
+        let colour: Terminal.Colour = level == "error" ? .red : .yellow
+        return "\(place(message))\(terminal.colour("console \(level)", colour)): \(message.text.onOneLine)"
       }
   }
 
@@ -75,7 +78,10 @@ enum PreviewOutput {
     message.place.isEmpty ? "" : "\(message.place): "
   }
 
-  static func milliseconds(_ value: Int64?) -> String { value.map { "\($0) ms" } ?? "—" }
+  static func milliseconds(_ value: Double?) -> String { whole(value).map { "\($0) ms" } ?? "—" }
+
+  /// Returns a time in whole milliseconds.
+  static func whole(_ value: Double?) -> Int64? { value.map { Int64($0.rounded()) } }
 
   // MARK: - Two versions
 
@@ -83,11 +89,11 @@ enum PreviewOutput {
     terminal.say(
       terminal.colour(pages[0].address, .bold)
         + "  versions \(pages.map(\.version).joined(separator: " and "))"
-        + " of \(pages[0].app) \(pages[0].channel)")
+        + " of \(pages[0].channel.app) \(pages[0].channel.channel)")
     for line in table(pages).lines { terminal.say(line) }
     for page in pages {
-      let missing = page.report.requests(from: .missing).map { "missing \($0.kind) \($0.url)" }
-      let failed = page.report.requests(from: .failed).map { "no answer \($0.kind) \($0.url)" }
+      let missing = page.report.requests(from: .missing).map { "missing \($0.kindName) \($0.url)" }
+      let failed = page.report.requests(from: .failed).map { "no answer \($0.kindName) \($0.url)" }
       let lines = missing + failed + faults(page.report, terminal)
       if lines.isEmpty { continue }
       terminal.say("")

@@ -1,3 +1,4 @@
+import Preview
 import Publishing
 import System
 import Values
@@ -65,7 +66,7 @@ enum SmokeCommand {
     let mostPages = try arguments.number("max-pages", in: 1...10_000)
     let parallel = try arguments.number("parallel", in: 1...8)
     let pictures = try arguments.value("screenshots")
-    var smoke = Smoke(try EngineProgram(arguments.environment), try Interruption(), terminal)
+    var smoke = SmokeTest(try EngineProgram(arguments.environment), try Interruption())
     smoke.size = size
     smoke.timeout = timeout
     smoke.mostPages = mostPages ?? smoke.mostPages
@@ -77,14 +78,13 @@ enum SmokeCommand {
     smoke.allowsNetwork = arguments.has("allow-network") || recording != nil
     smoke.recording = recording.map { ($0, arguments.http()) }
     if recording == nil {
-      smoke.fixtures = try (try arguments.value("fixtures") ?? settings.smokeFixtures).map {
-        try Fixtures(folder: $0)
-      }
+      smoke.fixtures = try (try arguments.value("fixtures") ?? settings.smokeFixtures).map(Fixtures.read)
     }
     smoke.pictures = pictures
     smoke.ignored = settings.smokeIgnores
     smoke.trace = arguments.trace
-    let result = try smoke.run(bundles, pages: Array(arguments.operands.dropFirst()))
+    let result = try open(smoke, bundles, pages: Array(arguments.operands.dropFirst()), terminal)
+    if let recording { remark(result.recorded, in: recording, terminal) }
     remark(result, terminal)
     if arguments.has("json") {
       terminal.say(json: result.json, result.failure)
@@ -95,6 +95,37 @@ enum SmokeCommand {
       terminal.say(result.summary)
     }
     return result.failure?.code ?? .done
+  }
+
+  /// Runs a smoke test, and shows what it is doing.
+  private static func open(
+    _ smoke: SmokeTest, _ bundles: [BundleSource], pages: [String] = [], others: OtherBundles? = nil,
+    _ terminal: Terminal
+  ) throws -> SmokeResult {
+    let drawn = ProgressLine(terminal)
+    defer { terminal.endProgress() }
+    return try smoke.run(bundles, pages: pages, others: others) { progress in
+      switch progress {
+      case .hashing(let done, let all): drawn.show("hashing", Int64(done), of: Int64(all), .files)
+      case .preparing(let done):
+        drawn.show("preparing", done.bytes, of: done.bytesTotal, files: done.files, of: done.filesTotal)
+      case .opening(let done, let all):
+        drawn.show(
+          "opening pages", Int64(done), of: Int64(all), .files, "\(done) of \(Count.text(all, "page"))")
+      }
+    }
+  }
+
+  private static func remark(
+    _ recorded: (count: Int, others: [String])?, in folder: String, _ terminal: Terminal
+  ) {
+    guard let recorded else { return }
+    terminal.remark(
+      "recorded \(Count.text(recorded.count, "answer")) in \(folder), for --fixtures \(folder); see that nobody's data "
+        + "is in them before you commit them")
+    for url in recorded.others {
+      terminal.remark("not recorded, because the server didn't answer it the same again: \(url)")
+    }
   }
 
   private static func remark(_ result: SmokeResult, _ terminal: Terminal) {
@@ -121,22 +152,24 @@ enum SmokeCommand {
     rehearse: () throws -> Void
   ) throws -> SmokeResult {
     try check(bundles)
-    var smoke = Smoke(try EngineProgram(arguments.environment), try Interruption(), terminal)
+    var smoke = SmokeTest(try EngineProgram(arguments.environment), try Interruption())
     smoke.trace = arguments.trace
     smoke.allowsNetwork = arguments.has(networkOption.name)
     smoke.ignored = remote.settings.smokeIgnores
-    smoke.fixtures = try remote.settings.smokeFixtures.map { try Fixtures(folder: $0) }
+    smoke.fixtures = try remote.settings.smokeFixtures.map(Fixtures.read)
     // Opening pages takes seconds, which a publish that will be refused needn't spend.
     try rehearse()
     terminal.endProgress()
-    var others = try OtherBundles(remote, without: bundles.map(\.name))
+    var others = try OtherBundles(
+      remote.address, at: remote.api, transport: remote.transport(connections: 6),
+      without: bundles.map(\.name))
     if let bytes = others?.bytes, bytes > OtherBundles.limit {
       terminal.remark(
         "the channel's other bundles have \(Bytes.text(bytes)), too much to fetch for the smoke test: files that pages "
           + "need from them are missing there")
       others = nil
     }
-    let result = try smoke.run(bundles, others: others)
+    let result = try open(smoke, bundles, others: others, terminal)
     remark(result, terminal)
     guard let failure = result.failure else {
       for line in result.fineLines(terminal) where line.contains("note: ") { terminal.remark(line) }

@@ -1,5 +1,6 @@
 import BuildCheck
 import OriginAPI
+import Preview
 import Publishing
 import System
 import Values
@@ -61,28 +62,8 @@ enum PublishCommand {
   private static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
     let remote = try RemoteOrigin(arguments)
     let bundles = try sources(arguments, remote)
-    var options = PublishOptions(try ReleaseOptions().filled(arguments))
-    options.creates = arguments.has("create")
-    options.allowsNoPages = arguments.has("allow-no-pages")
-    // What xcache.json names is meant.
-    options.typedNames = Set(bundles.map(\.name)).subtracting(remote.settings.bundles.map(\.name))
-    options.waitsForDeltas = arguments.has("wait-deltas")
-    options.rehash = arguments.has("rehash")
-    options.sendsFiles = !arguments.has("no-upload")
     let isDryRun = arguments.has("dry-run")
-    if !options.sendsFiles, !isDryRun {
-      throw UsageError("--no-upload can only be used with --dry-run")
-    }
-    if !options.sendsFiles, !arguments.all("max-update").isEmpty {
-      throw UsageError("--max-update needs the files at the origin, so it can't be used with --no-upload")
-    }
-    options.maxUpdate = try maxUpdate(arguments)
-    options.check = try CheckCommand.options(arguments, remote.settings)
-    let names = Set(bundles.map(\.name))
-    options.check.others = remote.settings.bundles.filter { !names.contains($0.name) }.flatMap(\.baseURLs)
-    if !arguments.has("smoke"), arguments.has(SmokeCommand.networkOption.name) {
-      throw UsageError("--allow-network can only be used with --smoke")
-    }
+    let options = try options(arguments, bundles, remote)
     let drawn = ProgressLine(terminal)
     // A smoke test plans the release once before.
     let told = Locked<Set<Publisher.Progress>>([])
@@ -102,6 +83,43 @@ enum PublishCommand {
     }
     let result = try publisher.publish(bundles, to: try remote.address, options)
     terminal.endProgress()
+    warn(result, bundles, remote, terminal, isDryRun: isDryRun)
+    report(result, smoke, remote, arguments, terminal)
+    return .done
+  }
+
+  private static func options(_ arguments: Arguments, _ bundles: [BundleSource], _ remote: RemoteOrigin)
+    throws -> PublishOptions
+  {
+    var options = PublishOptions(try ReleaseOptions().filled(arguments))
+    options.creates = arguments.has("create")
+    options.allowsNoPages = arguments.has("allow-no-pages")
+    // What xcache.json names is meant.
+    options.typedNames = Set(bundles.map(\.name)).subtracting(remote.settings.bundles.map(\.name))
+    options.waitsForDeltas = arguments.has("wait-deltas")
+    options.rehash = arguments.has("rehash")
+    options.sendsFiles = !arguments.has("no-upload")
+    if !options.sendsFiles, !arguments.has("dry-run") {
+      throw UsageError("--no-upload can only be used with --dry-run")
+    }
+    if !options.sendsFiles, !arguments.all("max-update").isEmpty {
+      throw UsageError("--max-update needs the files at the origin, so it can't be used with --no-upload")
+    }
+    options.maxUpdate = try maxUpdate(arguments)
+    options.check = try CheckCommand.options(arguments, remote.settings)
+    let names = Set(bundles.map(\.name))
+    options.check.others = remote.settings.bundles.filter { !names.contains($0.name) }.flatMap(\.baseURLs)
+    if !arguments.has("smoke"), arguments.has(SmokeCommand.networkOption.name) {
+      throw UsageError("--allow-network can only be used with --smoke")
+    }
+    return options
+  }
+
+  /// Warns of what the release is probably not meant to be.
+  private static func warn(
+    _ result: PublishResult, _ bundles: [BundleSource], _ remote: RemoteOrigin, _ terminal: Terminal,
+    isDryRun: Bool
+  ) {
     for line in result.check.map({ CheckOutput.warnings($0, terminal) }) ?? [] { terminal.remark(line) }
     for warning in result.plans.compactMap(WebBuild.warning(_:)) { terminal.remark(warning) }
     for warning in bundles.compactMap(WebBuild.warning(_:)) { terminal.remark(warning) }
@@ -110,20 +128,25 @@ enum PublishCommand {
       guard let source = bundles.first(where: { $0.name == plan.bundle }) else { continue }
       for warning in LivePage.warnings(plan, source) { terminal.remark(warning) }
     }
+  }
+
+  /// Says what was done, or would be.
+  private static func report(
+    _ result: PublishResult, _ smoke: SmokeResult?, _ remote: RemoteOrigin, _ arguments: Arguments,
+    _ terminal: Terminal
+  ) {
+    let isDryRun = arguments.has("dry-run")
     if arguments.has("json") {
       var document = result.json(dryRun: isDryRun).object ?? JSONObject()
       if let smoke { document["smoke"] = smoke.json }
       terminal.say(json: .object(document))
+    } else if let scheduled = result.answer.scheduled {
+      terminal.say(scheduled.line(remote.channel))
+      for line in result.answer.freezeLines(terminal) { terminal.say(line) }
     } else {
-      if let scheduled = result.answer.scheduled {
-        terminal.say(scheduled.line(remote.channel))
-        for line in result.answer.freezeLines(terminal) { terminal.say(line) }
-        return .done
-      }
       for line in result.lines(dryRun: isDryRun, terminal) { terminal.say(line) }
       RolloutCommand.left(result.answer, remote, arguments, terminal)
     }
-    return .done
   }
 
   /// Warns if devices are told to download from this machine: every download has the URL in it.

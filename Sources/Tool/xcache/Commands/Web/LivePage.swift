@@ -1,3 +1,4 @@
+import HTTP
 import HTTPClient
 import Manifests
 import Publishing
@@ -7,7 +8,7 @@ import System
 struct LivePage {
   let url: String
   let status: Int
-  let fields: [HTTPField]
+  let fields: HTTPFields
 
   /// The most pages of a release to look at, and how long each may take: a release doesn't wait for a site.
   private static let most = 5
@@ -38,7 +39,7 @@ struct LivePage {
     guard status == 200 else { return [] }
     var found: [String] = []
     let lost = EntryHeaders.Name.allCases.filter { name in
-      name != .serviceWorkerAllowed && value(of: name.rawValue) != nil
+      name != .serviceWorkerAllowed && fields.contains(name.rawValue)
         && !headers.fields.contains { $0.name == name }
     }
     if !lost.isEmpty {
@@ -47,7 +48,7 @@ struct LivePage {
           + "\(lost.count == 1 ? "it" : "them") to \"headers\" in xcache.json")
     }
     let personal = [
-      value(of: "Set-Cookie") == nil ? nil : "Set-Cookie",
+      fields.contains("Set-Cookie") ? "Set-Cookie" : nil,
       names("Cache-Control", "private") ? "Cache-Control: private" : nil,
       names("Vary", "cookie") ? "Vary: Cookie" : nil,
     ].compactMap(\.self)
@@ -59,15 +60,8 @@ struct LivePage {
     return found
   }
 
-  private func value(of name: String) -> String? {
-    let values = fields.filter { $0.name.lowercased() == name.lowercased() }.map(\.value)
-    return values.isEmpty ? nil : values.joined(separator: ",")
-  }
-
   /// Whether a list field names a member.
   private func names(_ field: String, _ member: String) -> Bool {
-    (value(of: field) ?? "").lowercased().split(separator: ",").contains { part in
-      part.drop { $0 == " " }.prefix { $0 != " " && $0 != "=" } == member
-    }
+    fields.members(field).contains { $0.prefix { $0 != " " && $0 != "=" } == member }
   }
 }

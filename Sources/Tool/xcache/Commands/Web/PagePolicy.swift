@@ -5,17 +5,12 @@ struct PagePolicy {
   /// The directives of each policy by name, with their sources.
   private let policies: [[String: [String]]]
 
-  /// Parses a page's policies; the page must be in lowercase, without comments.
+  /// Parses a page's policies.
   init(of page: [UInt8]) {
-    let text = String(decoding: page, as: UTF8.self)
-    policies = text.split(separator: "<").compactMap { tag in
-      guard tag.hasPrefix("meta"), let end = tag.firstIndex(of: ">"),
-        Self.attribute("http-equiv", in: tag[..<end]) == "content-security-policy",
-        let content = Self.attribute("content", in: tag[..<end])
-      else { return nil }
+    policies = PageMarkup(page).policies.map { text in
       var policy: [String: [String]] = [:]
-      for directive in content.split(separator: ";") {
-        let words = directive.split { $0 == " " || $0 == "\n" || $0 == "\t" || $0 == "\r" }.map(String.init)
+      for directive in text.lowercased().split(separator: ";") {
+        let words = directive.split { " \n\t\r".contains($0) }.map(String.init)
         guard let name = words.first, policy[name] == nil else { continue }
         policy[name] = Array(words.dropFirst())
       }
@@ -57,34 +52,5 @@ struct PagePolicy {
   /// Whether sources may allow the page's own origin, which any host may be.
   private static func allowsOwn(_ sources: [String]) -> Bool {
     sources.contains { $0 == "'self'" || !$0.hasPrefix("'") && $0 != "data:" && $0 != "blob:" }
-  }
-
-  /// Returns the value of a tag's attribute, decoding the entities that are usual in policies.
-  private static func attribute(_ name: String, in tag: Substring) -> String? {
-    var rest = tag
-    while let equals = rest.firstIndex(of: "=") {
-      let before = rest[..<equals].split { $0 == " " || $0 == "\n" || $0 == "\t" || $0 == "\r" || $0 == "/" }
-        .last
-      rest = rest[rest.index(after: equals)...].drop { $0 == " " || $0 == "\n" || $0 == "\t" || $0 == "\r" }
-      let value: Substring
-      if let quote = rest.first, quote == "\"" || quote == "'" {
-        value = rest.dropFirst().prefix { $0 != quote }
-        rest = rest.dropFirst(value.count + 2)
-      } else {
-        value = rest.prefix { $0 != " " && $0 != "\n" }
-        rest = rest.dropFirst(value.count)
-      }
-      guard before == name[...] else { continue }
-      var text = ""
-      var left = value
-      while let character = left.first {
-        let entity = [("&#39;", "'"), ("&#x27;", "'"), ("&apos;", "'"), ("&quot;", "\""), ("&amp;", "&")]
-          .first { left.hasPrefix($0.0) }
-        text += entity?.1 ?? String(character)
-        left = left.dropFirst(entity?.0.count ?? 1)
-      }
-      return text
-    }
-    return nil
   }
 }

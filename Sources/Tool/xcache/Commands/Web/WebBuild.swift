@@ -142,7 +142,7 @@ struct WebBuild {
           )
           continue
         }
-        for advice in PagePolicy(of: PageInjection.plain(page)).advice {
+        for advice in PagePolicy(of: page).advice {
           warnings.append("warning: \(path) has a Content-Security-Policy that stands in the way: \(advice)")
         }
         let depth = prefix.utf8.count { $0 == UInt8(ascii: "/") }

@@ -79,7 +79,7 @@ final class DeviceHandler: Handler {
       ("if-none-match", request.field(.ifNoneMatch)?.text), ("if-match", request.field(.ifMatch)?.text),
       ("if-unmodified-since", request.field(.ifUnmodifiedSince)?.text),
     ] {
-      if let value { asked.headers.append((name, value)) }
+      if let value { asked.headers.add(name, value) }
     }
     let destination = request.field(named: "sec-fetch-dest")?.text ?? ""
     asked.destination = Self.destinations[destination] ?? .other
@@ -89,10 +89,10 @@ final class DeviceHandler: Handler {
       let isCrossOrigin = Self.origin(of: url) != origin
       if isCrossOrigin, asked.mode == .cors || asked.mode == .sameOrigin {
         asked.mode = .cors
-        asked.headers.append(("origin", origin))
+        asked.headers.add("origin", origin)
       }
     } else if let origin = request.field(named: "origin")?.text {
-      asked.headers.append(("origin", origin))
+      asked.headers.add("origin", origin)
     }
     return asked
   }
@@ -157,10 +157,10 @@ final class DeviceHandler: Handler {
       return Response(Status(307), fields)
     case .local(let local):
       var fields = HeadFields([("X-XCache", local.isFromMemory ? "memory" : "disk")])
-      for (name, value) in local.headers {
-        if let known = Self.names.first(where: { "\($0)" == name }) { fields.add(known, value) }
+      for field in local.headers {
+        if let known = Self.names.first(where: { "\($0)" == field.name }) { fields.add(known, field.value) }
       }
-      let length = local.header("content-length").flatMap { UInt64($0) }
+      let length = local.headers["content-length"].flatMap { UInt64($0) }
       let head = RenderedHead(Status(UInt16(local.status)), fields, contentLength: length)
       return Response(head, body(of: local))
     }

@@ -1,0 +1,107 @@
+import Manifests
+import System
+
+/// The files that updates left for later.
+extension Device {
+  /// Adds a listed file that is missing to the backlog. A failure to save that is harmless.
+  package func addToBacklog(_ file: ListedFile) {
+    cache.withLock { cache in
+      let entry = file.entry
+      guard cache.lists(entry), !cache.backlog.contains(entry) else { return }
+      // Whoever clears caches doesn't tell this process.
+      if cache.has(entry), folder.status(folder.file(entry.name)) == nil { try? cache.discard(entry) }
+      if cache.has(entry) { return }
+      try? cache.addToBacklog(Backlog([entry], []))
+    }
+  }
+
+  /// Fetches the files that updates left for later, if the conditions allow large updates.
+  ///
+  /// - Returns: the number of files fetched or copied.
+  /// - Throws: `DeviceError`; files that arrived before it stay, and the rest remain in the backlog.
+  @discardableResult
+  public func fetchBacklog(progress: (@Sendable (Progress) -> Void)? = nil) throws(DeviceError) -> Int {
+    try fetchBacklog(until: StopSignal(), progress: progress)
+  }
+
+  /// As above, but `stop(signal)` cancels it.
+  package func fetchBacklog(
+    until signal: StopSignal, progress: (@Sendable (Progress) -> Void)? = nil
+  ) throws(DeviceError) -> Int {
+    try job(until: signal) { () throws(DeviceError) in
+      guard !gate.isJobStopped, gate.conditions.allowsLargeUpdates, cache.withLock({ !$0.backlog.isEmpty })
+      else { return 0 }
+      _ = try repair()
+      defer { cache.withLock { $0.tidyNotes() } }
+      return try runBacklog(progress)
+    }
+  }
+
+  /// The job of the backlog: copies what is held, and fetches the rest until it is done or something else than a file fails.
+  private func runBacklog(_ progress: (@Sendable (Progress) -> Void)?) throws(DeviceError) -> Int {
+    var copied = CompletionReport()
+    let absent = try supplyCopies(of: backlogEntries(), &copied)
+    let wanted = fitting(absent)
+    // A file without room would only evict files that are in use.
+    let fits = Set(wanted.map(\.sha256))
+    cache.withLock { cache in
+      for entry in absent where !fits.contains(entry.sha256) { cache.removeFromBacklog(entry.sha256) }
+    }
+    let copies = copied.copied
+    var left = wanted
+    var failure: DeviceError?
+    while !left.isEmpty, failure == nil {
+      let failed = Locked<Set<SHA256>>([])
+      do {
+        try fetchBacklogEntries(left, progress) { sha256 in failed.withLock { _ = $0.insert(sha256) } }
+      } catch {
+        let lasting = failed.withLock { $0 }
+        // Files that failed for good are left to the network when a page requests them; the others can still be fetched.
+        if lasting.isEmpty { failure = error }
+        cache.withLock { cache in for sha256 in lasting { cache.removeFromBacklog(sha256) } }
+      }
+      left = left.filter { entry in cache.withLock { $0.backlog.contains(entry) && !$0.has(entry) } }
+    }
+    let came = wanted.filter { entry in cache.withLock { $0.has(entry) } }
+    // Other URLs with the same bytes as a file that arrived.
+    _ = try supplyCopies(of: backlogEntries(twins: Set(came.map(\.sha256))), &copied)
+    if let failure { throw failure }
+    return copies + came.count
+  }
+
+  /// Returns the listed entries in the backlog whose files are missing, one for each file.
+  /// - Parameter twins: if given, all missing entries with one of these files are returned instead.
+  private func backlogEntries(twins: Set<SHA256>? = nil) -> [HeldEntry] {
+    let index = index
+    var seen: Set<SHA256> = []
+    return cache.withLock { cache in
+      index.entries.filter { entry in
+        if cache.has(entry) { return false }
+        if let twins { return twins.contains(entry.sha256) }
+        return cache.backlog.contains(entry) && seen.insert(entry.sha256).inserted
+      }
+    }
+  }
+
+  private func fetchBacklogEntries(
+    _ entries: [HeldEntry], _ progress: (@Sendable (Progress) -> Void)?,
+    lasting: @escaping @Sendable (SHA256) -> Void
+  ) throws(DeviceError) {
+    let (index, folder, cache, gate, now) = (index, folder, cache, gate, now)
+    let offers = entries.compactMap { entry in cache.withLock { $0.backlog.offer(for: entry) } }
+    var fetcher = fetcher(for: index.version)
+    fetcher.deltas = try deltaTable(offers, from: index)
+    let report = fetcher.onFailure
+    fetcher.onFailure = { entry, error in
+      if error.isLasting { lasting(entry.sha256) }
+      report(entry, error)
+    }
+    var run = FetchRun(fetcher: fetcher, gate: gate, progress: progress)
+    run.shouldContinue = { gate.conditions.allowsLargeUpdates }
+    _ = try run.run(entries, to: { folder.staged($0.sha256) }) { entry throws(DeviceError) in
+      try cache.withLock { cache throws(DeviceError) in
+        try cache.store(folder.staged(entry.sha256), for: entry, at: now())
+      }
+    }
+  }
+}

@@ -1,0 +1,34 @@
+import Manifests
+
+extension Publisher {
+  /// The progress of a publish.
+  package enum Progress: Hashable, Sendable {
+    /// Files whose digests are known, out of all, and the bytes read for that.
+    case hashing(done: Int, of: Int, bytes: Int64)
+    /// Checking the build.
+    case checking
+    /// The release brings files of a kind that the live bundle has none of; reported before any file is sent.
+    case newKind(NewKind)
+    /// The release removes this many addresses of folders, of which this is one, though their `index.html` stays: perhaps
+    /// `--index` was dropped. Reported before any file is sent.
+    case indexDropped(BundleName, folders: Int, url: String)
+    /// The number and size of the files that the origin lacks, which are sent next; reported once, if there are any.
+    case lacking(files: Int, bytes: Int64)
+    /// Bytes sent, out of those that the origin lacks; failed attempts can make it more.
+    case sending(Int64, of: Int64)
+    /// The origin makes deltas from what devices have: files done, out of all new ones.
+    case preparing(done: Int64, of: Int64)
+    /// Everything is sent; the origin makes the release.
+    case releasing
+    /// The release is visible; deltas from older versions are being made.
+    case waitingForDeltas(left: Int64)
+
+    /// Whether it is something to know about the release, and not how far it has come.
+    package var isRemark: Bool {
+      switch self {
+      case .newKind, .indexDropped: true
+      default: false
+      }
+    }
+  }
+}

@@ -1,0 +1,17 @@
+/// A random number generator that gives the same numbers for the same seed (Steele, Lea, Flood: SplitMix64, 2014).
+package struct SplitMix: RandomNumberGenerator {
+  private var state: UInt64
+
+  package init(seed: UInt64) { state = seed }
+
+  package mutating func next() -> UInt64 {
+    state &+= 0x9E37_79B9_7F4A_7C15
+    var z = state
+    z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
+    z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
+    return z ^ (z >> 31)
+  }
+
+  /// A number from 0 to `limit` - 1.
+  package mutating func below(_ limit: Int) -> Int { Int(next() % UInt64(limit)) }
+}
