@@ -5,7 +5,7 @@
 
 Ends with 0 if every front end came up in every case, with no more of its site than each allows. Needs Chromium; packages come from PyPI.
 """
-import argparse, base64, hashlib, os, pathlib, sys, tempfile, time
+import argparse, base64, hashlib, os, pathlib, re, sys, tempfile, time
 
 here = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(here.parent / "Tests/Browser/Worker"), str(here.parent / "Tests/Browser"), str(here)]
@@ -159,17 +159,31 @@ class Trial:
 
         bench.site.policy = POLICY.format(origin=bench.origin.url)
         bench.deploy(self.build, 0)
+        # What the policy forbids the front end itself fails without a worker, too.
+        plain = bench.page()
+        plain.goto(bench.url("plain"))
+        until(lambda: plain.eval(SHOWN) > 0, f"{self.build} without a worker", 30)
+        time.sleep(1)
+        own = {error_of(event) for event in plain.events if event["method"] == "Runtime.exceptionThrown"}
+        bench.ends(plain)
         self.visits()
         self.visit()
-        errors = [event["params"] for event in self.tab.events if event["method"] == "Runtime.exceptionThrown"]
+        errors = [error_of(event) for event in self.tab.events if event["method"] == "Runtime.exceptionThrown"]
         registered = self.tab.eval("xcache.ready.then((registration) => registration?.active?.state)")
         self.leave()
         bench.site.policy = None
         assert registered == "activated", registered
-        print(f"  a Content-Security-Policy: the worker is {registered}, the page came up, {len(errors)} errors")
-        for error in errors:
-            details = error["exceptionDetails"]
-            print("    " + details.get("exception", {}).get("description", details["text"]).split("\n")[0][:200])
+        new = [error for error in errors if error not in own]
+        print(f"  a Content-Security-Policy: the worker is {registered}, the page came up, {len(errors)} errors, "
+              f"{len(new)} of them not without a worker")
+        assert not new, new
+
+
+def error_of(event):
+    """The first line of an exception, without the page's host."""
+    details = event["params"]["exceptionDetails"]
+    text = details.get("exception", {}).get("description", details["text"]).split("\n")[0]
+    return re.sub(r"https?://[^/\s]+", "", text)[:200]
 
 
 def main():
@@ -181,7 +195,7 @@ def main():
     for name in options.names or ["mlflow", "marimo"]:
         with tempfile.TemporaryDirectory() as folder:
             bench = Bench(os.path.abspath(options.xcache), folder, {"ours": DIST}, options, Watched)
-            bench.ways = ["ours"]
+            bench.ways = ["plain", "ours"]
             print(name, flush=True)
             try:
                 bench.line.set(**FAST)

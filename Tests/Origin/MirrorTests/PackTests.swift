@@ -137,7 +137,9 @@ extension Bench {
   func keepPack(from base: Int64, to version: Int64, lacksLast: Bool = false) throws -> StoredPack {
     let (old, new) = (try manifest(base), try manifest(version))
     let urls = Set(old.items.map(\.url)).union(new.items.map(\.url)).sorted()
-    let changes = urls.map { EntryChange(url: $0, old: old[$0], new: new[$0]) }.filter { $0.old != $0.new }
+    let changes = urls.map { EntryDifference(url: $0, old: old[$0], new: new[$0]) }.filter {
+      $0.old != $0.new
+    }
     var plan = try #require(
       PackPlan(
         changes,

@@ -61,10 +61,10 @@ struct PackMaker {
   }
 
   private func plan() throws -> PackPlan {
-    var changes: [EntryChange] = []
+    var changes: [EntryDifference] = []
     for url in Set(base.items.map(\.url)).union(next.items.map(\.url)).sorted()
     where base[url] != next[url] {
-      changes.append(EntryChange(url: url, old: base[url], new: next[url]))
+      changes.append(EntryDifference(url: url, old: base[url], new: next[url]))
     }
     let name = { (url: ResourceURL) in StableName(path: url.text).name(mark: "*") }
     var namesakes: [String: SHA256] = [:]

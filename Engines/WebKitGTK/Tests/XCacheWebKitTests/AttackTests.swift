@@ -48,7 +48,7 @@ extension WebKitTests {
       let url = sites.url("/v/page0.html")
       try await page.load(sites.url("/second.html"))
       let left = proxy.openUnannounced(url)
-      _ = proxy.pages.answered(left, isShown: true)
+      _ = proxy.pages.recordAnswer(for: left, isShown: true)
       // Opened before the switch; its document is requested after it.
       _ = proxy.open(url)
       try sites.tell("release 2")

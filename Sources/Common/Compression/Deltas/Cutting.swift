@@ -5,17 +5,17 @@ enum Tokens {
 
   static func forEachHash(of bytes: [UInt8], _ body: (UInt64) -> Void) {
     bytes.withUnsafeBufferPointer { bytes in
-      var hash = Hashing.start
+      var hash = SketchHash.start
       var length = 0
       for byte in bytes {
-        hash = Hashing.adding(byte, to: hash)
+        hash = SketchHash.adding(byte, to: hash)
         length &+= 1
         guard isEnd[Int(byte)] else { continue }
-        if length > shortest { body(Hashing.finish(hash)) }
-        hash = Hashing.start
+        if length > shortest { body(SketchHash.finish(hash)) }
+        hash = SketchHash.start
         length = 0
       }
-      if length > 0 { body(Hashing.finish(hash)) }
+      if length > 0 { body(SketchHash.finish(hash)) }
     }
   }
 
@@ -33,26 +33,26 @@ enum Chunks {
   static func forEachHash(of bytes: [UInt8], _ body: (UInt64) -> Void) {
     bytes.withUnsafeBufferPointer { bytes in
       var gear: UInt64 = 0
-      var hash = Hashing.start
+      var hash = SketchHash.start
       var length = 0
       for byte in bytes {
         gear = gear &<< 1 &+ table[Int(byte)]
-        hash = Hashing.adding(byte, to: hash)
+        hash = SketchHash.adding(byte, to: hash)
         length &+= 1
         guard length >= shortest, gear & mask == 0 || length == longest else { continue }
-        body(Hashing.finish(hash))
-        hash = Hashing.start
+        body(SketchHash.finish(hash))
+        hash = SketchHash.start
         length = 0
       }
-      if length > 0 { body(Hashing.finish(hash)) }
+      if length > 0 { body(SketchHash.finish(hash)) }
     }
   }
 
-  private static let table: [UInt64] = (0..<256).map { Hashing.finish(UInt64($0) &+ 1) }
+  private static let table: [UInt64] = (0..<256).map { SketchHash.finish(UInt64($0) &+ 1) }
 }
 
 /// A hash that is fast byte by byte. It must never change, because sketches are stored.
-enum Hashing {
+enum SketchHash {
   /// FNV-1a's constants (draft-eastlake-fnv).
   static let start: UInt64 = 0xcbf2_9ce4_8422_2325
 

@@ -2,7 +2,7 @@ import System
 import Values
 
 /// A URL whose entry differs between two manifests.
-package struct EntryChange: Hashable, Sendable {
+package struct EntryDifference: Hashable, Sendable {
   package let url: ResourceURL
   package let old: Entry?
   package let new: Entry?
@@ -28,7 +28,7 @@ package struct PackPlan: Sendable {
   ///     are partners.
   /// - Returns: nil if an entry isn't as origins write it, so that a device couldn't derive it.
   package init?(
-    _ changes: [EntryChange], place: (url: (ResourceURL) -> Int?, bytes: (SHA256) -> Int?),
+    _ changes: [EntryDifference], place: (url: (ResourceURL) -> Int?, bytes: (SHA256) -> Int?),
     delta: (SHA256) -> SHA256?, stableName: (ResourceURL) -> String
   ) {
     var touched: [Int] = []

@@ -95,7 +95,7 @@ extension MapChange {
   }
 
   /// A change that a release would make.
-  init(_ change: Manifests.EntryChange) {
+  init(_ change: EntryDifference) {
     let lost = change.old.flatMap { old in change.new?.lost(since: old.others) }
     self.init(url: change.url, entry: change.new, lost: lost ?? JSONObject())
   }

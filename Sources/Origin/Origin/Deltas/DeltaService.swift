@@ -23,7 +23,7 @@ final class DeltaService: Sendable {
   let options: Options
   let counters = DeltaCounters()
   let packs: PackBuilder
-  let backlog = Backlog()
+  let backlog = DeltaBacklog()
   private let store: Store
   private let budget: MemoryBudget
   private let waiting = Atomic<Int>(0)

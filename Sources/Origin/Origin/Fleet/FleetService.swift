@@ -10,7 +10,7 @@ import Values
 final class FleetService: Sendable {
   private let store: Store
   private let adoption: AdoptionService
-  private let backlog: Backlog
+  private let backlog: DeltaBacklog
   private let staged: StagedReleases
   private let cached = Locked<CachedState?>(nil)
 
@@ -32,7 +32,7 @@ final class FleetService: Sendable {
 
   private static let lifetime: UInt64 = 1_000_000_000
 
-  init(store: Store, adoption: AdoptionService, backlog: Backlog, staged: StagedReleases) {
+  init(store: Store, adoption: AdoptionService, backlog: DeltaBacklog, staged: StagedReleases) {
     self.store = store
     self.adoption = adoption
     self.backlog = backlog

@@ -30,7 +30,7 @@ struct AnswerSize {
 
   /// Returns the deltas that a patch will offer.
   static func deltas(
-    _ changes: [Manifests.EntryChange], _ held: Set<SHA256>, _ pairs: [SHA256: [StoredDelta]],
+    _ changes: [EntryDifference], _ held: Set<SHA256>, _ pairs: [SHA256: [StoredDelta]],
     _ channel: ChannelInfo
   ) -> [UInt8] {
     DeltaOffer.render(

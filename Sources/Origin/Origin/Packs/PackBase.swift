@@ -38,7 +38,7 @@ struct PackBase {
 
 extension PackPlan {
   /// The plan of a pack whose files have deltas from these bytes.
-  init?(_ changes: [Manifests.EntryChange], on base: PackBase, deltaBases: [SHA256: SHA256]) {
+  init?(_ changes: [EntryDifference], on base: PackBase, deltaBases: [SHA256: SHA256]) {
     self.init(changes, place: (base.place, base.holder), delta: { deltaBases[$0] }) {
       StableName(path: $0.text).name(mark: "*")
     }

@@ -57,7 +57,7 @@ struct PackBuilder: Sendable {
   /// starts from, sorted by URL. The threads have low priority unless the pack is urgent. `shouldContinue` is asked before
   /// each file; if it returns false, there will be no pack.
   func draft(
-    _ changes: [Manifests.EntryChange], on older: ContentTable, threads: Int,
+    _ changes: [EntryDifference], on older: ContentTable, threads: Int,
     isUrgent: Bool, shouldContinue: @escaping @Sendable () -> Bool = { true }
   ) throws(StoreError) -> Coded {
     let entries = changes.compactMap(\.new)
@@ -207,7 +207,7 @@ struct PackBuilder: Sendable {
 
   /// Assembles a pack and keeps it.
   func keep(
-    _ draft: PackDraft, _ changes: [Manifests.EntryChange], on base: PackBase, _ ends: PackEnds,
+    _ draft: PackDraft, _ changes: [EntryDifference], on base: PackBase, _ ends: PackEnds,
     of channel: Int64
   ) throws(StoreError) -> Outcome {
     guard let plan = draft.plan(changes, on: base),
@@ -275,7 +275,7 @@ struct PackBuilder: Sendable {
   /// `channel` is the release's, `isNearest` whether the pack starts from the version that the release replaces, and
   /// `others` the bytes of packs that are made before it.
   func size(
-    _ draft: PackDraft, _ changes: [Manifests.EntryChange], on older: ContentTable,
+    _ draft: PackDraft, _ changes: [EntryDifference], on older: ContentTable,
     _ base: ManifestVersion, _ version: ManifestVersion, of channel: Int64, isNearest: Bool,
     after others: Int64
   ) throws(StoreError) -> Int64? {
@@ -309,7 +309,7 @@ struct PackBuilder: Sendable {
   ///
   /// It depends only on the changes, so that no cost includes a pack that is refused later. What both answers carry besides
   /// the patch and the pack is about the same size.
-  private static func isWorthwhile(_ size: Int64, _ draft: PackDraft, _ changes: [Manifests.EntryChange])
+  private static func isWorthwhile(_ size: Int64, _ draft: PackDraft, _ changes: [EntryDifference])
     -> Bool
   {
     // Usually the answer is clear without the patch, which takes time to code.

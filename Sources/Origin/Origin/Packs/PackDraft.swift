@@ -40,7 +40,7 @@ struct PackDraft: Sendable {
   }
 
   /// Returns the plan for these changes, if the files were coded for them.
-  func plan(_ changes: [Manifests.EntryChange], on base: PackBase) -> PackPlan? {
+  func plan(_ changes: [EntryDifference], on base: PackBase) -> PackPlan? {
     guard var plan = PackPlan(changes, on: base, deltaBases: deltaBases), Self.links(of: plan) == links else {
       return nil
     }
@@ -76,10 +76,10 @@ extension PackDraft {
   static func changes(
     _ new: DeltaSearch.Contents, gone: [ResourceURL], on older: ContentTable, in channel: ChannelInfo,
     entries: [ResourceURL: Entry] = [:]
-  ) -> [Manifests.EntryChange] {
-    func change(_ url: ResourceURL, _ new: ResourceContent?) -> Manifests.EntryChange {
+  ) -> [EntryDifference] {
+    func change(_ url: ResourceURL, _ new: ResourceContent?) -> EntryDifference {
       let old = older.place(of: url).map { older[$0].content }
-      return Manifests.EntryChange(
+      return EntryDifference(
         url: url, old: old.map { entry(url, $0, in: channel) },
         new: new.map { entries[url] ?? entry(url, $0, in: channel) })
     }

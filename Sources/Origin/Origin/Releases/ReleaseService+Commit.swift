@@ -3,7 +3,7 @@ import Store
 import System
 
 /// An act of the store that makes a release, with what has to be known to push, stage and show it.
-struct ReleaseAct<Outcome>: Sendable {
+struct StoreAct<Outcome>: Sendable {
   /// Runs the act: it calls `digest` for each version inside its transaction, and `committed` right after it.
   typealias Run =
     @Sendable (
@@ -32,9 +32,9 @@ extension ReleaseService {
   /// - Throws: `pushFailed`: the act is then staged, and retried automatically.
   func commit<Outcome>(
     _ scope: StagedReleases.Scope, by caller: AccessToken, isDryRun: Bool,
-    version: @escaping @Sendable (Outcome) -> ManifestVersion, _ run: @escaping ReleaseAct<Outcome>.Run
+    version: @escaping @Sendable (Outcome) -> ManifestVersion, _ run: @escaping StoreAct<Outcome>.Run
   ) throws(StoreError) -> Outcome {
-    let act = ReleaseAct(scope: scope, caller: caller, isDryRun: isDryRun, version: version, run: run)
+    let act = StoreAct(scope: scope, caller: caller, isDryRun: isDryRun, version: version, run: run)
     if isDryRun { return try attempt(act) }
     try readManifests(of: scope)
     do throws(StoreError) {
@@ -55,7 +55,7 @@ extension ReleaseService {
   }
 
   /// Has an act tried again until its files are pushed, or another one replaces it.
-  private func stage<Outcome>(_ act: ReleaseAct<Outcome>, _ error: StoreError) {
+  private func stage<Outcome>(_ act: StoreAct<Outcome>, _ error: StoreError) {
     staged.add(act.scope, by: act.caller.name, at: store.now, error) { (id) throws(StoreError) in
       // Also if the act has nothing to push.
       try self.store.checkInUse(act.caller)
@@ -68,7 +68,7 @@ extension ReleaseService {
   /// Pushing may take minutes, and staged acts may wait for days: a token that ends meanwhile changes nothing any more, and neither
   /// does an act that was replaced. Both are checked inside the transaction, where no token can be revoked.
   /// - Parameter id: the number of a staged act; nil for one that isn't staged.
-  private func attempt<Outcome>(_ act: ReleaseAct<Outcome>, staged id: Int? = nil) throws(StoreError)
+  private func attempt<Outcome>(_ act: StoreAct<Outcome>, staged id: Int? = nil) throws(StoreError)
     -> Outcome
   {
     try commitWithPush { (checkPushed) throws(StoreError) in
@@ -82,7 +82,7 @@ extension ReleaseService {
   }
 
   /// Runs an act in the store, and updates the catalog with what it made.
-  private func write<Outcome>(_ act: ReleaseAct<Outcome>, _ check: @escaping CommitCheck) throws(StoreError)
+  private func write<Outcome>(_ act: StoreAct<Outcome>, _ check: @escaping CommitCheck) throws(StoreError)
     -> Outcome
   {
     // Written by `digest`, read by `committed`, in that order: the store finishes the former before it calls the latter.

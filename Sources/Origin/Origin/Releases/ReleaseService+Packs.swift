@@ -103,8 +103,8 @@ extension StoreError {
 
 extension ManifestMap {
   /// Returns the changes to this manifest; nil if it can't be read.
-  fileprivate func changes(_ news: [(url: ResourceURL, entry: Entry?)]) -> [Manifests.EntryChange]? {
-    var changes: [Manifests.EntryChange] = []
+  fileprivate func changes(_ news: [(url: ResourceURL, entry: Entry?)]) -> [EntryDifference]? {
+    var changes: [EntryDifference] = []
     let reader = MapReader(self)
     for (url, new) in news {
       var old: Entry?
@@ -112,7 +112,7 @@ extension ManifestMap {
         guard let entry = try? Entry(parsing: Array(bytes)) else { return nil }
         old = entry
       }
-      changes.append(Manifests.EntryChange(url: url, old: old, new: new))
+      changes.append(EntryDifference(url: url, old: old, new: new))
     }
     return changes
   }

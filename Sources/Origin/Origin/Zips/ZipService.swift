@@ -173,7 +173,7 @@ package enum ZipDeltas: Sendable {
 /// Selects the deltas for an update's zip: those that are offered to devices, once all are made.
 struct DeltaZipSource: Sendable {
   let store: Store
-  let backlog: Backlog
+  let backlog: DeltaBacklog
 
   func deltas(_ channel: ChannelInfo, from: ManifestVersion, to: ManifestVersion) throws(StoreError)
     -> ZipDeltas

@@ -2,7 +2,7 @@ import Manifests
 import Values
 
 /// What a bundle holds, complete or as the difference from a version that the client knows.
-package struct BundleEntries: Sendable {
+package struct BundleContents: Sendable {
   /// The bundle's name.
   package let bundle: BundleName
   /// The last version at which the bundle changed; 0 if it never held anything.
@@ -18,17 +18,17 @@ package struct BundleEntries: Sendable {
 extension Store {
   /// What a bundle holds in the full version; only what changed after `since` if what it held at that version is known.
   package func entries(of bundle: BundleName, in channel: ChannelInfo, since: ManifestVersion? = nil)
-    throws(StoreError) -> BundleEntries
+    throws(StoreError) -> BundleContents
   {
     try connections.reading { (db) throws(StoreError) in
       let now = try db.required(channel.app, channel.name)
       guard let info = try db.bundle(bundle, of: channel.id) else {
-        return BundleEntries(
+        return BundleContents(
           bundle: bundle, version: .none, channelVersion: now.full.version, base: nil, entries: [])
       }
       if now.rollout != nil, info.version > now.full.version {
         let full = try db.bundle(info, atFull: now.full.version)
-        return BundleEntries(
+        return BundleContents(
           bundle: bundle, version: full.version, channelVersion: now.full.version, base: nil,
           entries: try db.contents(of: info, at: now.full.version).map { ($0, $1) })
       }
@@ -36,7 +36,7 @@ extension Store {
       if let since, since != .none, try db.isKnown(since, for: info, in: channel.id) { base = since }
       let entries =
         if let base { try db.changes(of: info, since: base) } else { try db.liveContents(of: info) }
-      return BundleEntries(
+      return BundleContents(
         bundle: bundle, version: info.version, channelVersion: now.full.version, base: base,
         entries: entries.sorted { $0.url < $1.url })
     }

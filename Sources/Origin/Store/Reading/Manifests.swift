@@ -70,10 +70,10 @@ extension Store {
   /// The changes between two kept versions, with both entries as a pack describes them.
   /// - Throws: `unknownVersion`.
   package func entryChanges(_ channel: ChannelInfo, from: ManifestVersion, to: ManifestVersion)
-    throws(StoreError) -> [Manifests.EntryChange]
+    throws(StoreError) -> [EntryDifference]
   {
     try differences(channel, from, to) { (url, row) throws(StoreError) in
-      Manifests.EntryChange(
+      EntryDifference(
         url: url, old: try row.was()?.entry(url, in: channel), new: try row.now()?.entry(url, in: channel))
     }
   }

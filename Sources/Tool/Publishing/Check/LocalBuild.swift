@@ -29,7 +29,7 @@ package final class LocalBuild {
     for bundle in unpacked.bundles { mapped += try Mapping.files(of: FoundBundle(bundle)) }
     mapped.sort { $0.url < $1.url }
     let count = mapped.count
-    let hashed = try Hashing().digests(of: mapped.map(\.file)) { done, _ in progress(done, count) }
+    let hashed = try FileHashing().digests(of: mapped.map(\.file)) { done, _ in progress(done, count) }
     files = try Self.unique(zip(mapped, hashed.files).map { BuildFile($0, $1) })
     bases = unpacked.bundles.flatMap { $0.folders.map(\.baseURL) }
     self.bundles = bundles.map(\.name)

@@ -59,8 +59,10 @@ extension Publisher {
     let kept = rehash ? nil : cache.read(.hashes, key)
     let now = Clock.unixMilliseconds() * 1_000_000
     let progress = self.progress
-    let hashed = try Hashing(cache: kept.flatMap { HashCache(records: $0) } ?? HashCache(), keeping: bytes)
-      .digests(of: files) { progress(.hashing(done: $0, of: files.count, bytes: $1)) }
+    let hashed = try FileHashing(
+      cache: kept.flatMap { HashCache(records: $0) } ?? HashCache(), keeping: bytes
+    )
+    .digests(of: files) { progress(.hashing(done: $0, of: files.count, bytes: $1)) }
     if bundle.folders.contains(where: \.isUnpacked) { return (hashed.files, hashed.read, nil) }
     let caching = ThreadTask("cache") { [cache] in
       let records = HashCache(hashed.files.map { ($0.source.status, $0.digest) }, now: now).bytes

@@ -98,7 +98,7 @@ import Values
   @Test func plansNeedEntriesInTheFormOfOrigins() throws {
     let url = try ResourceURL("https://m.example.com/a.js")
     let plan = PackPlan(
-      [EntryChange(url: url, old: nil, new: Samples.entry("odd"))], place: ({ _ in nil }, { _ in nil }),
+      [EntryDifference(url: url, old: nil, new: Samples.entry("odd"))], place: ({ _ in nil }, { _ in nil }),
       delta: { _ in nil }, stableName: \.text)
     #expect(plan == nil)
   }
@@ -114,9 +114,9 @@ import Values
         ).entry(PackSample.digest(of: Array(text.utf8))))
     }
     let changes = [
-      EntryChange(url: urls[0], old: nil, new: try entry(urls[0], "a")),
-      EntryChange(url: urls[1], old: try entry(urls[1], "b"), new: try entry(urls[1], "b2")),
-      EntryChange(url: urls[2], old: try entry(urls[2], "c"), new: nil),
+      EntryDifference(url: urls[0], old: nil, new: try entry(urls[0], "a")),
+      EntryDifference(url: urls[1], old: try entry(urls[1], "b"), new: try entry(urls[1], "b2")),
+      EntryDifference(url: urls[2], old: try entry(urls[2], "c"), new: nil),
     ]
     let places = [urls[1]: 0, urls[2]: 1]
     let plan = try #require(

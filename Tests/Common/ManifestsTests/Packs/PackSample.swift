@@ -117,7 +117,7 @@ extension PackSample {
     let old = Dictionary(uniqueKeysWithValues: base.items.map { ($0.url, $0.entry) })
     let now = Dictionary(uniqueKeysWithValues: new.items.map { ($0.url, $0.entry) })
     let changes = Set(old.keys).union(now.keys).sorted().filter { old[$0] != now[$0] }
-      .map { EntryChange(url: $0, old: old[$0], new: now[$0]) }
+      .map { EntryDifference(url: $0, old: old[$0], new: now[$0]) }
     let places = Dictionary(uniqueKeysWithValues: base.items.enumerated().map { ($1.url, $0) })
     let held = Dictionary(base.items.enumerated().map { ($1.entry.sha256, $0) }) { first, _ in first }
     return PackPlan(

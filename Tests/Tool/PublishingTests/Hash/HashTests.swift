@@ -13,7 +13,7 @@ import TestSupport
   @Test func digestsAreInTheOrderOfTheFiles() throws {
     for index in 0..<40 { try folder.write("f\(index)", String(repeating: "x", count: index * 30_000)) }
     let files = try Scan.files(in: folder.path)
-    let (hashed, read) = try Hashing(threads: 4).digests(of: files)
+    let (hashed, read) = try FileHashing(threads: 4).digests(of: files)
     #expect(read == 40)
     #expect(hashed.map(\.source.path) == files.map(\.path))
     for file in hashed {
@@ -26,18 +26,18 @@ import TestSupport
   @Test func cachedFilesAreNotRead() throws {
     for index in 0..<100 { try folder.write("f\(index)", "\(index)") }
     let files = try Scan.files(in: folder.path)
-    let hashed = try Hashing().digests(of: files).files
+    let hashed = try FileHashing().digests(of: files).files
     let cache = HashCache(hashed.map { ($0.source.status, $0.digest) }, now: .max)
-    let again = try Hashing(cache: cache).digests(of: files)
+    let again = try FileHashing(cache: cache).digests(of: files)
     #expect(again.read == 0)
     #expect(again.files == hashed)
     let reread = try #require(HashCache(records: cache.bytes))
-    #expect(try Hashing(cache: reread).digests(of: files).read == 0)
+    #expect(try FileHashing(cache: reread).digests(of: files).read == 0)
   }
 
   @Test func recentlyChangedFilesAreNotCached() throws {
     try folder.write("f", "x")
-    let file = try #require(try Hashing().digests(of: Scan.files(in: folder.path)).files.first)
+    let file = try #require(try FileHashing().digests(of: Scan.files(in: folder.path)).files.first)
     let status = file.source.status
     let kept = { (now: Int64) in HashCache([(status, file.digest)], now: now).digest(of: status) }
     #expect(kept(status.changed) == nil)
@@ -48,7 +48,7 @@ import TestSupport
   @Test func anyChangeIsDetected() throws {
     let path = try folder.write("f", "one")
     let before = try #require(try Scan.files(in: folder.path).first)
-    let digest = try #require(try Hashing().digests(of: [before]).files.first).digest
+    let digest = try #require(try FileHashing().digests(of: [before]).files.first).digest
     let cache = HashCache([(before.status, digest)], now: .max)
     #expect(cache.digest(of: before.status) == digest)
     Clock.sleep(for: .milliseconds(20))

@@ -102,7 +102,8 @@ import TestSupport
     let isRoot = geteuid() == 0
     if isRoot { unlink(path) } else { chmod(path, 0) }
     let reason = isRoot ? "No such file or directory" : "Permission denied"
-    #expect(words { _ = try Hashing(threads: 1).digests(of: files) } == "\(path) can't be read: \(reason)")
+    #expect(
+      words { _ = try FileHashing(threads: 1).digests(of: files) } == "\(path) can't be read: \(reason)")
   }
 }
 

@@ -191,7 +191,7 @@ extension FreezeInfo {
 }
 
 extension ChannelOverview.DeltaProgress {
-  fileprivate init(_ progress: Backlog.Progress) {
+  fileprivate init(_ progress: DeltaBacklog.Progress) {
     self.init(
       version: progress.version, pending: progress.pending, filesDone: progress.filesDone,
       files: progress.files, failing: progress.failing, fault: progress.fault)

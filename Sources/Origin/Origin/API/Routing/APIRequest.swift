@@ -25,7 +25,7 @@ struct APIRequest: Sendable {
   /// a date to compare with, it is ignored (§13.1.4).
   let isConditional: Bool
   /// The answer that the client already has, and the codings that it accepts.
-  let reader: AnswerReader
+  let reader: AnswerNegotiation
   /// The client's address.
   let peer: IPAddress
   /// The client's name for this act; nil if a retry can't be told from a new act.
@@ -47,7 +47,7 @@ struct APIRequest: Sendable {
     recordedAddress = nil
     method = request.method
     peer = request.peer
-    reader = AnswerReader(request)
+    reader = AnswerNegotiation(request)
     query = Self.query(request)
     name = RequestName(request)
     authorization = request.field(.authorization)?.text
@@ -70,7 +70,7 @@ struct APIRequest: Sendable {
     recordedAddress = address
     method = .post
     peer = .unknown
-    reader = AnswerReader()
+    reader = AnswerNegotiation()
     (query, name, authorization, contentMD5, contentType) = ([:], nil, nil, nil, nil)
     (coding, announcesBody, isConditional, length) = (.none, true, false, nil)
   }

@@ -53,7 +53,7 @@ enum PreviewCommand {
       throw UsageError("--compare: both are version \(shownVersions[0] ?? ""); give two that differ")
     }
     let server = try remote.server
-    var preview = ReleasePreview(
+    var preview = PreviewedRelease(
       page, in: try remote.address, at: server, by: program, try Interruption())
     (preview.timeout, preview.size, preview.network, preview.isOffline) = (timeout, size, limit, isOffline)
     preview.trace = remote.trace
@@ -92,8 +92,8 @@ enum PreviewCommand {
 
   /// Fetches a version. `word` is a number or a time; nil means the newest version.
   private static func fetch(
-    _ word: String?, _ preview: ReleasePreview, _ remote: RemoteOrigin, _ terminal: Terminal
-  ) throws -> ReleasePreview.Release {
+    _ word: String?, _ preview: PreviewedRelease, _ remote: RemoteOrigin, _ terminal: Terminal
+  ) throws -> PreviewedRelease.Release {
     let drawn = ProgressLine(terminal)
     let progress: @Sendable (Progress) -> Void = { done in
       drawn.show("fetching", done.bytes, of: done.bytesTotal, files: done.files, of: done.filesTotal)

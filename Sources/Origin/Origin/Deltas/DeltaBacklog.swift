@@ -2,7 +2,7 @@ import Manifests
 import System
 
 /// The channels for which deltas from older versions are still to be made, and their progress.
-final class Backlog: Sendable {
+final class DeltaBacklog: Sendable {
   struct Progress: Sendable {
     /// The version that the deltas lead to.
     var version = ManifestVersion.none

@@ -5,7 +5,7 @@ import Values
 import XCacheDevice
 
 /// Opens a page of a channel's releases, each on a temporary device of its own.
-package struct ReleasePreview {
+package struct PreviewedRelease {
   /// A version on a temporary device.
   package struct Release {
     fileprivate let folder: ScratchFolder

@@ -4,7 +4,7 @@ import System
 
 /// Which answer an API client already has, and which codings it accepts: an unchanged answer becomes a 304, a large one is
 /// compressed. Answers are made anew each time, so a tag is computed from the bytes alone.
-struct AnswerReader: Sendable {
+struct AnswerNegotiation: Sendable {
   private let accepted: AcceptEncoding
   /// The tags of If-None-Match, or nil. `*` matches no tag here, so the client gets the answer.
   private let known: [UInt8]?

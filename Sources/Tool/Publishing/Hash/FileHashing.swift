@@ -9,7 +9,7 @@ package struct HashedFile: Hashable, Sendable {
 }
 
 /// Computes both digests of files in one read, on all cores, each core through a buffer of 256 KB.
-package struct Hashing: Sendable {
+package struct FileHashing: Sendable {
   private let cache: HashCache
   private let kept: RetainedBytes?
   private let threads: Int
