@@ -261,8 +261,17 @@ class Bench:
         self.proxy.stop()
 
 
+def fits(word, number, name, function):
+    return word in name or word in (str(number), function.__module__)
+
+
 def main(xcache, words):
     """Runs the matching cases; with -jN in N processes, each with its own browser and origin."""
+    for word in words:
+        if not (word[:2] == "-j" and word[2:].isdigit()):
+            word = word.removeprefix("-")
+            if not any(fits(word, number, *one) for number, one in enumerate(CASES, 1)):
+                raise SystemExit(f"no case has {word!r} in its name, as its number or as its file")
     for word in words:
         if word[:2] == "-j" and word[2:].isdigit():
             rest, count = [one for one in words if one != word], int(word[2:])
@@ -279,9 +288,9 @@ def main(xcache, words):
         try:
             print(f"{bench.browser.version}, {len(CASES)} cases")
             for number, (name, function) in enumerate(CASES, 1):
-                def fits(words):
-                    return any(word in name or word in (str(number), function.__module__) for word in words)
-                if wanted and not fits(wanted) or fits(unwanted) or number % parts != part:
+                def fit(words):
+                    return any(fits(word, number, name, function) for word in words)
+                if wanted and not fit(wanted) or fit(unwanted) or number % parts != part:
                     continue
                 start = time.monotonic()
                 try:
