@@ -18,7 +18,10 @@ extension Device {
   }
 
   /// Puts the device into every rollout from the next poll on, whatever the rule says: to try a candidate.
-  package func takeCandidates() { traits.withLock { $0.takesCandidates = true } }
+  package func takeCandidates() { traits.withLock { $0.membership = .always } }
+
+  /// Keeps the device out of every rollout from the next poll on: to see what all other devices have, the same at each call.
+  package func takeFullVersions() { traits.withLock { $0.membership = .never } }
 
   /// Whether the version held is the candidate of the open rollout, as of the last poll.
   public var holdsCandidate: Bool {

@@ -59,6 +59,7 @@ package struct PreviewedRelease {
       folder: path, server: server.text, app: channel.app.text, hosts: ["*"], channel: channel.channel.text)
     settings.isPreview = true
     let device = try Device(settings, transport: transport)
+    device.takeFullVersions()
     try take(device, path)
     let policy = device.runtimePolicy
     let now = Clock.unixMilliseconds()

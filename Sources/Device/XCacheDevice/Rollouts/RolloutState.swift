@@ -27,7 +27,12 @@ struct RolloutState: Equatable, Sendable {
     self.rule = rule
     let installation = Installation(
       id: id, appVersion: app.parsedVersion, groups: app.groups, takenSeed: taken, leftSeed: leftSeed)
-    isIn = app.takesCandidates || rule.includes(installation)
+    isIn =
+      switch app.membership {
+      case .byRule: rule.includes(installation)
+      case .always: true
+      case .never: false
+      }
     return isIn
   }
 
@@ -62,12 +67,21 @@ struct RolloutState: Equatable, Sendable {
   }
 }
 
+/// Whether a device takes part in rollouts.
+enum RolloutMembership: Equatable, Sendable {
+  /// As the rule decides by the device's install id, app version and groups.
+  case byRule
+  /// In every rollout: to try a candidate.
+  case always
+  /// In none: to see what all other devices have.
+  case never
+}
+
 /// What an app says of itself and its user, for rollouts.
 struct AppTraits: Equatable, Sendable {
   var version: String?
   var groups: Set<String> = []
-  /// Whether the device is in every rollout, whatever its rule says: to try a candidate.
-  var takesCandidates = false
+  var membership = RolloutMembership.byRule
 
   var parsedVersion: AppVersion? { version.flatMap { AppVersion($0) } }
 }
