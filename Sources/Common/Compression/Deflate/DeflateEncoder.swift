@@ -1,5 +1,5 @@
 /// A deflate encoder (RFC 1951) for text of many similar lines, such as a manifest: twice as fast as zlib's level 4, with
-/// output a tenth smaller.
+/// output a twentieth smaller (README.md).
 ///
 /// Half of a manifest is digests. zlib looks up each of their digits and finds matches of three and four bytes, which cost
 /// more than the digits. Here a match has at least six bytes, each hash remembers one position, and the longer nothing is
