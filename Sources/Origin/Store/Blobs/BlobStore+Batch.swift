@@ -40,7 +40,13 @@ extension BlobStore {
 
   private func store(_ files: [WholeFile]) throws(StoreError) {
     if files.isEmpty { return }
-    try takeSpace(for: files.reduce(0) { $0 + Self.blockSize + $1.file.bytes.count })
+    try takingSpace(for: files.reduce(0) { $0 + Self.blockSize + $1.file.bytes.count }) {
+      () throws(StoreError) in
+      try write(checked: files)
+    }
+  }
+
+  private func write(checked files: [WholeFile]) throws(StoreError) {
     let digests = files.map(\.digest.sha256)
     try refusePurged(digests)
     try reserve(digests)
@@ -130,7 +136,7 @@ extension BlobStore {
   static let markInterval = gracePeriod / 24
 
   /// What a file takes on the disk beyond its bytes, at most: the rest of its last block.
-  private static let blockSize = 4096
+  static let blockSize = 4096
 
   private func storeAlone(_ file: WholeFile) throws(StoreError) {
     var incoming = try IncomingBlob(file.file.claim, in: self)

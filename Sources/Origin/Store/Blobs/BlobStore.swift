@@ -150,15 +150,18 @@ final class BlobStore: Sendable {
     }
   }
 
-  /// Takes room for bytes that are about to be written.
+  /// Takes room for bytes and has `write` write them.
   /// - Throws: `diskFull` if they would use the space left for the database.
-  func takeSpace(for bytes: Int) throws(StoreError) {
+  func takingSpace(for bytes: Int, write: () throws(StoreError) -> Void) throws(StoreError) {
     let hasRoom = try space.withLock { (space) throws(StoreError) in
       try space.take(Int64(bytes)) { () throws(StoreError) in try disk.uploadSpace(folder.temporary) }
     }
-    if hasRoom { return }
-    activity.withLock { $0.noteFullDisk() }
-    throw .diskFull(folder.temporary)
+    guard hasRoom else {
+      activity.withLock { $0.noteFullDisk() }
+      throw .diskFull(folder.temporary)
+    }
+    defer { space.withLock { $0.wrote(Int64(bytes)) } }
+    try write()
   }
 
   /// Removes files that arrived more than a day ago and that no release used, whole or partial, or earlier if the disk

@@ -8,17 +8,26 @@ struct UploadSpace: Sendable {
   /// The bytes that may be written before the disk is asked again. Other programs and the database use the disk, too.
   private var allowance: Int64 = 0
 
+  /// The bytes that were taken and aren't written yet, which the disk doesn't know of. Those that are half written count twice,
+  /// which errs on the side of the database.
+  private var unwritten: Int64 = 0
+
   /// The largest allowance: 4 MB.
   static let largestAllowance: Int64 = 4 << 20
 
-  /// Takes `bytes` from the allowance, which `available` renews: the bytes that uploads may use now.
+  /// Takes `bytes` from the allowance, which `available` renews: the bytes that uploads may use now. `wrote` ends each call that
+  /// returned true.
   /// - Returns: whether there is room for them.
   mutating func take<Failure: Error>(_ bytes: Int64, _ available: () throws(Failure) -> Int64) throws(Failure)
     -> Bool
   {
-    if bytes > allowance { allowance = min(try available(), max(bytes, Self.largestAllowance)) }
+    if bytes > allowance { allowance = min(try available() - unwritten, max(bytes, Self.largestAllowance)) }
     guard bytes <= allowance else { return false }
     allowance -= bytes
+    unwritten += bytes
     return true
   }
+
+  /// Notes that bytes that were taken are written, or won't be.
+  mutating func wrote(_ bytes: Int64) { unwritten -= bytes }
 }
