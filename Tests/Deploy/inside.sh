@@ -112,7 +112,7 @@ step "8. the tarball, as OPERATIONS.md says: the service runs on the data that t
 cd /
 commands=$(sed -n '/^From the tarball/,/^For containers/s/^    //p' /OPERATIONS.md)
 [ "$(wc -l <<<"$commands")" -gt 4 ] || fail "OPERATIONS.md has no commands for the tarball"
-bash -euo pipefail -c "${commands//xcache-0.2.0-linux-x86_64/xcache-$version-linux-$(uname -m)}" >/tmp/tarball 2>&1 || {
+bash -euo pipefail -c "${commands//xcache-0.3.0-linux-x86_64/xcache-$version-linux-$(uname -m)}" >/tmp/tarball 2>&1 || {
   cat /tmp/tarball >&2
   fail "the tarball"
 }

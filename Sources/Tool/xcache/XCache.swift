@@ -4,7 +4,7 @@ import Values
 
 /// The command-line program.
 enum XCache {
-  static let version = "0.2.0"
+  static let version = "0.3.0"
 
   /// The commands by purpose, as in the overview.
   static let groups: [(title: String, commands: [Command])] = [
