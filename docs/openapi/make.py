@@ -2,8 +2,8 @@
 """Writes docs/openapi/openapi.json (OpenAPI 3.1) of the API's own source.   make.py [--check]
 
 Paths, methods and what a token needs come from the route table (APIRoutes.swift); what a request's body and query have, from the
-handlers that it names; answers, from the functions of `OriginClient`; schemas, from the types of `OriginAPI`. The Swift that it reads
-is regular; whatever it can't read ends it, so that nothing is left out in silence. Types with a coding of their own are below.
+handlers that it names; answers, from the functions of `OriginClient`; schemas, from the types of `OriginAPI`, and from the records
+of `Manifests` with their coding (Coding/Records.swift). The Swift that it reads is regular; whatever it can't read ends it, so that nothing is left out in silence. Types with a coding of their own are below.
 """
 import json
 import pathlib
@@ -12,7 +12,7 @@ import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
-SOURCES = {path: path.read_text() for folder in ("Origin/OriginAPI", "Tool/OriginClient")
+SOURCES = {path: path.read_text() for folder in ("Common/Manifests/Records", "Origin/OriginAPI", "Tool/OriginClient")
            for path in sorted((ROOT / "Sources" / folder).rglob("*.swift"))}
 HANDLERS = "\n".join(path.read_text() for path in sorted((ROOT / "Sources/Origin/Origin/API/Handlers").glob("*.swift")))
 ROUTES = (ROOT / "Sources/Origin/Origin/API/Routing/APIRoutes.swift").read_text()
@@ -127,6 +127,44 @@ ALIASES = dict(re.findall(r"package typealias (\w+) = (\S+)", "\n".join(SOURCES.
 used = {}
 
 
+def records():
+    """The members that each record's coding writes: what of the record, under which key, whether only if it has a value."""
+    text = next(text for path, text in SOURCES.items() if path.match("OriginAPI/Coding/Records.swift"))
+    found = {}
+    for match in re.finditer(r"^extension ([\w.]+): Codable \{", text, re.M):
+        body = block(text, match.end() - 1)
+        encode = block(body, body.index("{", body.index("func encode(to")))
+        found[match[1]] = [(value, key, bool(optional)) for optional, value, key in
+                           re.findall(r"members\.encode(IfPresent)?\(([\w?.]+), forKey: \.(\w+)\)", encode)]
+        keys = re.search(r"enum Key: CodingKey \{ case ([\w, ]+) \}", body)
+        if sorted(key for _, key, _ in found[match[1]]) != sorted(keys[1].split(", ")):
+            stop(f"not every member of {match[1]} was read")
+    return found
+
+
+RECORDS = records()
+
+
+def record(name):
+    """The schema of a record."""
+    properties, required = {}, []
+    for value, key, optional in RECORDS[name]:
+        of = name
+        for part in (path := value.replace("?", "").split(".")):
+            found = re.search(rf"((?: *///.*\n)*) *package (?:private\(set\) )?(?:let|var) {part}: ([^={{\n]+)", TYPES[of][1])
+            if not found:
+                stop(f"what is {value} of {name}?")
+            type = found[2].strip()
+            if part != path[-1]:
+                of = f"{of}.{type.removesuffix('?')}"
+        notes = " ".join(line.strip().removeprefix("///").strip() for line in found[1].splitlines()).replace("`", "")
+        schema = typed(type if not optional else type.removesuffix("?"), of)
+        properties[key] = {**schema, "description": notes} if notes else schema
+        if not optional:
+            required.append(key)
+    return {"type": "object", "properties": properties, "required": required}
+
+
 def typed(text, inside=""):
     """The schema of a Swift type, as it is written within the type `inside`."""
     if text.endswith("?"):
@@ -147,7 +185,7 @@ def typed(text, inside=""):
         stop(f"what is {text} (in {inside or 'an operation'})?")
     if name not in used:
         used[name] = None
-        used[name] = OWN.get(name) or schema(name)
+        used[name] = OWN.get(name) or (record(name) if name in RECORDS else schema(name))
         for inner in re.findall(r'"#/components/schemas/([\w.]+)"', json.dumps(used[name])):
             if inner not in used:
                 typed(inner)

@@ -281,21 +281,21 @@ extension StoreError: CustomStringConvertible {
 
   private static func frozenMessage(_ app: AppName, _ channel: ChannelName, _ freeze: ChannelFreeze) -> String
   {
-    if let planned = freeze.calendar, planned.from > Clock.unixMilliseconds() {
+    if let planned = freeze.calendar, planned.from.milliseconds > Clock.unixMilliseconds() {
       return """
-        channel "\(channel)" of app "\(app)" is to be frozen, by \(freeze.author), from \(Timestamp.words(planned.from))\(until(freeze)): \
+        channel "\(channel)" of app "\(app)" is to be frozen, by \(freeze.author), from \(Timestamp.words(planned.from.milliseconds))\(until(freeze)): \
         \(freeze.reason); choose another time, or take the freeze back with `xcache channel thaw\(options(app, channel)) \
         --planned \(planned.id)`; --break-glass "reason" overrides it
         """
     }
     return """
-      channel "\(channel)" of app "\(app)" is frozen, by \(freeze.author) since \(Timestamp.words(freeze.since))\(until(freeze)): \
+      channel "\(channel)" of app "\(app)" is frozen, by \(freeze.author) since \(Timestamp.words(freeze.since.milliseconds))\(until(freeze)): \
       \(freeze.reason); `xcache channel thaw\(options(app, channel))` lifts the freeze, --break-glass "reason" overrides it
       """
   }
 
   private static func until(_ freeze: ChannelFreeze) -> String {
-    (freeze.calendar?.to).map { " until \(Timestamp.words($0))" } ?? ""
+    (freeze.calendar?.to).map { " until \(Timestamp.words($0.milliseconds))" } ?? ""
   }
 
   /// The options that name an audience to a command that makes a release.
@@ -311,7 +311,7 @@ extension StoreError: CustomStringConvertible {
 
   private static func purgedMessage(_ purges: [Purge]) -> String {
     let first = purges.first.map {
-      "\($0.sha256) was purged by \($0.author), \(Timestamp.words($0.at)): \($0.reason)"
+      "\($0.sha256) was purged by \($0.author), \(Timestamp.words($0.at.milliseconds)): \($0.reason)"
     }
     let more = purges.count > 1 ? ", and \(purges.count - 1) more" : ""
     let lift = purges.first.map {

@@ -84,7 +84,7 @@ extension OriginClient {
 
   /// Pins a version, which gc then keeps.
   package func pin(_ request: PinRequest, in channel: ChannelAddress) throws(OriginError)
-    -> OriginAnswer<PinInfo>
+    -> OriginAnswer<Pin>
   {
     try send(OriginCall("POST", "\(channel.path)/pins", request))
   }
@@ -107,7 +107,7 @@ extension OriginClient {
   package func purges() throws(OriginError) -> OriginAnswer<PurgeList> { try get("purges") }
 
   /// Allows purged bytes to be published again.
-  package func liftPurge(_ sha256: String, reason: String?) throws(OriginError) -> OriginAnswer<PurgeInfo> {
+  package func liftPurge(_ sha256: String, reason: String?) throws(OriginError) -> OriginAnswer<Purge> {
     let query = reason.map { "?reason=\(OriginCall.escaped($0))" } ?? ""
     return try send(OriginCall("DELETE", "purges/\(OriginCall.escaped(sha256))\(query)"))
   }

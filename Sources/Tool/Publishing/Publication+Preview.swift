@@ -1,3 +1,4 @@
+import Manifests
 import OriginAPI
 import OriginClient
 import System
@@ -25,7 +26,7 @@ extension Publication {
     if bytes >= Self.asksFirst {
       let isWhole = request.changes.reduce(0) { $0 + $1.count } <= Self.mostAsked
       let asked = isWhole ? request : request.part(Self.mostAsked)
-      var freeze: FreezeInfo?
+      var freeze: ChannelFreeze?
       do {
         freeze = try preview(asked).value.freeze
       } catch .origin(.refused(let problem)) where Self.isRefusal(problem, ofAll: isWhole) {
@@ -55,7 +56,7 @@ extension Publication {
 
 extension Problem {
   /// The refusal of a release to a frozen channel.
-  init(_ freeze: FreezeInfo, _ channel: ChannelAddress) {
+  init(_ freeze: ChannelFreeze, _ channel: ChannelAddress) {
     self.init(
       status: 409, title: "Conflict", code: "frozen",
       detail: "channel \"\(channel.channel)\" of app \"\(channel.app)\" is frozen, by \(freeze.author) since "

@@ -48,7 +48,7 @@ package enum PublishError: Error, Sendable {
   /// Thrown when the update's cost is limited, and another release intervened each time it was determined.
   case alwaysOvertaken
   /// Thrown when the release is live, but deltas from this many older versions could not be made.
-  case deltasLeft(Int64, reason: String?)
+  case deltasLeft(Int, reason: String?)
   /// Thrown when a body repeatedly arrives damaged though the file hasn't changed.
   case damagedOnTheWay(String)
 

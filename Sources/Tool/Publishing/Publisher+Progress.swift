@@ -21,7 +21,7 @@ extension Publisher {
     /// Everything is sent; the origin makes the release.
     case releasing
     /// The release is visible; deltas from older versions are being made.
-    case waitingForDeltas(left: Int64)
+    case waitingForDeltas(left: Int)
 
     /// Whether it is something to know about the release, and not how far it has come.
     package var isRemark: Bool {

@@ -131,7 +131,7 @@ import Values
     let result = try publish()
     #expect(
       result.answer.bundles.first?.replaced
-        == ReleaseReference(
+        == ReleaseStamp(
           version: ManifestVersion(2), author: "ci", at: try #require(Moment(wire: FakeOrigin.time))))
     #expect(result.answer.version == ManifestVersion(3))
     try expectMirrored()

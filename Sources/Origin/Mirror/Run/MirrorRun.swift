@@ -390,7 +390,7 @@ package final class MirrorRun {
   {
     let there = Set(states.map(\.name))
     let versions = index.channels.filter { there.contains($0.name) }.flatMap { channel in
-      channel.versions.map { MirroredVersion(app: channel.app, channel: channel.channel, version: $0) }
+      channel.versions.map { ChannelVersion(app: channel.app, channel: channel.channel, version: $0) }
     }
     // Runs with tokens for different channels of the same copy must not overwrite each other's registration.
     let limits = origin.readable.message.map { " (\($0))" } ?? ""

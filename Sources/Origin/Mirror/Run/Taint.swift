@@ -17,7 +17,7 @@ struct Taint {
   init(_ purges: [PurgedBytes], lastRun: Int64?, now: Int64) {
     digests = Set(purges.map(\.sha256))
     uuids = Set(purges.map { ResourceUUID($0.sha256).text })
-    let newest = purges.map(\.at).max() ?? 0
+    let newest = purges.map(\.at.milliseconds).max() ?? 0
     mayBePacked = !purges.isEmpty && ((lastRun ?? 0) <= newest || now - newest < Self.period)
   }
 

@@ -135,7 +135,7 @@ package final class DataSource: MirrorSource {
     try? store.endLease(held)
   }
 
-  package func register(_ name: String, _ versions: [MirroredVersion]) throws(MirrorError) {
+  package func register(_ name: String, _ versions: [ChannelVersion]) throws(MirrorError) {
     try MirrorError.store { () throws(StoreError) in try store.register(mirror: name, versions) }
   }
 }

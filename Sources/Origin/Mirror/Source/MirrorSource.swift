@@ -45,18 +45,6 @@ package struct OriginState: Hashable, Sendable {
   package var purges: [PurgedBytes] = []
 }
 
-/// Bytes that an origin purged.
-package struct PurgedBytes: Hashable, Sendable {
-  package let sha256: SHA256
-  /// Milliseconds since 1970.
-  package let at: Int64
-
-  package init(sha256: SHA256, at: Int64) {
-    self.sha256 = sha256
-    self.at = at
-  }
-}
-
 /// A local file with a resource's bytes.
 package struct LocalFile: Sendable {
   package let path: String
@@ -91,5 +79,5 @@ package protocol MirrorSource: Sendable {
   /// Releases the lease.
   func release()
   /// Tells the origin which versions the mirror has.
-  func register(_ name: String, _ versions: [MirroredVersion]) throws(MirrorError)
+  func register(_ name: String, _ versions: [ChannelVersion]) throws(MirrorError)
 }

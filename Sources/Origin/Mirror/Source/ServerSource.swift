@@ -57,7 +57,7 @@ package final class ServerSource: MirrorSource {
       readable: ChannelSelection(
         apps: Set([overview.limits?.app].compactMap(\.self)),
         channels: Set([overview.limits?.channel].compactMap(\.self))),
-      purges: (overview.purges ?? []).map { PurgedBytes(sha256: $0.sha256, at: $0.at.milliseconds) })
+      purges: overview.purges ?? [])
   }
 
   package func channels(keep: Int) throws(MirrorError) -> [MirroredChannelState] {
@@ -175,10 +175,8 @@ package final class ServerSource: MirrorSource {
     try? api.endLease(held)
   }
 
-  package func register(_ name: String, _ versions: [MirroredVersion]) throws(MirrorError) {
-    let request = MirrorRequest(
-      name: name,
-      versions: versions.map { ChannelVersion(app: $0.app, channel: $0.channel, version: $0.version) })
+  package func register(_ name: String, _ versions: [ChannelVersion]) throws(MirrorError) {
+    let request = MirrorRequest(name: name, versions: versions)
     _ = try ask("mirrors") { (api) throws(OriginError) in try api.registerMirror(request) }
   }
 }

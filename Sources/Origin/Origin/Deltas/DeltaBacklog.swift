@@ -1,20 +1,10 @@
 import Manifests
+import OriginAPI
 import System
 
 /// The channels for which deltas from older versions are still to be made, and their progress.
 final class DeltaBacklog: Sendable {
-  struct Progress: Sendable {
-    /// The version that the deltas lead to.
-    var version = ManifestVersion.none
-    /// The number of older versions that are left; nil if not known yet.
-    var pending: Int?
-    var filesDone = 0
-    var files = 0
-    /// How many of these failed and are tried again later; one if not even their number could be found out.
-    var failing = 0
-    /// Why the newest of them failed.
-    var fault: String?
-  }
+  typealias Progress = ChannelOverview.DeltaProgress
 
   private struct State {
     /// By channel and the version that the deltas lead to.

@@ -55,10 +55,11 @@ struct FleetState: Sendable {
   }
 
   /// Rounded to the minute and to a thousandth of the disk, so that frequent requests mostly get an unchanged answer.
-  private var roundedDisk: DiskState {
+  private var roundedDisk: DiskUse {
     let unit = max(1, disk.size / 1000)
-    return DiskState(
-      at: Moment(milliseconds: disk.at - disk.at % 60_000), size: disk.size,
+    let at = disk.at.milliseconds
+    return DiskUse(
+      at: Moment(milliseconds: at - at % 60_000), size: disk.size,
       available: disk.available - disk.available % unit, stored: disk.stored)
   }
 
@@ -84,7 +85,7 @@ struct FleetState: Sendable {
     let summary = ChannelSummary(
       app: info.app, channel: info.name, version: info.version, at: info.at.map { Moment(milliseconds: $0) },
       resources: info.resources, bytes: info.bytes, publicURL: info.publicURL,
-      freeze: item.freeze.map { FreezeInfo($0) })
+      freeze: item.freeze)
     var line = FleetOverview.Channel(
       summary, author: item.author, kill: kill, bypasses: policy.bypass.count,
       adoption: .init(

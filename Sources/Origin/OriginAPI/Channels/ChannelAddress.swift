@@ -13,16 +13,3 @@ package struct ChannelAddress: Hashable, Sendable {
   /// The path relative to `/api/v1/`.
   package var path: String { "apps/\(app)/channels/\(channel)" }
 }
-
-/// A version of a channel.
-package struct ChannelVersion: Codable, Hashable, Sendable {
-  package let app: AppName
-  package let channel: ChannelName
-  package let version: ManifestVersion
-
-  package init(app: AppName, channel: ChannelName, version: ManifestVersion) {
-    self.app = app
-    self.channel = channel
-    self.version = version
-  }
-}

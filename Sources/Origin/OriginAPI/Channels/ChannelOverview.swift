@@ -19,9 +19,9 @@ package struct ChannelOverview: Codable, Sendable {
   /// Whether polls that name no app are answered by this one.
   package let isDefaultApp: Bool
   /// Nil if the channel takes releases.
-  @OrNull package var freeze: FreezeInfo?
+  @OrNull package var freeze: ChannelFreeze?
   /// The freezes by calendar that aren't over, in the order of their beginnings; absent if there are none.
-  package var plannedFreezes: [FreezeInfo]?
+  package var plannedFreezes: [ChannelFreeze]?
   /// The hosts whose URLs a release may name; nil means all.
   @OrNull package var hosts: [String]?
   /// The seconds that devices are asked to wait between polls; nil if they aren't asked.
@@ -67,34 +67,34 @@ package struct ChannelOverview: Codable, Sendable {
   }
 
   /// The progress of the deltas from older versions.
-  package struct DeltaProgress: Codable, Sendable {
+  package struct DeltaProgress: Sendable {
     /// The version that they lead to.
     package let version: ManifestVersion
     /// The number of older versions from which deltas are still to be made; nil while that is being worked out.
-    @OrNull package var pending: Int64?
+    package var pending: Int?
     /// For the next older version.
-    package let filesDone: Int
-    package let files: Int
-    /// How many of the pending ones failed and wait for another attempt; nil from an older origin.
-    @OrNull package var failing: Int64?
+    package var filesDone: Int
+    package var files: Int
+    /// How many of the pending ones failed and wait for another attempt; one if not even their number could be found out.
+    package var failing: Int
     /// Why the newest of these failed.
-    @OrNull package var fault: String?
+    package var fault: String?
 
     package init(
-      version: ManifestVersion, pending: Int?, filesDone: Int, files: Int, failing: Int = 0,
+      version: ManifestVersion, pending: Int? = nil, filesDone: Int = 0, files: Int = 0, failing: Int = 0,
       fault: String? = nil
     ) {
       self.version = version
       self.filesDone = filesDone
       self.files = files
-      self.pending = pending.map { Int64($0) }
-      self.failing = Int64(failing)
+      self.pending = pending
+      self.failing = failing
       self.fault = fault
     }
 
     /// Whether all that is left failed, so that its end is unknown.
     package var isStuck: Bool {
-      guard let pending, let failing else { return false }
+      guard let pending else { return false }
       return failing > 0 && failing >= pending
     }
   }

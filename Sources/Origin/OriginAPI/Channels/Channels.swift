@@ -1,4 +1,5 @@
 import Manifests
+import System
 import Values
 
 /// A one-line summary of a channel and what is live in it.
@@ -13,15 +14,15 @@ package struct ChannelSummary: Codable, Sendable {
   /// The base URL from which devices download.
   package let publicURL: BaseURL
   /// Nil if the channel takes releases.
-  @OrNull package var freeze: FreezeInfo?
+  @OrNull package var freeze: ChannelFreeze?
   /// The hosts whose URLs a release may name; nil means all.
   @OrNull package var hosts: [String]?
   /// The freezes by calendar that aren't over, in the order of their beginnings; absent if there are none.
-  package var plannedFreezes: [FreezeInfo]?
+  package var plannedFreezes: [ChannelFreeze]?
 
   package init(
     app: AppName, channel: ChannelName, version: ManifestVersion, at: Moment?, resources: Int, bytes: Int64,
-    publicURL: BaseURL, freeze: FreezeInfo?, hosts: [String]? = nil
+    publicURL: BaseURL, freeze: ChannelFreeze?, hosts: [String]? = nil
   ) {
     self.app = app
     self.channel = channel
@@ -33,28 +34,6 @@ package struct ChannelSummary: Codable, Sendable {
     self.freeze = freeze
     self.hosts = hosts
   }
-}
-
-/// Who froze a channel, when and why.
-package struct FreezeInfo: Codable, Hashable, Sendable {
-  package let author: String
-  package let at: Moment
-  package let reason: String
-  /// Names a freeze by calendar; absent for one that holds until the channel is thawed.
-  package var id: Int64?
-  /// When a freeze by calendar begins.
-  package var from: Moment?
-  /// When it ends; absent: when it is lifted.
-  package var to: Moment?
-
-  package init(author: String, at: Moment, reason: String) {
-    self.author = author
-    self.at = at
-    self.reason = reason
-  }
-
-  /// Since when it holds.
-  package var since: Moment { from ?? at }
 }
 
 /// `GET /apps`: the channels that the token may read.
@@ -139,11 +118,11 @@ package struct ThawRequest: Codable, Sendable {
 package struct FreezeAnswer: Codable, Sendable {
   /// Always true.
   package let changed: Bool
-  package let freeze: FreezeInfo
+  package let freeze: ChannelFreeze
   /// The freeze that this one replaces; nil if the channel wasn't frozen, or from an older origin.
-  package var replaced: FreezeInfo?
+  package var replaced: ChannelFreeze?
 
-  package init(freeze: FreezeInfo, replaced: FreezeInfo?) {
+  package init(freeze: ChannelFreeze, replaced: ChannelFreeze?) {
     changed = true
     self.freeze = freeze
     self.replaced = replaced
@@ -155,11 +134,11 @@ package struct ThawAnswer: Codable, Sendable {
   /// Whether the channel was frozen.
   package let changed: Bool
   /// The freeze that was lifted.
-  @OrNull package var lifted: FreezeInfo?
+  @OrNull package var lifted: ChannelFreeze?
   /// The other freezes that were lifted; absent if there were none.
-  package var others: [FreezeInfo]?
+  package var others: [ChannelFreeze]?
 
-  package init(lifted: [FreezeInfo]) {
+  package init(lifted: [ChannelFreeze]) {
     changed = !lifted.isEmpty
     self.lifted = lifted.first
     others = lifted.count > 1 ? Array(lifted.dropFirst()) : nil

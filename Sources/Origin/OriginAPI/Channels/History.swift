@@ -16,7 +16,7 @@ package struct ReleaseInfo: Codable, Sendable {
   package let added: Int
   package let changed: Int
   package let removed: Int
-  package var counts: ReleaseCounts?
+  package var counts: ChangeCounts?
   package let bundles: [Bundle]
   /// The size in bytes of the content that was added or changed.
   package let newBytes: Int64
@@ -24,9 +24,9 @@ package struct ReleaseInfo: Codable, Sendable {
   package let resources: Int
   package let bytes: Int64
   /// Where the content of a rollback or promotion came from.
-  @OrNull package var source: Source?
+  @OrNull package var source: ReleaseDetails.Source?
   /// Why it was made although the channel was frozen, and who had frozen it.
-  @OrNull package var breakGlass: EmergencyOverride?
+  @OrNull package var breakGlass: ReleaseDetails.EmergencyOverride?
   /// The rollout whose candidate it is, or was; nil if it went to all devices at once, and from an older origin.
   package var rollout: RolloutInfo?
   /// What it costs devices that have the version before; nil in lists, for the oldest version kept, and from an older
@@ -41,44 +41,19 @@ package struct ReleaseInfo: Codable, Sendable {
     package let added: Int
     package let changed: Int
     package let removed: Int
-    package var counts: ReleaseCounts?
+    package var counts: ChangeCounts?
 
-    package init(bundle: String, counts: ReleaseCounts) {
+    package init(bundle: String, counts: ChangeCounts) {
       self.bundle = bundle
       (added, changed, removed) = (counts.added, counts.changed, counts.removed)
       self.counts = counts
     }
   }
 
-  /// Where the content of a rollback or a promotion came from.
-  package struct Source: Codable, Sendable {
-    package let channel: ChannelName
-    package let version: ManifestVersion
-    /// The only bundle concerned, or nil for the whole channel.
-    @OrNull package var bundle: BundleName?
-
-    package init(channel: ChannelName, version: ManifestVersion, bundle: BundleName?) {
-      self.channel = channel
-      self.version = version
-      self.bundle = bundle
-    }
-  }
-
-  /// Why a release was made although its channel was frozen.
-  package struct EmergencyOverride: Codable, Sendable {
-    package let reason: String
-    package let frozenBy: String
-
-    package init(reason: String, frozenBy: String) {
-      self.reason = reason
-      self.frozenBy = frozenBy
-    }
-  }
-
   package init(
     version: ManifestVersion, kind: String, at: Moment, author: String, message: String, digest: SHA256,
-    counts: ReleaseCounts, bundles: [Bundle], newBytes: Int64, resources: Int, bytes: Int64,
-    source: Source?, breakGlass: EmergencyOverride?
+    counts: ChangeCounts, bundles: [Bundle], newBytes: Int64, resources: Int, bytes: Int64,
+    source: ReleaseDetails.Source?, breakGlass: ReleaseDetails.EmergencyOverride?
   ) {
     self.version = version
     self.kind = kind
@@ -114,7 +89,7 @@ package struct DiffAnswer: Codable, Sendable {
   /// The cost of the whole update.
   package let cost: TransferCost
   /// For a paged diff: the totals over all pages, and the last URL of this page if more follow.
-  package var counts: ReleaseCounts?
+  package var counts: ChangeCounts?
   package var next: String?
 
   package init(from: ManifestVersion, to: ManifestVersion, cost: TransferCost) {

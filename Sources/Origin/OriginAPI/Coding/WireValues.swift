@@ -98,21 +98,14 @@ extension EntryHeaders: Codable {
   }
 }
 
-/// A moment as the API writes it: RFC 3339, UTC, to the millisecond, `2026-11-20T15:17:27.000Z`.
-package struct Moment: StringCodable, Hashable, Comparable, Sendable {
-  /// Milliseconds since 1970.
-  package let milliseconds: Int64
-
-  package init(milliseconds: Int64) { self.milliseconds = milliseconds }
-
+/// RFC 3339, UTC, to the millisecond: `2026-11-20T15:17:27.000Z`.
+extension Moment: StringCodable {
   package init?(wire text: String) {
     guard let milliseconds = Timestamp.parse(text) else { return nil }
-    self.milliseconds = milliseconds
+    self.init(milliseconds: milliseconds)
   }
 
   package var wireText: String { Timestamp.text(milliseconds) }
-
-  package static func < (a: Moment, b: Moment) -> Bool { a.milliseconds < b.milliseconds }
 }
 
 // Only this module's coders are used, and they keep such a part as it is.

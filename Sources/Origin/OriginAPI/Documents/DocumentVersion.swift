@@ -1,4 +1,5 @@
 import Manifests
+import System
 import Values
 
 /// A version of a prefetch config or a policy, and how it was made.

@@ -1,4 +1,5 @@
 import Manifests
+import System
 
 /// `GET …/adoption/series?step=hour&points=48`: the versions that devices ran, and their failures, over time.
 package struct AdoptionSeries: Codable, Sendable {

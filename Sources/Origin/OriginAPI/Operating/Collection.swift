@@ -1,4 +1,5 @@
 import Manifests
+import System
 
 /// `POST /gc`: what to keep, and whether to remove anything.
 package struct GCRequest: Codable, Sendable {
@@ -21,16 +22,16 @@ package struct GCReport: Codable, Sendable {
   package let dryRun: Bool
   package let channels: [Channel]
   package let freedBytes: Int64
-  package let blobs: Files
+  package let blobs: FileTotal
   /// Files that no row named.
-  package let orphans: Files
+  package let orphans: FileTotal
   /// Coded bodies, deltas and zips.
-  package let derived: Files
-  package let temporary: Files
+  package let derived: FileTotal
+  package let temporary: FileTotal
   /// Versions of prefetch configs and policies; nil: none, or an older origin.
   package let documents: Int?
   /// Scripts that only they named; nil: none, or an older origin.
-  package let scripts: Files?
+  package let scripts: FileTotal?
   /// Rows of the manifests' history.
   package let entries: Int
   package let resources: Int
@@ -43,8 +44,9 @@ package struct GCReport: Codable, Sendable {
   package let longestWriteMilliseconds: Int64
 
   package init(
-    dryRun: Bool, channels: [Channel], freedBytes: Int64, blobs: Files, orphans: Files, derived: Files,
-    temporary: Files, documents: Int?, scripts: Files?, entries: Int, resources: Int, urls: Int,
+    dryRun: Bool, channels: [Channel], freedBytes: Int64, blobs: FileTotal, orphans: FileTotal,
+    derived: FileTotal,
+    temporary: FileTotal, documents: Int?, scripts: FileTotal?, entries: Int, resources: Int, urls: Int,
     promised: Int, stoppedFor: [String],
     longestWriteMilliseconds: Int64
   ) {
@@ -63,17 +65,6 @@ package struct GCReport: Codable, Sendable {
     self.promised = promised
     self.stoppedFor = stoppedFor
     self.longestWriteMilliseconds = longestWriteMilliseconds
-  }
-
-  /// A number of files and their bytes.
-  package struct Files: Codable, Hashable, Sendable {
-    package let files: Int
-    package let bytes: Int64
-
-    package init(files: Int, bytes: Int64) {
-      self.files = files
-      self.bytes = bytes
-    }
   }
 
   /// What happened to a channel's versions.

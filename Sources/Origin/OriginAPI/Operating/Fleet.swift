@@ -1,4 +1,5 @@
 import Manifests
+import System
 
 /// `GET /overview`: every channel that the token may read, and what needs attention.
 package struct FleetOverview: Codable, Sendable {
@@ -8,9 +9,9 @@ package struct FleetOverview: Codable, Sendable {
   package let problems: [Problem]
   package let channels: [Channel]
   /// Nil if the token is limited to an app or channel.
-  @OrNull package var disk: DiskState?
+  @OrNull package var disk: DiskUse?
 
-  package init(origin: String, problems: [Problem], channels: [Channel], disk: DiskState?) {
+  package init(origin: String, problems: [Problem], channels: [Channel], disk: DiskUse?) {
     self.origin = origin
     self.problems = problems
     self.channels = channels
@@ -52,7 +53,7 @@ package struct FleetOverview: Codable, Sendable {
     package let resources: Int64
     package let bytes: Int64
     /// Nil if the channel takes releases.
-    @OrNull package var freeze: FreezeInfo?
+    @OrNull package var freeze: ChannelFreeze?
     /// Nil if devices answer pages from their files.
     @OrNull package var kill: KillSwitch?
     /// The number of bypass patterns.
@@ -171,30 +172,12 @@ package struct FleetOverview: Codable, Sendable {
   }
 }
 
-/// The disk under the data folder at one moment, in bytes.
-package struct DiskState: Codable, Hashable, Sendable {
-  package let at: Moment
-  /// The size of the file system.
-  package let size: Int64
-  /// The space available to the server.
-  package let available: Int64
-  /// The size of the files that releases name, and of those derived from them.
-  package let stored: Int64
-
-  package init(at: Moment, size: Int64, available: Int64, stored: Int64) {
-    self.at = at
-    self.size = size
-    self.available = available
-    self.stored = stored
-  }
-}
-
 /// `GET /disk?hours=N`: the disk now and in the preceding hours, oldest first.
 package struct DiskAnswer: Codable, Sendable {
-  package let now: DiskState
-  package let hours: [DiskState]
+  package let now: DiskUse
+  package let hours: [DiskUse]
 
-  package init(now: DiskState, hours: [DiskState]) {
+  package init(now: DiskUse, hours: [DiskUse]) {
     self.now = now
     self.hours = hours
   }

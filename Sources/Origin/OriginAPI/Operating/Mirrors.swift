@@ -13,18 +13,7 @@ package struct MirrorOverview: Codable, Sendable {
   package var limits: Limits?
   package let channels: [Channel]
   /// What was purged; nil from older origins.
-  package var purges: [Purged]?
-
-  /// Bytes that no copy may have.
-  package struct Purged: Codable, Sendable {
-    package let sha256: SHA256
-    package let at: Moment
-
-    package init(sha256: SHA256, at: Moment) {
-      self.sha256 = sha256
-      self.at = at
-    }
-  }
+  package var purges: [PurgedBytes]?
 
   package init(origin: String, defaultApp: AppName?, audit: String, limits: Limits, channels: [Channel]) {
     self.origin = origin

@@ -13,26 +13,11 @@ package struct PinRequest: Codable, Sendable {
   }
 }
 
-/// A version that gc keeps.
-package struct PinInfo: Codable, Hashable, Sendable {
-  package let at: Moment
-  package let author: String
-  package let reason: String
-  package let version: ManifestVersion
-
-  package init(at: Moment, author: String, reason: String, version: ManifestVersion) {
-    self.at = at
-    self.author = author
-    self.reason = reason
-    self.version = version
-  }
-}
-
 /// `GET …/pins`.
 package struct PinList: Codable, Sendable {
-  package let pins: [PinInfo]
+  package let pins: [Pin]
 
-  package init(pins: [PinInfo]) { self.pins = pins }
+  package init(pins: [Pin]) { self.pins = pins }
 }
 
 /// `DELETE …/pins/{version}`: the version that is no longer pinned.

@@ -35,11 +35,11 @@ package struct PurgeAnswer: Codable, Sendable {
   /// The receipt, which names the row in the audit trail; nil for a dry run.
   @OrNull package var receipt: String?
   /// The purge that removed the bytes before; nil if there was something left to remove.
-  package var earlier: PurgeInfo?
+  package var earlier: Purge?
 
   package init(
     sha256: SHA256, size: Int64?, dryRun: Bool, channels: [Channel], urls: [String], receipt: String?,
-    earlier: PurgeInfo? = nil
+    earlier: Purge? = nil
   ) {
     self.earlier = earlier
     self.sha256 = sha256
@@ -83,27 +83,9 @@ package struct PurgeAnswer: Codable, Sendable {
   }
 }
 
-/// Bytes that aren't taken any more.
-package struct PurgeInfo: Codable, Hashable, Sendable {
-  package let sha256: SHA256
-  package let at: Moment
-  package let author: String
-  package let reason: String
-  /// The URLs under which a CDN or a cache may still have the bytes, or what was made of them; only in `GET /purges`.
-  package var urls: [String]?
-
-  package init(sha256: SHA256, at: Moment, author: String, reason: String, urls: [String]? = nil) {
-    self.urls = urls
-    self.sha256 = sha256
-    self.at = at
-    self.author = author
-    self.reason = reason
-  }
-}
-
 /// `GET /purges`.
 package struct PurgeList: Codable, Sendable {
-  package let purges: [PurgeInfo]
+  package let purges: [Purge]
 
-  package init(purges: [PurgeInfo]) { self.purges = purges }
+  package init(purges: [Purge]) { self.purges = purges }
 }

@@ -1,4 +1,5 @@
 import Manifests
+import System
 
 /// `POST /tokens`: a token to create.
 package struct TokenRequest: Codable, Sendable {

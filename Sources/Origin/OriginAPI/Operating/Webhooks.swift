@@ -1,4 +1,5 @@
 import Manifests
+import System
 
 /// `POST /webhooks`: a receiver to add.
 package struct WebhookRequest: Codable, Sendable {

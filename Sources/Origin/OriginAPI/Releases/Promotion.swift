@@ -1,4 +1,5 @@
 import Manifests
+import System
 
 /// `POST …/promote`: releases the content of another channel of the app here.
 package struct PromotionRequest: ReleaseMembers {
@@ -49,7 +50,7 @@ package struct PromotionDetails: Codable, Sendable {
   /// The URLs of files whose text contains a host that is being rewritten.
   package let warnings: [String]
   /// Nil if no prefetch config was to be promoted.
-  @OrNull package var prefetch: PrefetchResult?
+  @OrNull package var prefetch: PrefetchOutcome?
   /// What a device on the replaced version downloads; nil if nothing changes, or it hasn't been worked out.
   package var update: TransferCost?
   /// The releases that this undoes, since they didn't come from `from`; nil from an older origin.
@@ -57,7 +58,7 @@ package struct PromotionDetails: Codable, Sendable {
 
   package init(
     from: ChannelName, fromVersion: ManifestVersion, left: [String], warnings: [String],
-    prefetch: PrefetchResult?
+    prefetch: PrefetchOutcome?
   ) {
     self.from = from
     self.fromVersion = fromVersion

@@ -1,22 +1,6 @@
 import Manifests
 import System
 
-/// How many URLs were added, changed and removed.
-///
-/// `counts` means the same wherever it appears. The three numbers beside it repeat its values under names of which
-/// `changed` is a Boolean elsewhere; they stay for two minor versions.
-package struct ReleaseCounts: Codable, Hashable, Sendable {
-  package let added: Int
-  package let changed: Int
-  package let removed: Int
-
-  package init(added: Int, changed: Int, removed: Int) {
-    self.added = added
-    self.changed = changed
-    self.removed = removed
-  }
-}
-
 /// What a release did or, for a dry run, would do.
 package struct ReleaseAnswer: Codable, Hashable, Sendable {
   /// What happened to one bundle.
@@ -25,11 +9,11 @@ package struct ReleaseAnswer: Codable, Hashable, Sendable {
     package let added: Int
     package let changed: Int
     package let removed: Int
-    package var counts: ReleaseCounts?
+    package var counts: ChangeCounts?
     /// A release of this bundle that was made after the plan, and that this one replaces.
-    @OrNull package var replaced: ReleaseReference?
+    @OrNull package var replaced: ReleaseStamp?
 
-    package init(bundle: String, counts: ReleaseCounts, replaced: ReleaseReference?) {
+    package init(bundle: String, counts: ChangeCounts, replaced: ReleaseStamp?) {
       self.bundle = bundle
       (added, changed, removed) = (counts.added, counts.changed, counts.removed)
       self.counts = counts
@@ -49,7 +33,7 @@ package struct ReleaseAnswer: Codable, Hashable, Sendable {
   package let added: Int
   package let changed: Int
   package let removed: Int
-  package var counts: ReleaseCounts?
+  package var counts: ChangeCounts?
   package let bundles: [Bundle]
   /// The size in bytes of the content that was added or changed.
   package let newBytes: Int64
@@ -65,7 +49,7 @@ package struct ReleaseAnswer: Codable, Hashable, Sendable {
   /// The row of the audit trail that records the release, as `number:hash`; nil if nothing changed.
   @OrNull package var receipt: String?
   /// In a dry run: the freeze that would block the release; nil if none would, or from an older origin.
-  package var freeze: FreezeInfo?
+  package var freeze: ChannelFreeze?
   /// What it did, or would do, to the rollouts of the channel; nil: nothing.
   package var rollout: RolloutChangeInfo?
   /// In a dry run of an act that sends no files: the files that would change, and what devices would download.
@@ -82,7 +66,7 @@ package struct ReleaseAnswer: Codable, Hashable, Sendable {
 
   package init(
     isChanged: Bool, version: ManifestVersion, previous: ManifestVersion, at: Moment,
-    counts: ReleaseCounts, bundles: [Bundle], newBytes: Int64, resources: Int, bytes: Int64,
+    counts: ChangeCounts, bundles: [Bundle], newBytes: Int64, resources: Int, bytes: Int64,
     createdApp: Bool, createdChannel: Bool, missing: [SHA256], deltasStored: Bool, receipt: String?
   ) {
     self.isChanged = isChanged
@@ -163,38 +147,6 @@ package struct ReleaseAct<Details: Codable & Sendable>: Codable, Sendable {
 
   package subscript<Value>(dynamicMember member: KeyPath<Details, Value>) -> Value {
     details[keyPath: member]
-  }
-}
-
-/// Identifies a release, with its author and time.
-package struct ReleaseReference: Codable, Hashable, Sendable {
-  package let version: ManifestVersion
-  package let author: String
-  package let at: Moment
-
-  package init(version: ManifestVersion, author: String, at: Moment) {
-    self.version = version
-    self.author = author
-    self.at = at
-  }
-}
-
-/// What happened to a prefetch config that was to be included.
-package struct PrefetchResult: Codable, Hashable, Sendable {
-  /// False if the content was the same already, or was kept.
-  package let changed: Bool
-  /// Whether there was none to include, so that the live one stays.
-  package let kept: Bool
-  /// The version from which the content was taken; 0 if there was none.
-  package let source: ManifestVersion
-  /// The newest version after the act.
-  package let version: ManifestVersion
-
-  package init(changed: Bool, kept: Bool, source: ManifestVersion, version: ManifestVersion) {
-    self.changed = changed
-    self.kept = kept
-    self.source = source
-    self.version = version
   }
 }
 

@@ -1,4 +1,5 @@
 import Manifests
+import System
 import Values
 
 /// `POST …/rollback`: releases an older version's content as a new version.
@@ -36,7 +37,7 @@ package struct RollbackDetails: Codable, Sendable {
   /// The bundles that change, sorted by name.
   package let takesBack: [Bundle]
   /// Nil if no prefetch config was to be restored.
-  @OrNull package var prefetch: PrefetchResult?
+  @OrNull package var prefetch: PrefetchOutcome?
   /// For a dry run: the patch for a device on the newest version (RFC 7396), and what happens to each of its URLs; nil from
   /// an older origin.
   package var patch: JSONValue?
@@ -57,11 +58,11 @@ package struct RollbackDetails: Codable, Sendable {
     package let added: Int
     package let changed: Int
     package let removed: Int
-    package var counts: ReleaseCounts?
+    package var counts: ChangeCounts?
     /// The releases of the bundle after the target, newest first.
-    package let releases: [ReleaseReference]
+    package let releases: [ReleaseStamp]
 
-    package init(bundle: String, counts: ReleaseCounts, releases: [ReleaseReference]) {
+    package init(bundle: String, counts: ChangeCounts, releases: [ReleaseStamp]) {
       self.bundle = bundle
       (added, changed, removed) = (counts.added, counts.changed, counts.removed)
       self.counts = counts
@@ -86,7 +87,7 @@ package struct RollbackDetails: Codable, Sendable {
     }
   }
 
-  package init(target: ManifestVersion, takesBack: [Bundle], prefetch: PrefetchResult?) {
+  package init(target: ManifestVersion, takesBack: [Bundle], prefetch: PrefetchOutcome?) {
     self.target = target
     self.takesBack = takesBack
     self.prefetch = prefetch

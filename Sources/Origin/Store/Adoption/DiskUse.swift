@@ -1,16 +1,5 @@
+import Manifests
 import System
-
-/// The disk that holds a data folder at one time, in bytes.
-package struct DiskUse: Hashable, Sendable {
-  /// Milliseconds since 1970.
-  package let at: Int64
-  /// The size of the file system.
-  package let size: Int64
-  /// The space that is free for the server.
-  package let available: Int64
-  /// The size of the files that releases name and of those derived from them.
-  package let stored: Int64
-}
 
 extension Store {
   /// The current state of the disk.
@@ -22,7 +11,8 @@ extension Store {
       throw StoreError(error)
     }
     return DiskUse(
-      at: clock(), size: space.size, available: space.available, stored: try scrubState().bytes)
+      at: Moment(milliseconds: clock()), size: space.size, available: space.available,
+      stored: try scrubState().bytes)
   }
 
   /// Records the current state of the disk for this hour.
@@ -33,7 +23,7 @@ extension Store {
         """
         INSERT INTO disk_hour (hour, size, available, stored) VALUES (?, ?, ?, ?)
         ON CONFLICT DO UPDATE SET size = excluded.size, available = excluded.available, stored = excluded.stored
-        """, use.at / 3_600_000, use.size, use.available, use.stored)
+        """, use.at.milliseconds / 3_600_000, use.size, use.available, use.stored)
     }
   }
 
@@ -43,7 +33,8 @@ extension Store {
     return try connections.reading { (db) throws(StoreError) in
       try db.all("SELECT hour, size, available, stored FROM disk_hour WHERE hour >= ? ORDER BY hour", first) {
         DiskUse(
-          at: $0.get(0, as: Int64.self) * 3_600_000, size: $0.get(1), available: $0.get(2), stored: $0.get(3))
+          at: Moment(milliseconds: $0.get(0, as: Int64.self) * 3_600_000), size: $0.get(1),
+          available: $0.get(2), stored: $0.get(3))
       }
     }
   }

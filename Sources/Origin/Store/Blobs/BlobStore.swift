@@ -1,3 +1,4 @@
+import Manifests
 import System
 
 /// The files of the data folder that hold resources' bytes, each stored once and named by its SHA-256.

@@ -2,31 +2,6 @@ import Manifests
 import System
 import Values
 
-/// A freeze of a channel: who froze it, when and why.
-package struct ChannelFreeze: Hashable, Sendable {
-  /// The name of whoever froze it.
-  package let author: String
-  /// Milliseconds since 1970.
-  package let at: Int64
-  /// Why there should be no release.
-  package let reason: String
-  /// When it begins and ends by itself; nil if it holds until the channel is thawed, whatever the time.
-  package var calendar: Calendar? = nil
-
-  /// The times of a freeze by calendar.
-  package struct Calendar: Hashable, Sendable {
-    /// Names the freeze among all of the origin's.
-    package let id: Int64
-    /// The first moment, in milliseconds since 1970.
-    package let from: Int64
-    /// The first moment after it, in milliseconds since 1970; nil: it holds until it is lifted.
-    package let to: Int64?
-  }
-
-  /// Since when it holds, in milliseconds since 1970.
-  package var since: Int64 { calendar?.from ?? at }
-}
-
 /// When a freeze is to begin and to end by itself.
 package struct FreezePlan: Hashable, Sendable {
   /// The first moment, in milliseconds since 1970; nil: now.
@@ -125,7 +100,7 @@ extension Store {
         return ChannelFreezing(freeze: freeze, replaced: nil)
       }
       let replaced = try db.openFreeze(of: channel.id)
-      let freeze = ChannelFreeze(author: actor.name, at: now, reason: reason)
+      let freeze = ChannelFreeze(author: actor.name, at: Moment(milliseconds: now), reason: reason)
       try db.freeze(channel.id, freeze)
       try db.audit(
         AuditEvent(
@@ -150,7 +125,7 @@ extension Store {
       switch scope {
       case .current:
         if let open = try db.openFreeze(of: channel.id) { lifted.append(open) }
-        lifted += try db.plannedFreezes(of: channel.id, after: now).filter { $0.since <= now }
+        lifted += try db.plannedFreezes(of: channel.id, after: now).filter { $0.since.milliseconds <= now }
       case .planned(let id):
         lifted = try db.plannedFreezes(of: channel.id, after: now).filter { $0.calendar?.id == id }
         if lifted.isEmpty { throw .unknownFreeze(app, name, id) }
@@ -173,8 +148,8 @@ extension ChannelFreeze {
     guard let calendar else { return [] }
     return [
       .init(key: "freeze", value: .integer(calendar.id)),
-      .init(key: "from", value: .string(Timestamp.text(calendar.from))),
-      .init(key: "to", value: calendar.to.map { .string(Timestamp.text($0)) } ?? .null),
+      .init(key: "from", value: .string(Timestamp.text(calendar.from.milliseconds))),
+      .init(key: "to", value: calendar.to.map { .string(Timestamp.text($0.milliseconds)) } ?? .null),
     ]
   }
 
@@ -241,8 +216,9 @@ extension Database {
       "INSERT INTO planned_freeze (channel_id, starts_at, ends_at, at, author, reason) VALUES (?, ?, ?, ?, ?, ?)",
       channel.id, from, plan.to, now, actor.name, reason)
     return ChannelFreeze(
-      author: actor.name, at: now, reason: reason,
-      calendar: ChannelFreeze.Calendar(id: lastRowID, from: from, to: plan.to))
+      author: actor.name, at: Moment(milliseconds: now), reason: reason,
+      calendar: ChannelFreeze.Calendar(
+        id: lastRowID, from: Moment(milliseconds: from), to: plan.to.map(Moment.init)))
   }
 
   fileprivate func lift(_ freeze: ChannelFreeze, of channel: Int64) throws(StoreError) {

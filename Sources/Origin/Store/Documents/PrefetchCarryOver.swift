@@ -18,18 +18,6 @@ package struct PrefetchCarryOver: Hashable, Sendable {
   }
 }
 
-/// What happened to a carried-over prefetch config, or, in a dry run, would happen.
-package struct PrefetchOutcome: Hashable, Sendable {
-  /// Whether the config changed; false if it was the same already, or the live one is kept.
-  package let changed: Bool
-  /// The channel's newest version of the config afterwards.
-  package let version: Int64
-  /// The version at the source that had the content.
-  package let source: Int64
-  /// Whether the live config stays because the source has none.
-  package var isKept = false
-}
-
 /// Who carries over a prefetch config, and why.
 struct PrefetchReconciler {
   let actor: Actor
@@ -140,7 +128,8 @@ extension Database {
     }
     // A channel that never had a config doesn't decide what another one should have; to clear that one's, push an empty config.
     guard let content = carryOver.content else {
-      return PrefetchOutcome(changed: false, version: held?.version ?? 0, source: 0, isKept: true)
+      return PrefetchOutcome(
+        changed: false, version: ManifestVersion(held?.version ?? 0), source: .none, isKept: true)
     }
     try HostBounds(channel, token: follower.actor.name, follower.hosts).check(prefetch: content)
     let isChange = held.map { $0.content != content } ?? (content != ChannelExtras.noPrefetch)
@@ -158,7 +147,8 @@ extension Database {
           try nextVersion(of: .prefetch, in: channel.id)
         } ?? 1
     }
-    return PrefetchOutcome(changed: isChange, version: version, source: carryOver.source)
+    return PrefetchOutcome(
+      changed: isChange, version: ManifestVersion(version), source: ManifestVersion(carryOver.source))
   }
 
   /// Carries over a prefetch config to a channel, in the transaction of its release; `version` is the channel's newest after that.

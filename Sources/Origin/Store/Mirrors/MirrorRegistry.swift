@@ -8,30 +8,13 @@ package struct MirrorRecord: Hashable, Sendable {
   /// When that run ended, in milliseconds since 1970.
   package let at: Int64
   /// The versions of each channel that it names, which gc keeps.
-  package let versions: [MirroredVersion]
+  package let versions: [ChannelVersion]
   /// The id of the token that registered it, or a word that isn't a token's id.
   package let owner: String?
   /// Whether gc keeps the versions that it names.
   package let isBinding: Bool
   /// Whether the caller may forget it.
   package let isForgettable: Bool
-}
-
-/// A version that a mirror names.
-package struct MirroredVersion: Hashable, Sendable {
-  /// The channel's app.
-  package let app: AppName
-  /// The channel.
-  package let channel: ChannelName
-  /// The version.
-  package let version: ManifestVersion
-
-  /// Creates a version of a channel.
-  package init(app: AppName, channel: ChannelName, version: ManifestVersion) {
-    self.app = app
-    self.channel = channel
-    self.version = version
-  }
 }
 
 extension Store {
@@ -48,7 +31,7 @@ extension Store {
   /// - Throws: `unknownApp`, `unknownChannel`; `foreignMirror` if it belongs to another token; `tooManyMirrors`,
   ///   `tooManyActs`.
   package func register(
-    mirror name: String, _ versions: [MirroredVersion], by requester: Holder = .local,
+    mirror name: String, _ versions: [ChannelVersion], by requester: Holder = .local,
     record: AnswerRecord<Void>? = nil
   ) throws(StoreError) {
     let now = clock()
@@ -136,10 +119,10 @@ extension Store {
   }
 }
 
-extension [MirroredVersion] {
+extension [ChannelVersion] {
   /// The audit trail's summary of them: the newest version of each channel.
   fileprivate var ranges: JSONValue {
-    var ranges: [(first: MirroredVersion, last: ManifestVersion)] = []
+    var ranges: [(first: ChannelVersion, last: ManifestVersion)] = []
     for item in self {
       if let index = ranges.firstIndex(where: { $0.first.app == item.app && $0.first.channel == item.channel }
       ) {
@@ -213,7 +196,7 @@ extension Database {
 
   /// Forgets what was pushed to a mirror's place and is in none of the versions that the mirror names: its runs may remove
   /// such files.
-  fileprivate func forgetPushes(at name: String, keeping versions: [MirroredVersion]) throws(StoreError) {
+  fileprivate func forgetPushes(at name: String, keeping versions: [ChannelVersion]) throws(StoreError) {
     guard let place = try pushPlace(), place.isOf(mirror: name) else { return }
     var oldest: [Int64: ManifestVersion] = [:]
     for item in versions {
@@ -227,7 +210,7 @@ extension Database {
     try run("DELETE FROM mirror_version WHERE mirror_id = ?", id)
   }
 
-  func versions(ofMirror id: Int64) throws(StoreError) -> [MirroredVersion] {
+  func versions(ofMirror id: Int64) throws(StoreError) -> [ChannelVersion] {
     try all(
       """
       SELECT a.name, c.name, m.version FROM mirror_version AS m
@@ -235,7 +218,7 @@ extension Database {
       WHERE m.mirror_id = ? ORDER BY a.id, c.id, m.version
       """, id
     ) { (row) throws(StoreError) in
-      MirroredVersion(
+      ChannelVersion(
         app: try Stored.app(row.get(0)), channel: try Stored.channel(row.get(1)),
         version: row.version(2))
     }

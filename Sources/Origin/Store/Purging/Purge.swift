@@ -2,15 +2,6 @@ import Manifests
 import System
 import Values
 
-/// Bytes that were purged: no file has them, and they aren't taken again.
-package struct Purge: Hashable, Sendable {
-  package let sha256: SHA256
-  /// Milliseconds since 1970.
-  package let at: Int64
-  package let author: String
-  package let reason: String
-}
-
 /// Bytes that a URL has had in a channel, for whoever has to say which are meant.
 package struct URLContent: Hashable, Sendable, CustomStringConvertible {
   package let sha256: SHA256
@@ -173,9 +164,11 @@ extension Store {
 
   /// Refuses bytes from everybody from now on, before the releases without them are made. Asked again, it changes nothing.
   package func forbid(_ sha256: SHA256, reason: String, by actor: Actor) throws(StoreError) {
-    let purge = Purge(sha256: sha256, at: clock(), author: actor.name, reason: reason)
+    let now = clock()
+    let purge = Purge(
+      sha256: sha256, at: Moment(milliseconds: now), author: actor.name, reason: reason)
     let isNew = try connections.transaction { (db) throws(StoreError) in
-      try db.forbid(sha256, reason: reason, by: actor, now: purge.at)
+      try db.forbid(sha256, reason: reason, by: actor, now: now)
     }
     if isNew { blobs.forbid([purge]) }
   }

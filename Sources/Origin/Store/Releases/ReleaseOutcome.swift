@@ -2,35 +2,7 @@ import Manifests
 import System
 import Values
 
-/// Identifies a release, with its author and time.
-package struct ReleaseStamp: Hashable, Sendable {
-  /// The version that it made.
-  package let version: ManifestVersion
-  /// The author.
-  package let author: String
-  /// Milliseconds since 1970.
-  package let at: Int64
-}
-
-/// How many URLs were added, changed and removed.
-package struct ChangeCounts: Hashable, Sendable {
-  /// URLs that are new.
-  package var added = 0
-  /// URLs that have other bytes, another type or other headers.
-  package var changed = 0
-  /// URLs that are gone.
-  package var removed = 0
-
-  /// Whether no URL was added, changed or removed.
-  package var isEmpty: Bool { added == 0 && changed == 0 && removed == 0 }
-
-  /// Creates counts.
-  package init(added: Int = 0, changed: Int = 0, removed: Int = 0) {
-    self.added = added
-    self.changed = changed
-    self.removed = removed
-  }
-
+extension ChangeCounts {
   mutating func count(hadEntry: Bool, hasEntry: Bool) {
     switch (hadEntry, hasEntry) {
     case (false, true): added += 1

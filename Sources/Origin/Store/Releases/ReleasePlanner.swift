@@ -1,4 +1,5 @@
 import Manifests
+import System
 import Values
 
 /// Plans a release: which rows begin and end, and whether the rules allow it. It only reads, and only rows of URLs that
@@ -140,7 +141,8 @@ struct ReleasePlanner {
     else { return }
     let kept = try db.stamp(of: changed, in: channel.id)
     throw .changedSince(
-      name, limit: limit, release: kept ?? ReleaseStamp(version: changed, author: "", at: 0))
+      name, limit: limit,
+      release: kept ?? ReleaseStamp(version: changed, author: "", at: Moment(milliseconds: 0)))
   }
 
   /// If the bundle has changed after `base`, reverts those changes.

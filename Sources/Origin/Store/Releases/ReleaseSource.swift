@@ -17,32 +17,6 @@ package struct ReleaseSource: Sendable {
   }
 }
 
-/// What the log says about a release besides its numbers.
-package struct ReleaseDetails: Hashable, Sendable {
-  /// The source of its content.
-  package struct Source: Hashable, Sendable {
-    /// The channel that had the content.
-    package let channel: ChannelName
-    /// The version that had the content.
-    package let version: ManifestVersion
-    /// The bundle whose content it is; nil: the whole channel's.
-    package let bundle: BundleName?
-  }
-
-  /// The source of a rollback or promotion.
-  package let source: Source?
-  /// The override of a freeze; nil if the channel wasn't frozen.
-  package let emergencyOverride: EmergencyOverride?
-
-  /// An override of a freeze.
-  package struct EmergencyOverride: Hashable, Sendable {
-    /// The reason for releasing in spite of the freeze.
-    package let reason: String
-    /// Who had frozen the channel.
-    package let frozenBy: String
-  }
-}
-
 extension Database {
   /// Records the source of a release's content, once the release has its row.
   func note(_ source: ReleaseSource, of version: ManifestVersion, in channel: Int64) throws(StoreError) {

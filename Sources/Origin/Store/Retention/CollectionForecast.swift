@@ -98,7 +98,7 @@ struct CollectionForecast {
     }
     report.urls = removedURLs
     var staying: Set<String> = []
-    var files = CollectionReport.Files()
+    var files = FileTotal()
     try db.each("SELECT id, size, sha256 FROM blob") { row in
       if blobs.contains(row.get(0)) {
         staying.insert(row.get(2, as: SHA256.self).hex)

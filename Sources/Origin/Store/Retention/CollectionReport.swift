@@ -15,19 +15,6 @@ package struct CollectionReport: Sendable {
     package let kept: [RetainedVersion]
   }
 
-  /// A number of files and their bytes.
-  package struct Files: Hashable, Sendable {
-    /// The number of files.
-    package internal(set) var count = 0
-    /// The bytes of all of them.
-    package internal(set) var bytes: Int64 = 0
-
-    mutating func add(_ size: Int64) {
-      count += 1
-      bytes += size
-    }
-  }
-
   /// The channels that have a release.
   package internal(set) var channels: [Channel] = []
   /// Removed rows of manifest history.
@@ -39,15 +26,15 @@ package struct CollectionReport: Sendable {
   /// Removed versions of prefetch configs and policies.
   package internal(set) var documents = 0
   /// Removed scripts that no policy names.
-  package internal(set) var scripts = Files()
+  package internal(set) var scripts = FileTotal()
   /// Removed blobs that no version names.
-  package internal(set) var blobs = Files()
+  package internal(set) var blobs = FileTotal()
   /// Removed files under `blobs/` that no row named.
-  package internal(set) var orphans = Files()
+  package internal(set) var orphans = FileTotal()
   /// Removed compressed bodies, deltas, zips and packs.
-  package internal(set) var derived = Files()
+  package internal(set) var derived = FileTotal()
   /// Removed files that arrived and that no release used, and files from quarantine.
-  package internal(set) var temporary = Files()
+  package internal(set) var temporary = FileTotal()
   /// Blobs that nothing names, but that a publisher at work depends on.
   package internal(set) var promised = 0
   /// Those who began to read meanwhile, which ended the round early.

@@ -1,16 +1,5 @@
 import Manifests
-
-/// A version that is kept until someone unpins it.
-package struct Pin: Hashable, Sendable {
-  /// The pinned version.
-  package let version: ManifestVersion
-  /// Who pinned it.
-  package let author: String
-  /// Why it is pinned.
-  package let reason: String
-  /// Milliseconds since 1970.
-  package let at: Int64
-}
+import System
 
 extension Store {
   /// Pins a kept version. Pinning it again replaces the reason.
@@ -19,8 +8,10 @@ extension Store {
     _ version: ManifestVersion, of channel: ChannelInfo, reason: String, by actor: Actor,
     record: AnswerRecord<Pin>? = nil
   ) throws(StoreError) -> Pin {
-    let pin = Pin(version: version, author: actor.name, reason: reason, at: clock())
-    return try connections.transaction(keeping: record, now: pin.at) { (db) throws(StoreError) in
+    let now = clock()
+    let pin = Pin(
+      version: version, author: actor.name, reason: reason, at: Moment(milliseconds: now))
+    return try connections.transaction(keeping: record, now: now) { (db) throws(StoreError) in
       if version == .none { throw .unknownVersion(version) }
       try db.requireKept(version, in: channel.id)
       try db.run(
@@ -31,7 +22,7 @@ extension Store {
       try db.audit(
         AuditEvent(
           "pin", app: channel.app, channel: channel.name,
-          parameters: ["reason": .string(reason), "version": .string(version.text)]), by: actor, now: pin.at)
+          parameters: ["reason": .string(reason), "version": .string(version.text)]), by: actor, now: now)
       return pin
     }
   }

@@ -116,7 +116,8 @@ struct RollbackPlan {
       guard let changed = try db.change(of: bundle, after: limit, in: channel) else { continue }
       let stamp = try db.stamp(of: changed, in: channel.id)
       throw .changedSince(
-        bundle.name, limit: limit, release: stamp ?? ReleaseStamp(version: changed, author: "", at: 0))
+        bundle.name, limit: limit,
+        release: stamp ?? ReleaseStamp(version: changed, author: "", at: Moment(milliseconds: 0)))
     }
   }
 

@@ -103,6 +103,14 @@ extension Int: SQLValue {
   }
 }
 
+extension Moment: SQLValue {
+  init(_ row: Statement, column: Int32) { self.init(milliseconds: Int64(row, column: column)) }
+
+  func bind(to statement: OpaquePointer, at index: Int32) -> Int32 {
+    milliseconds.bind(to: statement, at: index)
+  }
+}
+
 extension String: SQLValue {
   init(_ row: Statement, column: Int32) {
     // "The safest policy is to invoke these routines in one of the following ways: sqlite3_column_text() followed

@@ -1,6 +1,7 @@
 import Manifests
 import OriginAPI
 import Publishing
+import System
 import Values
 
 extension Command {
@@ -127,10 +128,10 @@ extension ReleaseAnswer {
   }
 }
 
-extension PrefetchResult {
+extension PrefetchOutcome {
   /// Describes what happened to the prefetch config; `source` is the channel that it was to be promoted from, if any.
   func message(from source: ChannelName? = nil, dryRun: Bool) -> String {
-    if kept {
+    if isKept {
       let kept = version == .none ? "there is none here either" : "version \(version) stays as it is"
       return "prefetch config: \(source?.text ?? "the source") has none to promote; \(kept)"
     }

@@ -35,12 +35,12 @@ struct Table {
   }
 }
 
-extension OriginAPI.Moment {
+extension Moment {
   /// The time for people: `2026-11-20 15:17:27 UTC`.
   var formatted: String { Timestamp.words(milliseconds) }
 }
 
-extension OriginAPI.Moment? {
+extension Moment? {
   /// The time, or a dash if there is none.
   var formatted: String { map(\.formatted) ?? "—" }
 }

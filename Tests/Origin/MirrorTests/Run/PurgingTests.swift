@@ -6,7 +6,8 @@ import Testing
 @testable import Mirror
 
 @Suite("Purges during runs") struct PurgingTests {
-  private static let purged = PurgedBytes(sha256: SHA256.of(Array("secret".utf8)), at: 1000)
+  private static let purged = PurgedBytes(
+    sha256: SHA256.of(Array("secret".utf8)), at: Moment(milliseconds: 1000))
 
   /// The first run may have been interrupted by the purge itself, before anything was recorded.
   @Test(

@@ -73,7 +73,7 @@ final class FailingSource: MirrorSource {
   func hold(_ seconds: Int) throws(MirrorError) { try source.hold(seconds) }
   func release() { source.release() }
 
-  func register(_ name: String, _ versions: [MirroredVersion]) throws(MirrorError) {
+  func register(_ name: String, _ versions: [ChannelVersion]) throws(MirrorError) {
     try count()
     try source.register(name, versions)
   }
@@ -132,7 +132,7 @@ struct LimitedSource: MirrorSource {
   func hold(_ seconds: Int) throws(MirrorError) {}
   func release() {}
 
-  func register(_ name: String, _ versions: [MirroredVersion]) throws(MirrorError) {
+  func register(_ name: String, _ versions: [ChannelVersion]) throws(MirrorError) {
     guard versions.allSatisfy({ $0.app == app }) else { throw .badPlace("403") }
   }
 }

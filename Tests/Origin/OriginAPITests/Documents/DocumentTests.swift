@@ -1,3 +1,4 @@
+import Manifests
 import OriginAPI
 import Testing
 import Values
@@ -169,7 +170,7 @@ import Values
         + #""week":{"polls":9,"versions":[]}}"#,
       required: "day failures hour week"),
     Case(
-      PinInfo.self, #"{"at":"\#(at)","author":"ann","reason":"r","version":"9"}"#,
+      Pin.self, #"{"at":"\#(at)","author":"ann","reason":"r","version":"9"}"#,
       required: "at author reason version"),
     Case(
       GCReport.self,

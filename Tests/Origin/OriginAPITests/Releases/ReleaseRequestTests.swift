@@ -96,7 +96,7 @@ import Values
   @Test func anyCountChangesABundle() {
     func isChanged(_ added: Int, _ changed: Int, _ removed: Int) -> Bool {
       ReleaseAnswer.Bundle(
-        bundle: "b", counts: ReleaseCounts(added: added, changed: changed, removed: removed), replaced: nil
+        bundle: "b", counts: ChangeCounts(added: added, changed: changed, removed: removed), replaced: nil
       ).isChanged
     }
     #expect(!isChanged(0, 0, 0) && isChanged(1, 0, 0) && isChanged(0, 1, 0) && isChanged(0, 0, 1))

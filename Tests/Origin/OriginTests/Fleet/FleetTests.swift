@@ -1,4 +1,5 @@
 import HTTP
+import Manifests
 import OriginAPI
 import System
 import Testing
@@ -74,23 +75,25 @@ import Values
   func disksOfAnySize(size: Int64, available: Int64, severity: String?) {
     let state = FleetState(
       origin: "o1", health: [], recent: [:], damaged: [], mirrors: [], progress: [:], staged: [],
-      disk: DiskUse(at: 0, size: size, available: available, stored: 0), scrubbed: nil, now: 0)
+      disk: DiskUse(at: Moment(milliseconds: 0), size: size, available: available, stored: 0), scrubbed: nil,
+      now: 0)
     let problem = state.overview(disk: true, where: { _, _ in true }).problems.first { $0.code == "disk" }
     #expect(problem?.severity == severity)
   }
 
   /// A disk's free space changes with each write: if it were exact, the console's answer would change every time.
   @Test func smallChangesOfTheDiskAreIgnored() throws {
-    func disk(_ at: Int64, _ available: Int64) -> DiskState? {
+    func disk(_ at: Int64, _ available: Int64) -> DiskUse? {
       FleetState(
         origin: "o1", health: [], recent: [:], damaged: [], mirrors: [], progress: [:], staged: [],
-        disk: DiskUse(at: at, size: 20_000_000, available: available, stored: 7), scrubbed: nil, now: at
+        disk: DiskUse(at: Moment(milliseconds: at), size: 20_000_000, available: available, stored: 7),
+        scrubbed: nil, now: at
       ).overview(disk: true, where: { _, _ in true }).disk
     }
     let state = try #require(disk(120_000, 12_000_000))
     #expect(
       state
-        == DiskState(at: Moment(milliseconds: 120_000), size: 20_000_000, available: 12_000_000, stored: 7)
+        == DiskUse(at: Moment(milliseconds: 120_000), size: 20_000_000, available: 12_000_000, stored: 7)
     )
     #expect(disk(179_999, 12_019_999) == state)
     #expect(disk(180_000, 12_019_999) != state && disk(179_999, 12_020_000) != state)
@@ -199,7 +202,7 @@ import Values
     for _ in 0..<10 {
       let page = try origin.api("GET", "\(Self.online)/diff?from=3&to=4&limit=10\(after)").json
         .decode(DiffAnswer.self)
-      #expect(page.counts == ReleaseCounts(added: 25, changed: 0, removed: 0))
+      #expect(page.counts == ChangeCounts(added: 25, changed: 0, removed: 0))
       urls += (page.added + page.changed + page.removed).map(\.url)
       guard let next = page.next else { break }
       after = "&after=\(next)"

@@ -61,7 +61,8 @@ import Testing
         return count
       }
       guard count > 1 else {
-        throw .frozen(app, .online, ChannelFreeze(author: "admin", at: 0, reason: "sale"))
+        throw .frozen(
+          app, .online, ChannelFreeze(author: "admin", at: Moment(milliseconds: 0), reason: "sale"))
       }
       return ManifestVersion(2)
     }

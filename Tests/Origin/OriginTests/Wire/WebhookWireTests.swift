@@ -62,7 +62,7 @@ import Values
     func problem() throws -> String? {
       let state = FleetState(
         origin: "o1", health: [], recent: [:], damaged: [], mirrors: [], progress: [:], staged: [],
-        disk: DiskUse(at: 0, size: 9, available: 9, stored: 0), scrubbed: nil,
+        disk: DiskUse(at: Moment(milliseconds: 0), size: 9, available: 9, stored: 0), scrubbed: nil,
         webhooks: try origin.store.webhooks(),
         now: origin.store.now)
       let mayRead = { (_: AppName, _: ChannelName) in true }

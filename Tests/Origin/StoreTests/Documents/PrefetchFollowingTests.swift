@@ -53,7 +53,8 @@ import TestSupport
     let store = try history()
     var dry = try request(target)
     dry.dryRun = true
-    let expected = PrefetchOutcome(changed: true, version: 4, source: source)
+    let expected = PrefetchOutcome(
+      changed: true, version: ManifestVersion(4), source: ManifestVersion(source))
     #expect(try store.rollback(dry).release.prefetch == expected)
     #expect(try newest(store).version == 3)
 
@@ -74,7 +75,9 @@ import TestSupport
     if case .steps = target { return }
     let again = try store.rollback(try request(target))
     #expect(!again.release.changed && again.release.extras == nil)
-    #expect(again.release.prefetch == PrefetchOutcome(changed: false, version: 4, source: source))
+    #expect(
+      again.release.prefetch
+        == PrefetchOutcome(changed: false, version: ManifestVersion(4), source: ManifestVersion(source)))
     #expect(try store.auditHead().row == rows + 2)
   }
 
@@ -137,7 +140,7 @@ import TestSupport
       request.message = ""
       return try store.commit(request)
     }
-    let expected = PrefetchOutcome(changed: true, version: 1, source: 3)
+    let expected = PrefetchOutcome(changed: true, version: ManifestVersion(1), source: ManifestVersion(3))
     #expect(try promote(dryRun: true).prefetch == expected)
     let made = try promote()
     #expect(made.createdChannel && made.prefetch == expected)
@@ -151,7 +154,7 @@ import TestSupport
     var request = try store.request([try store.change("main", base: 0, set: ["f.js": Sample("content 3")])])
     request.channel = test
     request.prefetch = PrefetchCarryOver(content: Array("[3]".utf8), source: 3, from: .online)
-    #expect(try store.commit(request, committed: { _ in calls += 1 }).prefetch?.version == 3)
+    #expect(try store.commit(request, committed: { _ in calls += 1 }).prefetch?.version == ManifestVersion(3))
     #expect(calls == 1)
     #expect(try store.verifyAudit().0 == nil)
   }

@@ -67,9 +67,9 @@ import TestSupport
     let scratch = Scratch()
     let store = try scratch.open()
     for version in 0..<3 { try store.publish(base: Int64(version), set: ["a.js": Sample("\(version)")]) }
-    func versions(_ numbers: Int64...) throws -> [MirroredVersion] {
+    func versions(_ numbers: Int64...) throws -> [ChannelVersion] {
       try numbers.map {
-        MirroredVersion(app: try AppName("shop"), channel: .online, version: ManifestVersion($0))
+        ChannelVersion(app: try AppName("shop"), channel: .online, version: ManifestVersion($0))
       }
     }
     try store.register(mirror: "/srv/www", versions(1, 2))
@@ -101,8 +101,8 @@ import TestSupport
 
   private static let day: Int64 = 86_400_000
 
-  private func first() throws -> [MirroredVersion] {
-    [MirroredVersion(app: try AppName("shop"), channel: .online, version: ManifestVersion(1))]
+  private func first() throws -> [ChannelVersion] {
+    [ChannelVersion(app: try AppName("shop"), channel: .online, version: ManifestVersion(1))]
   }
 
   @Test func inactiveMirrorKeepsItsVersionsForNinetyDays() throws {

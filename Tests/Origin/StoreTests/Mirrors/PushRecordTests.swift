@@ -82,7 +82,7 @@ import TestSupport
       let shop = try store.shop()
       try store.register(
         mirror: name,
-        versions.map { MirroredVersion(app: shop.app, channel: shop.name, version: ManifestVersion($0)) })
+        versions.map { ChannelVersion(app: shop.app, channel: shop.name, version: ManifestVersion($0)) })
     }
     try register(3...4)
     let isAtThePlace = !name.hasSuffix("copy")

@@ -100,7 +100,7 @@ import Values
       let version = model.channels["test"]?.manifests.keys.sorted().randomElement(using: &random)
     else { return }
     try store.register(
-      mirror: "cdn", [MirroredVersion(app: shop.app, channel: shop.name, version: ManifestVersion(version))])
+      mirror: "cdn", [ChannelVersion(app: shop.app, channel: shop.name, version: ManifestVersion(version))])
     model.channels["test"]?.mirrored = [version]
   }
 

@@ -53,7 +53,7 @@ import TestSupport
     try store.publish(base: 0, set: ["a.js": Sample("a")])
     let shop = try store.shop()
     try store.register(
-      mirror: "cdn", [MirroredVersion(app: shop.app, channel: shop.name, version: ManifestVersion(1))])
+      mirror: "cdn", [ChannelVersion(app: shop.app, channel: shop.name, version: ManifestVersion(1))])
     _ = try store.commit(try store.request([BundleChange(try BundleName("main"), .unpublish)]))
     _ = try store.removeChannel(shop.app, shop.name, by: .local)
     #expect(try store.collect().blobs.count == 0)

@@ -238,7 +238,7 @@ import TestSupport
     for outcome in [try store.commit(dry), try store.commit(release)] {
       let over = try #require(outcome.rollout?.ended)
       #expect(over.candidate.number == ended && over.state == .completed && over.prefetch == nil)
-      #expect(outcome.rollout?.open == nil && outcome.prefetch?.version == 3)
+      #expect(outcome.rollout?.open == nil && outcome.prefetch?.version == ManifestVersion(3))
     }
     #expect(try store.shop().rollout == nil)
     #expect(try extras(store).prefetch?.content == third)
@@ -328,7 +328,7 @@ import TestSupport
     dry.dryRun = true
     let planned = try store.commit(dry)
     let outcome = try store.commit(release)
-    #expect(planned.prefetch == outcome.prefetch && outcome.prefetch?.version == 2)
+    #expect(planned.prefetch == outcome.prefetch && outcome.prefetch?.version == ManifestVersion(2))
     #expect(outcome.rollout?.open?.prefetch == 2)
     // A promotion from here takes the candidate's config.
     #expect(try store.prefetch(of: try store.shop(), while: ManifestVersion(3), as: nil)?.content == next)
@@ -337,7 +337,9 @@ import TestSupport
     var same = try store.request([try store.change("a", base: 1, set: ["a.js": Sample("a2")])])
     same.prefetch = release.prefetch
     same.dryRun = true
-    #expect(try store.commit(same).prefetch == PrefetchOutcome(changed: false, version: 2, source: 7))
+    #expect(
+      try store.commit(same).prefetch
+        == PrefetchOutcome(changed: false, version: ManifestVersion(2), source: ManifestVersion(7)))
     #expect(
       try extras(store).prefetch?.version == 1 && (try extras(store)).candidatePrefetch?.content == next)
     // Without changed files there would be no candidate.

@@ -351,7 +351,7 @@ import Values
     func mirror(_ version: Int64) throws {
       try store.register(
         mirror: "www",
-        [MirroredVersion(app: try AppName("shop"), channel: .online, version: ManifestVersion(version))])
+        [ChannelVersion(app: try AppName("shop"), channel: .online, version: ManifestVersion(version))])
     }
     try mirror(1)
     let hook = try store.addWebhook(try draft { $0.events = [.mirrorLate] }, by: anna)

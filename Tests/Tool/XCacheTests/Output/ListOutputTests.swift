@@ -150,7 +150,7 @@ import Testing
 
   @Test(arguments: [("", "2026-11-20 15:17:27 UTC"), ("x", "—")]) func timestamps(none: String, text: String)
   {
-    let moment: OriginAPI.Moment? = none.isEmpty ? OriginAPI.Moment(milliseconds: 1_795_187_847_999) : nil
+    let moment: Moment? = none.isEmpty ? Moment(milliseconds: 1_795_187_847_999) : nil
     #expect(moment.formatted == text)
   }
 

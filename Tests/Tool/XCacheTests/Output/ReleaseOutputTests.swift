@@ -58,18 +58,18 @@ import Testing
       (false, true, 0, 0, true, "prefetch config: the source has none to promote; there is none here either"),
     ] as [(Bool, Bool, Int64, Int64, Bool, String)])
   func prefetchConfigs(changed: Bool, kept: Bool, source: Int64, version: Int64, dryRun: Bool, line: String) {
-    let result = PrefetchResult(
-      changed: changed, kept: kept, source: ManifestVersion(source), version: ManifestVersion(version))
+    let result = PrefetchOutcome(
+      changed: changed, version: ManifestVersion(version), source: ManifestVersion(source), isKept: kept)
     #expect(result.message(dryRun: dryRun) == line)
   }
 
   @Test func prefetchConfigsOfAnotherChannel() throws {
-    let result = PrefetchResult(
-      changed: true, kept: false, source: ManifestVersion(2), version: ManifestVersion(3))
+    let result = PrefetchOutcome(
+      changed: true, version: ManifestVersion(3), source: ManifestVersion(2))
     #expect(
       result.message(from: try ChannelName("test"), dryRun: false)
         == "prefetch config: the content of version 2 of test, now version 3")
-    let kept = PrefetchResult(changed: false, kept: true, source: .none, version: .none)
+    let kept = PrefetchOutcome(changed: false, version: .none, source: .none, isKept: true)
     #expect(
       kept.message(from: try ChannelName("test"), dryRun: false)
         == "prefetch config: test has none to promote; there is none here either")

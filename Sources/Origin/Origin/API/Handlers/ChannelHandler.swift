@@ -3,6 +3,7 @@ import HTTP
 import Manifests
 import OriginAPI
 import Store
+import System
 import Values
 
 /// Channels: listing them, their current content, and admins' acts on them.
@@ -57,7 +58,7 @@ struct ChannelHandler: APIHandler {
         scrub: .init(
           files: Int64(scrub.files), bytes: scrub.bytes,
           oldest: scrub.oldest.map { Moment(milliseconds: $0) }),
-        deltas: context.api.deltas.backlog.progress(of: channel.id).map { .init($0) },
+        deltas: context.api.deltas.backlog.progress(of: channel.id),
         interval: extras.interval, reports: extras.reports, rollback: channel.full.rollback,
         policy: extras.policy.map { DocumentAnswer(.policy, $0) },
         prefetch: extras.prefetch.map { DocumentVersion($0) }, isDiskFull: store.reserve.isDiskFull,
@@ -149,7 +150,7 @@ struct ChannelHandler: APIHandler {
         to: try context.ahead(body.to, member: "to")?.milliseconds)
     }
     return try context.answering {
-      APIAnswer(FreezeAnswer(freeze: FreezeInfo($0.freeze), replaced: $0.replaced.map { FreezeInfo($0) }))
+      APIAnswer(FreezeAnswer(freeze: $0.freeze, replaced: $0.replaced))
     } to: { record in
       try store.freezeChannel(
         names.app, names.channel, reason: reason, plan: plan, by: actor, record: record)
@@ -160,7 +161,7 @@ struct ChannelHandler: APIHandler {
     let names = try context.names
     let scope = body.planned.map { ThawScope.planned($0) } ?? .current
     return try context.answering {
-      APIAnswer(ThawAnswer(lifted: $0.map(FreezeInfo.init)))
+      APIAnswer(ThawAnswer(lifted: $0))
     } to: { record in
       try store.thawChannel(names.app, names.channel, scope, by: actor, record: record)
     }
@@ -176,25 +177,8 @@ extension ChannelSummary {
     self.init(
       app: channel.app, channel: channel.name, version: channel.version,
       at: channel.at.map { Moment(milliseconds: $0) }, resources: channel.resources, bytes: channel.bytes,
-      publicURL: channel.publicURL, freeze: freeze.map { FreezeInfo($0) }, hosts: channel.hosts?.names)
-    plannedFreezes = planned.isEmpty ? nil : planned.map { FreezeInfo($0) }
-  }
-}
-
-extension FreezeInfo {
-  init(_ freeze: ChannelFreeze) {
-    self.init(author: freeze.author, at: Moment(milliseconds: freeze.at), reason: freeze.reason)
-    id = freeze.calendar?.id
-    from = (freeze.calendar?.from).map { Moment(milliseconds: $0) }
-    to = (freeze.calendar?.to).map { Moment(milliseconds: $0) }
-  }
-}
-
-extension ChannelOverview.DeltaProgress {
-  fileprivate init(_ progress: DeltaBacklog.Progress) {
-    self.init(
-      version: progress.version, pending: progress.pending, filesDone: progress.filesDone,
-      files: progress.files, failing: progress.failing, fault: progress.fault)
+      publicURL: channel.publicURL, freeze: freeze, hosts: channel.hosts?.names)
+    plannedFreezes = planned.isEmpty ? nil : planned
   }
 }
 

@@ -2,6 +2,7 @@ import HTTP
 import Manifests
 import OriginAPI
 import Store
+import System
 import Values
 
 /// `/apps/{app}/channels/{channel}/prefetch…`, `…/policy…` and `…/settings`.

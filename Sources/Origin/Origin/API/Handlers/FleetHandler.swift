@@ -2,6 +2,7 @@ import HTTP
 import Manifests
 import OriginAPI
 import Store
+import System
 
 /// What a console shows of all channels: `GET /overview`, `GET /disk`, `GET /token`; and of one channel over time: `GET
 /// …/adoption/series`.
@@ -19,7 +20,7 @@ struct FleetHandler: APIHandler {
     let hours = try request.number("hours", in: 1...Self.hours) ?? 7 * 24
     return .json(
       DiskAnswer(
-        now: DiskState(try store.diskUse()), hours: try store.diskUses(hours: hours).map { DiskState($0) }))
+        now: try store.diskUse(), hours: try store.diskUses(hours: hours)))
   }
 
   /// 90 days.
@@ -66,12 +67,5 @@ struct FleetHandler: APIHandler {
       step: "minute", from: Moment(milliseconds: (now - Int64(points - 1)) * 60_000), seconds: 60,
       points: points,
       versions: chart.versions, failures: [])
-  }
-}
-
-extension DiskState {
-  init(_ use: DiskUse) {
-    self.init(
-      at: Moment(milliseconds: use.at), size: use.size, available: use.available, stored: use.stored)
   }
 }

@@ -2,6 +2,7 @@ import HTTP
 import Manifests
 import OriginAPI
 import Store
+import System
 import Values
 
 /// A channel's content, past and present: `/apps/{app}/channels/{channel}/log | diff | manifest | releases/{version} |
@@ -67,7 +68,7 @@ struct HistoryHandler: APIHandler {
     for change in meant {
       if change.was == nil { added += 1 } else if change.now == nil { removed += 1 }
     }
-    answer.counts = ReleaseCounts(added: added, changed: meant.count - added - removed, removed: removed)
+    answer.counts = ChangeCounts(added: added, changed: meant.count - added - removed, removed: removed)
     let rest =
       after.map { after in
         meant.drop { $0.url.text.utf8.lexicographicallyPrecedes(after.utf8) || $0.url.text == after }
@@ -143,10 +144,9 @@ extension ReleaseInfo {
     self.init(
       version: release.version, kind: release.kind.rawValue, at: Moment(milliseconds: release.at),
       author: release.author, message: release.message, digest: release.digest,
-      counts: ReleaseCounts(release.counts),
-      bundles: release.bundles.map { .init(bundle: $0.name.text, counts: ReleaseCounts($0.counts)) },
+      counts: release.counts,
+      bundles: release.bundles.map { .init(bundle: $0.name.text, counts: $0.counts) },
       newBytes: release.newBytes, resources: release.resources, bytes: release.bytes,
-      source: details.source.map { .init(channel: $0.channel, version: $0.version, bundle: $0.bundle) },
-      breakGlass: details.emergencyOverride.map { .init(reason: $0.reason, frozenBy: $0.frozenBy) })
+      source: details.source, breakGlass: details.emergencyOverride)
   }
 }

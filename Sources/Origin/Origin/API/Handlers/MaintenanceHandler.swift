@@ -44,7 +44,7 @@ struct MaintenanceHandler: APIHandler {
 
   /// `GET …/pins`
   func pins() throws -> Response {
-    .json(PinList(pins: try store.pins(of: context.channel()).map(PinInfo.init)))
+    .json(PinList(pins: try store.pins(of: context.channel())))
   }
 
   /// `POST …/pins`
@@ -59,7 +59,7 @@ struct MaintenanceHandler: APIHandler {
     }
     let channel = try context.channel()
     return try context.answering {
-      APIAnswer(PinInfo($0), .created)
+      APIAnswer($0, .created)
     } to: { (record) in
       try store.pin(
         store.version(name, of: channel), of: channel, reason: reason, by: actor, record: record)
@@ -112,29 +112,18 @@ struct MaintenanceHandler: APIHandler {
   }
 }
 
-extension PinInfo {
-  fileprivate init(_ pin: Pin) {
-    self.init(
-      at: Moment(milliseconds: pin.at), author: pin.author, reason: pin.reason, version: pin.version)
-  }
-}
-
 extension GCReport {
   /// A garbage collection as reported by the API and `xcache gc --json`.
   package init(_ report: CollectionReport, dryRun: Bool) {
     self.init(
       dryRun: dryRun, channels: report.channels.map(Channel.init), freedBytes: report.freedBytes,
-      blobs: Files(report.blobs), orphans: Files(report.orphans), derived: Files(report.derived),
-      temporary: Files(report.temporary), documents: report.documents > 0 ? report.documents : nil,
-      scripts: report.scripts.count > 0 ? Files(report.scripts) : nil, entries: report.entries,
+      blobs: report.blobs, orphans: report.orphans, derived: report.derived,
+      temporary: report.temporary, documents: report.documents > 0 ? report.documents : nil,
+      scripts: report.scripts.count > 0 ? report.scripts : nil, entries: report.entries,
       resources: report.resources,
       urls: report.urls, promised: report.promised, stoppedFor: report.stoppedFor,
       longestWriteMilliseconds: (report.longestWrite + 999_999) / 1_000_000)
   }
-}
-
-extension GCReport.Files {
-  fileprivate init(_ files: CollectionReport.Files) { self.init(files: files.count, bytes: files.bytes) }
 }
 
 extension GCReport.Channel {

@@ -36,7 +36,7 @@ struct MirrorHandler: APIHandler {
     var overview = MirrorOverview(
       origin: try store.originID(), defaultApp: try store.defaultApp(), audit: try store.auditHead().text,
       limits: .init(app: caller.app, channel: caller.channel), channels: channels)
-    overview.purges = try store.purges().map { .init(sha256: $0.sha256, at: Moment(milliseconds: $0.at)) }
+    overview.purges = try store.purges().map { PurgedBytes(sha256: $0.sha256, at: $0.at) }
     return .json(overview)
   }
 
@@ -113,9 +113,8 @@ struct MirrorHandler: APIHandler {
   private func info(_ mirror: MirrorRecord) -> MirrorInfo {
     MirrorInfo(
       name: mirror.name, at: Moment(milliseconds: mirror.at), keeps: mirror.isBinding,
-      versions: mirror.versions.filter { caller.allows(.read, app: $0.app, channel: $0.channel) }.map {
-        ChannelVersion(app: $0.app, channel: $0.channel, version: $0.version)
-      }, mayForget: mirror.isForgettable)
+      versions: mirror.versions.filter { caller.allows(.read, app: $0.app, channel: $0.channel) },
+      mayForget: mirror.isForgettable)
   }
 
   /// Whether the token may see a mirror: its own, and those of anything that it may read.
@@ -141,11 +140,10 @@ struct MirrorHandler: APIHandler {
       throw Problem.badRequest("\"name\" must say where the mirror is, in 1 to 1,024 bytes")
     }
     // Without the list it would seem to name nothing, and gc would remove what it names.
-    guard let named = body.versions else {
+    guard let versions = body.versions else {
       throw Problem.badRequest("\"versions\" must be an array of {\"app\",\"channel\",\"version\"}")
     }
-    var versions: [MirroredVersion] = []
-    for item in named {
+    for item in versions {
       guard item.version > .none else {
         throw Problem.badRequest("\"versions\" must be an array of {\"app\",\"channel\",\"version\"}")
       }
@@ -154,7 +152,6 @@ struct MirrorHandler: APIHandler {
           .forbidden, "scope",
           "token \"\(caller.name)\" may not read app \(item.app), channel \(item.channel)")
       }
-      versions.append(MirroredVersion(app: item.app, channel: item.channel, version: item.version))
     }
     return try context.answering {
       APIAnswer(MirrorAnswer(name: name))

@@ -40,7 +40,7 @@ struct PromotionHandler: APIHandler {
     /// The releases of each bundle that it undoes.
     let undone: [BundleName: [ReleaseStamp]]
 
-    func details(prefetch: PrefetchResult?) -> PromotionDetails {
+    func details(prefetch: PrefetchOutcome?) -> PromotionDetails {
       PromotionDetails(
         from: source.channel.name, fromVersion: source.version, left: left, warnings: warnings,
         prefetch: prefetch)
@@ -50,9 +50,7 @@ struct PromotionHandler: APIHandler {
     func takesBack(_ outcome: ReleaseOutcome) -> [RollbackDetails.Bundle] {
       outcome.bundles.compactMap { bundle in
         undone[bundle.name].map {
-          .init(
-            bundle: bundle.name.text, counts: ReleaseCounts(bundle.counts),
-            releases: $0.map { ReleaseReference($0) })
+          .init(bundle: bundle.name.text, counts: bundle.counts, releases: $0)
         }
       }
     }
@@ -120,7 +118,7 @@ struct PromotionHandler: APIHandler {
     return try context.answering { outcome in
       var release = ReleaseAnswer(outcome, deltasStored: deltas.areStored(of: outcome))
       if input.dryRun { release.forecast = ReleaseForecast(outcome, cost) }
-      var details = promotion.details(prefetch: outcome.prefetch.map { PrefetchResult($0) })
+      var details = promotion.details(prefetch: outcome.prefetch)
       if outcome.changed {
         details.update = cost.map { TransferCost($0) }
         details.takesBack = promotion.takesBack(outcome)

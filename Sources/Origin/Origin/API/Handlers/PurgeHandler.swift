@@ -137,7 +137,7 @@ struct PurgeHandler: APIHandler {
           release: released[use.channel.id], dropped: use.versions, pinned: use.pinned,
           endedCandidate: before[use.channel.id]?.endedCandidate)
       }, urls: urls, receipt: receipt,
-      earlier: plan.uses.isEmpty ? earlier.map(PurgeInfo.init) : nil)
+      earlier: plan.uses.isEmpty ? earlier : nil)
   }
 
   // MARK: - What was purged
@@ -148,9 +148,9 @@ struct PurgeHandler: APIHandler {
     return .json(
       PurgeList(
         purges: try store.purges().map { purge in
-          var info = PurgeInfo(purge)
-          info.urls = urls[purge.sha256] ?? []
-          return info
+          var purge = purge
+          purge.urls = urls[purge.sha256] ?? []
+          return purge
         }))
   }
 
@@ -160,7 +160,7 @@ struct PurgeHandler: APIHandler {
       throw Problem.badRequest("the path must end with a sha256, in 64 hexadecimal digits")
     }
     return try context.answering {
-      APIAnswer(PurgeInfo($0))
+      APIAnswer($0)
     } to: { (record) in
       try store.liftPurge(sha256, by: actor, record: record)
     }
@@ -174,12 +174,5 @@ extension StoreError {
     case .purged, .unknownBase, .noRollout, .otherRollout: true
     default: false
     }
-  }
-}
-
-extension PurgeInfo {
-  init(_ purge: Purge) {
-    self.init(
-      sha256: purge.sha256, at: Moment(milliseconds: purge.at), author: purge.author, reason: purge.reason)
   }
 }

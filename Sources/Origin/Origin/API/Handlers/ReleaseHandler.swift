@@ -197,12 +197,12 @@ extension ReleaseAnswer {
   init(_ outcome: ReleaseOutcome, deltasStored: Bool) {
     self.init(
       isChanged: outcome.changed, version: outcome.version, previous: outcome.previous,
-      at: Moment(milliseconds: outcome.at), counts: ReleaseCounts(outcome.counts),
+      at: Moment(milliseconds: outcome.at), counts: outcome.counts,
       bundles: outcome.bundles.map { Bundle($0) },
       newBytes: outcome.newBytes, resources: outcome.resources, bytes: outcome.bytes,
       createdApp: outcome.createdApp, createdChannel: outcome.createdChannel, missing: outcome.missing,
       deltasStored: deltasStored, receipt: outcome.receipt?.text)
-    freeze = outcome.freeze.map { FreezeInfo($0) }
+    freeze = outcome.freeze
     rollout = outcome.rollout.map { RolloutChangeInfo($0) }
   }
 }
@@ -244,20 +244,8 @@ extension ReleaseForecast.File {
 extension ReleaseAnswer.Bundle {
   fileprivate init(_ bundle: ReleaseOutcome.Bundle) {
     self.init(
-      bundle: bundle.name.text, counts: ReleaseCounts(bundle.counts),
-      replaced: bundle.replaced.map { ReleaseReference($0) })
-  }
-}
-
-extension ReleaseCounts {
-  init(_ counts: ChangeCounts) {
-    self.init(added: counts.added, changed: counts.changed, removed: counts.removed)
-  }
-}
-
-extension ReleaseReference {
-  init(_ stamp: ReleaseStamp) {
-    self.init(version: stamp.version, author: stamp.author, at: Moment(milliseconds: stamp.at))
+      bundle: bundle.name.text, counts: bundle.counts,
+      replaced: bundle.replaced)
   }
 }
 

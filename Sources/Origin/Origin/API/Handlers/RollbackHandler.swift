@@ -63,7 +63,7 @@ struct RollbackHandler: APIHandler {
     return try context.answering { outcome in
       var details = RollbackDetails(
         target: outcome.target, takesBack: outcome.bundles.map { .init($0) },
-        prefetch: outcome.release.prefetch.map { PrefetchResult($0) })
+        prefetch: outcome.release.prefetch)
       if input.dryRun { (details.patch, details.changes) = (forecast?.patch, forecast?.changes) }
       if input.dryRun || outcome.release.changed { details.cost = forecast?.cost }
       if let cost = details.cost, cost.update == nil { details.preparation = forecast?.preparation?.id }
@@ -142,18 +142,10 @@ struct RollbackHandler: APIHandler {
   }
 }
 
-extension PrefetchResult {
-  init(_ outcome: PrefetchOutcome) {
-    self.init(
-      changed: outcome.changed, kept: outcome.isKept, source: ManifestVersion(outcome.source),
-      version: ManifestVersion(outcome.version))
-  }
-}
-
 extension RollbackDetails.Bundle {
   fileprivate init(_ bundle: RollbackOutcome.Bundle) {
     self.init(
-      bundle: bundle.name.text, counts: ReleaseCounts(bundle.counts),
-      releases: bundle.takenBack.map { ReleaseReference($0) })
+      bundle: bundle.name.text, counts: bundle.counts,
+      releases: bundle.takenBack)
   }
 }

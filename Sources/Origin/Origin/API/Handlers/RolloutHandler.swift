@@ -2,6 +2,7 @@ import HTTP
 import Manifests
 import OriginAPI
 import Store
+import System
 import Values
 
 /// The rollouts of a channel: `/apps/{app}/channels/{channel}/rollout…`.

@@ -110,7 +110,7 @@ extension Problem {
     case .unknownFreeze: self.init(.notFound, "unknown-freeze", words)
     case .frozen(_, _, let freeze):
       self.init(
-        .conflict, "frozen", words, [.init(key: "freeze", value: JSONValue(encoding: FreezeInfo(freeze)))])
+        .conflict, "frozen", words, [.init(key: "freeze", value: JSONValue(encoding: freeze))])
     case .channelExists: self.init(.conflict, "channel-exists", words)
     case .channelRemoved: self.init(.conflict, "channel-removed", words)
     case .channelHolds: self.init(.conflict, "channel-holds", words)
@@ -159,7 +159,7 @@ extension Problem {
     case .changedSince(_, _, let release):
       self.init(
         .conflict, "if-version", words,
-        [.init(key: "release", value: JSONValue(encoding: ReleaseReference(release)))])
+        [.init(key: "release", value: JSONValue(encoding: release))])
     case .otherVersion: self.init(.conflict, "other-version", words)
     case .missingBlobs(let digests):
       self.init(

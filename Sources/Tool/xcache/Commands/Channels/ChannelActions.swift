@@ -2,6 +2,7 @@ import Manifests
 import OriginAPI
 import OriginClient
 import Publishing
+import System
 import Values
 
 /// `xcache channel list | create | remove | freeze | thaw`.
@@ -58,7 +59,8 @@ enum ChannelActions {
 
   private static func state(of channel: ChannelSummary) -> String {
     if let freeze = channel.freeze {
-      return "frozen by \(freeze.author)\(freeze.to.map { " until \($0.formatted)" } ?? ""): \(freeze.reason)"
+      return
+        "frozen by \(freeze.author)\(freeze.calendar?.to.map { " until \($0.formatted)" } ?? ""): \(freeze.reason)"
     }
     guard let next = channel.plannedFreezes?.first else { return "open" }
     return "open until \(next.since.formatted)"
@@ -202,7 +204,7 @@ enum ChannelActions {
       throw UsageError("--to \(to.formatted) is not after --from \(from.formatted)")
     }
     let answer = try api.freeze(channel, request)
-    if let id = answer.value.freeze.id {
+    if let id = answer.value.freeze.calendar?.id {
       return (
         answer.document,
         "channel \(name) refuses releases \(answer.value.freeze.times); "
@@ -246,9 +248,9 @@ extension ChannelName {
   var option: String { self == .online ? "" : " --channel \(self)" }
 }
 
-extension FreezeInfo {
+extension ChannelFreeze {
   /// When it begins and ends.
   var times: String {
-    "from \(since.formatted) \(to.map { "to \($0.formatted)" } ?? "until it is thawed")"
+    "from \(since.formatted) \(calendar?.to.map { "to \($0.formatted)" } ?? "until it is thawed")"
   }
 }

@@ -1,3 +1,4 @@
+import Manifests
 import OriginAPI
 import Publishing
 import Values
@@ -71,7 +72,7 @@ enum PinCommand {
     return [try VersionArgument.read(words[0], in: "")] + words.dropFirst()
   }
 
-  private static func table(_ pins: [PinInfo]) -> [String] {
+  private static func table(_ pins: [Pin]) -> [String] {
     var table = Table(["VERSION", "SINCE", "BY", "WHY"], rightAligned: [0])
     if pins.isEmpty { return ["no version is pinned"] }
     for pin in pins { table.add([pin.version.text, pin.at.formatted, pin.author, pin.reason]) }

@@ -110,13 +110,14 @@ enum StatusCommand {
       lines.append(
         terminal.colour("FROZEN", .red)
           + "     by \(freeze.author) since \(freeze.since.formatted)"
-          + "\(freeze.to.map { " until \($0.formatted)" } ?? ""): \(freeze.reason.onOneLine)")
+          + "\(freeze.calendar?.to.map { " until \($0.formatted)" } ?? ""): \(freeze.reason.onOneLine)")
     }
-    for freeze in overview.plannedFreezes ?? [] where freeze.id != overview.freeze?.id {
+    for freeze in overview.plannedFreezes ?? [] where freeze.calendar?.id != overview.freeze?.calendar?.id {
       lines.append(
         terminal.colour("FREEZE", .yellow)
           + "     \(freeze.times), by \(freeze.author): \(freeze.reason.onOneLine); planned, "
-          + "`xcache channel thaw\(overview.channel.option) --planned \(freeze.id ?? 0)` takes it back")
+          + "`xcache channel thaw\(overview.channel.option) --planned \(freeze.calendar?.id ?? 0)` takes it back"
+      )
     }
     if overview.isDiskFull ?? false {
       lines.append(
@@ -168,8 +169,9 @@ enum StatusCommand {
     if deltas.isStuck {
       return "\(Count.text(pending, "older version")) left, tried again by themselves\(fault)"
     }
-    if let failing = deltas.failing, failing > 0 {
-      return "\(Count.text(pending, "older version")) left, \(failing) of them to be tried again\(fault)"
+    if deltas.failing > 0 {
+      return
+        "\(Count.text(pending, "older version")) left, \(deltas.failing) of them to be tried again\(fault)"
     }
     return
       "\(Count.text(pending, "older version")) left; of the next, \(deltas.filesDone) of "

@@ -65,7 +65,7 @@ enum AuditCommand {
     for row in rows {
       let place = [row.app, row.channel].compactMap(\.self).joined(separator: " ")
       table.add([
-        "\(row.id)", OriginAPI.Moment(milliseconds: row.at).formatted, row.author, row.address, row.act,
+        "\(row.id)", Moment(milliseconds: row.at).formatted, row.author, row.address, row.act,
         place,
         message(row.parameters), message(row.result),
       ])

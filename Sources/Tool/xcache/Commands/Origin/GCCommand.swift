@@ -86,7 +86,7 @@ enum GCCommand {
   static func lines(_ report: GCReport) -> [String] {
     let isDryRun = report.dryRun
     var lines: [String] = []
-    func message(_ files: GCReport.Files) -> String { "\(files.files) (\(Bytes.text(files.bytes)))" }
+    func message(_ files: FileTotal) -> String { "\(files.count) (\(Bytes.text(files.bytes)))" }
     lines.append(
       "\(isDryRun ? "would free" : "freed") \(Bytes.text(report.freedBytes)): files \(message(report.blobs)), "
         + "orphans \(message(report.orphans)), derived \(message(report.derived)), "
