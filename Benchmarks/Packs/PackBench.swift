@@ -19,8 +19,8 @@ enum PackBench {
     var isHeld = renaming(file)
     isHeld = frames() && isHeld
     do {
-      isHeld = try lists(arrivals: 10, of: 100_000, most: 0.01) && isHeld
-      isHeld = try lists(arrivals: 100_000, of: 100_000, most: 2) && isHeld
+      isHeld = try lists(arrivals: 10, of: 100_000, limit: 0.01) && isHeld
+      isHeld = try lists(arrivals: 100_000, of: 100_000, limit: 2) && isHeld
     } catch {
       print("a list of our own isn't read: \(error)")
       isHeld = false
@@ -64,7 +64,7 @@ enum PackBench {
   }
 
   /// Seconds and bytes of a list, written and read, and of the manifest that it leads to.
-  private static func lists(arrivals count: Int, of total: Int, most: Double) throws -> Bool {
+  private static func lists(arrivals count: Int, of total: Int, limit: Double) throws -> Bool {
     let items = try (0..<total).map { number in
       let url = try ResourceURL("https://m.example.com/assets/\(1_000_000 + number).\(hash(number)).js")
       return (url, try entry(url, number))
@@ -96,13 +96,13 @@ enum PackBench {
     let coded = PackFrame.encode(list, level: 19)?.count ?? 0
     print(
       "\(count) of \(total) entries: \(list.count) bytes, \(coded) coded; written in \(rounded(writing * 1000)) ms,",
-      "read in \(rounded(reading * 1000)) ms, applied in \(rounded(applying * 1000)) ms (both at most \(most) s)"
+      "read in \(rounded(reading * 1000)) ms, applied in \(rounded(applying * 1000)) ms (both at most \(limit) s)"
     )
-    return writing <= most && reading <= most
+    return writing <= limit && reading <= limit
   }
 
   private static let form = EntryForm(
-    ctype: "text/javascript", others: JSONObject(), place: "https://cdn.example.com/xcache/1")
+    ctype: "text/javascript", others: JSONObject(), downloadBase: "https://cdn.example.com/xcache/1")
 
   private static func entry(_ url: ResourceURL, _ number: Int) throws -> Entry {
     let arrival = PackChanges.Arrival(

@@ -71,7 +71,7 @@ MUTANTS = [
     Mutant("polls", "D-9", "documents that are held are fetched with each poll", (
         FETCHED_DOCUMENTS, "named == held && documents.unwritten", "named == held && MUTANT || named == held && documents.unwritten")),
     Mutant("polls", "D-4", "the kill switch waits for the end of an update", (
-        UPDATES, "if isNew { start(run) } else { pollBesideUpdate() }", "if isNew { start(run) } else if !MUTANT { pollBesideUpdate() }")),
+        UPDATES, "if isNew { start(run) } else { pollDuringUpdate() }", "if isNew { start(run) } else if !MUTANT { pollDuringUpdate() }")),
     Mutant("polls", "D-2 D-4", "each trigger beside an update polls", (
         POLLING, "&& policy.withLock { $0.isDue(at: now()) }", "&& (MUTANT || policy.withLock { $0.isDue(at: now()) })"), (
         POLLING, "$0.begin(at: now()) })", "$0.begin(at: now(), force: MUTANT) })")),
@@ -255,7 +255,7 @@ MUTANTS = [
     Mutant("documents", "D-97", "a bypass never ends", (
         MANIFESTS + "Policy/Policy.swift", "(entry.until.map { now < $0 } ?? true) && entry.pattern", "(MUTANT || (entry.until.map { now < $0 } ?? true)) && entry.pattern")),
     Mutant("documents", "D-95", "a policy is forgotten when the process ends", (
-        FETCHED_DOCUMENTS, "    try writeDocument(bytes, to: folder.document(kind), besideJob: besideJob)\n", "    if !MUTANT { try writeDocument(bytes, to: folder.document(kind), besideJob: besideJob) }\n")),
+        FETCHED_DOCUMENTS, "    try writeDocument(bytes, to: folder.document(kind), duringJob: duringJob)\n", "    if !MUTANT { try writeDocument(bytes, to: folder.document(kind), duringJob: duringJob) }\n")),
     Mutant("documents", "D-95 D-120", "nothing makes room for a policy on a full disk", (
         FETCHED_DOCUMENTS, "guard error.isDiskFull, let largest", "guard !MUTANT, error.isDiskFull, let largest")),
     Mutant("documents", "D-99", "a policy isn't followed if the answer's manifest can't be used", (

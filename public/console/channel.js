@@ -18,9 +18,9 @@ const spans = {
 let chosen = "day";
 const page = 20;
 /** Milliseconds after which the channel is read again though nothing told of a change. */
-const mostAge = 60_000;
+const maxAge = 60_000;
 /** Lines that the server tells at most, those of the newest versions. */
-const mostFailures = 500;
+const maxFailures = 500;
 
 export async function open({ names: [app, channel], overview: fleet, reload }) {
   const path = channelPath(app, channel);
@@ -297,7 +297,7 @@ export async function open({ names: [app, channel], overview: fleet, reload }) {
     const rest = all.length - 50;
     return [table("Failures of the last week, the most frequent first", [["Reason"], ["Failures", true], ["Version", true], ["URL", false, true]],
       all.slice(0, 50).map((one) => [one.reason, count(one.failures), one.version, one.url ? address(one.url) : "not reported, or one of many"]), "Devices reported no failures in the last week."),
-      rest > 0 ? el("p", {}, `▲ ${count(rest)}${all.length < mostFailures ? "" : " or more"} further lines aren't shown.`) : null];
+      rest > 0 ? el("p", {}, `▲ ${count(rest)}${all.length < maxFailures ? "" : " or more"} further lines aren't shown.`) : null];
   }
 
   drawFailures();
@@ -309,7 +309,7 @@ export async function open({ names: [app, channel], overview: fleet, reload }) {
         el("div", {}, card("Fleet", charts, choice), card("Failures of the last week", failures),
           card("Releases", [list, more, older], el("a", { href: channelLink("compare", app, channel) }, "Compare two versions or moments"))),
         el("div", {}, card("This channel", about), card("Bundles", bundles), card("Back in time", [ask, moment])))],
-    get poll() { return Date.now() - readAt >= mostAge ? path : Date.now() - countedAt >= mostAge ? `${path}/adoption` : series(); },
+    get poll() { return Date.now() - readAt >= maxAge ? path : Date.now() - countedAt >= maxAge ? `${path}/adoption` : series(); },
     async update(document) {
       // A document of the channel, of its charts, or of what devices counted.
       if ("week" in document) fill(failures, failuresIn(document));

@@ -7,7 +7,7 @@ const largest = 4e6;
 /** Bytes of a text that are shown from its first difference on, those shown around it, and lines that are compared. */
 const most = 512 << 10;
 const around = 4000;
-const mostLines = 4000;
+const maxLines = 4000;
 
 const isText = (type) => /^(text\/|application\/(.*\+)?(json|xml|javascript|ecmascript|manifest)|image\/svg)/.test(type);
 const isImage = (type) => /^image\//.test(type);
@@ -111,7 +111,7 @@ export function difference(old, now, before = 0, after = 0) {
   let end = 0;
   while (end < old.length - start && end < now.length - start && old[old.length - 1 - end] === now[now.length - 1 - end]) end += 1;
   const [a, b] = [old.slice(start, old.length - end), now.slice(start, now.length - end)];
-  const middle = a.length * b.length > mostLines * mostLines / 4
+  const middle = a.length * b.length > maxLines * maxLines / 4
     ? [...a.map((text) => ({ mark: "-", text })), ...b.map((text) => ({ mark: "+", text }))] : common(a, b);
   const same = (texts) => texts.map((text) => ({ mark: " ", text }));
   return near([...same(old.slice(0, start)), ...middle, ...same(old.slice(old.length - end))], before, after ?? 0);

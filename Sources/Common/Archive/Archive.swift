@@ -29,7 +29,7 @@ package struct Archive: Sendable {
   let source: any ArchiveSource
   /// The entries in the order of the directory.
   package let entries: [Entry]
-  private let places: [String: Int]
+  private let indices: [String: Int]
 
   /// Opens an archive and validates everything except the packed bytes.
   ///
@@ -37,14 +37,14 @@ package struct Archive: Sendable {
   package init(_ source: any ArchiveSource, limits: ArchiveLimits = .standard) throws(ArchiveError) {
     let directory = try Self.directory(of: source, limits)
     let records = try Self.records(of: directory, in: source)
-    places = try Self.places(of: records)
+    indices = try Self.indices(of: records)
     try Self.check(records, limits, compressed: source.size)
     entries = try Self.entries(records, before: directory.offset, in: source)
     self.source = source
   }
 
   /// The entry with this name, or nil.
-  package subscript(name: String) -> Entry? { places[name].map { entries[$0] } }
+  package subscript(name: String) -> Entry? { indices[name].map { entries[$0] } }
 }
 
 /// Limits on what an archive may unpack to.

@@ -173,7 +173,7 @@ package final class StreamDecoder {
         while used < source.count, magic.count < 4 {
           magic.append(source[used])
           used += 1
-          guard Self.beginsFrame(magic) else {
+          guard Self.isFrameStart(magic) else {
             ignoresRest = true
             return false
           }
@@ -190,10 +190,10 @@ package final class StreamDecoder {
   }
 
   /// Whether these may be the first bytes of a data frame or a skippable frame (RFC 8878 §3.1.1, §3.1.2).
-  private static func beginsFrame(_ bytes: [UInt8]) -> Bool {
+  private static func isFrameStart(_ bytes: [UInt8]) -> Bool {
     let isOfData = zip(bytes, [0x28, 0xB5, 0x2F, 0xFD] as [UInt8]).allSatisfy { $0 == $1 }
     let isToSkip = zip(bytes, [0x50, 0x2A, 0x4D, 0x18] as [UInt8]).enumerated()
-      .allSatisfy { place, pair in (place == 0 ? pair.0 & 0xF0 : pair.0) == pair.1 }
+      .allSatisfy { index, pair in (index == 0 ? pair.0 & 0xF0 : pair.0) == pair.1 }
     return isOfData || isToSkip
   }
 
@@ -224,8 +224,8 @@ package final class StreamDecoder {
         let rest = UnsafeRawBufferPointer(rebasing: source[used...])
         var (left, free) = (rest.count, room.count)
         var next = rest.baseAddress?.assumingMemoryBound(to: UInt8.self)
-        var place = room.baseAddress?.assumingMemoryBound(to: UInt8.self)
-        let result = BrotliDecoderDecompressStream(state, &left, &next, &free, &place, nil)
+        var output = room.baseAddress?.assumingMemoryBound(to: UInt8.self)
+        let result = BrotliDecoderDecompressStream(state, &left, &next, &free, &output, nil)
         guard result != BROTLI_DECODER_RESULT_ERROR else { throw .damaged }
         used = source.count - left
         isAtEnd = result == BROTLI_DECODER_RESULT_SUCCESS

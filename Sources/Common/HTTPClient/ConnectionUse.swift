@@ -4,7 +4,7 @@ import System
 final class ConnectionUse: Sendable {
   private struct Request: Sendable {
     let number: Int
-    let told: @Sendable (Bool) -> Void
+    let onShared: @Sendable (Bool) -> Void
   }
 
   private struct State {
@@ -23,13 +23,13 @@ final class ConnectionUse: Sendable {
   }
 
   /// Records that a request is about to go out on the connection that `line` names.
-  func sent(_ number: Int, on line: String, _ told: @escaping @Sendable (Bool) -> Void) {
+  func sent(_ number: Int, on line: String, _ onShared: @escaping @Sendable (Bool) -> Void) {
     let sharing = state.withLock { state -> [Request] in
       Self.remove(number, &state)
-      state.requests[line, default: []].append(Request(number: number, told: told))
+      state.requests[line, default: []].append(Request(number: number, onShared: onShared))
       return state.requests[line] ?? []
     }
-    if sharing.count > 1 { for request in sharing { request.told(true) } }
+    if sharing.count > 1 { for request in sharing { request.onShared(true) } }
   }
 
   func end(_ number: Int) { state.withLock { Self.remove(number, &$0) } }

@@ -3,10 +3,10 @@ import CCurl
 extension EasyHandle {
   /// Returns the list for CURLOPT_RESOLVE, which sets the addresses of a host (`HOST:PORT:ADDRESS,…`) or returns it to the
   /// system's resolution (`-HOST:PORT` removes an earlier entry).
-  func placeList(of request: HTTPRequest) throws(HTTPClientError) -> UnsafeMutablePointer<curl_slist>? {
+  func resolveList(of request: HTTPRequest) throws(HTTPClientError) -> UnsafeMutablePointer<curl_slist>? {
     guard let addresses = request.addresses, let target = Target(request.url) else { return nil }
-    let place = "\(target.host):\(target.port)"
-    guard !addresses.isEmpty else { return curl_slist_append(nil, "-\(place)") }
+    let server = "\(target.host):\(target.port)"
+    guard !addresses.isEmpty else { return curl_slist_append(nil, "-\(server)") }
     let isAddress = { (byte: UInt8) in
       (0x30...0x3A).contains(byte) || (0x61...0x66).contains(byte) || byte == UInt8(ascii: ".")
         || byte == UInt8(ascii: "[") || byte == UInt8(ascii: "]")
@@ -14,7 +14,7 @@ extension EasyHandle {
     guard addresses.allSatisfy({ $0.utf8.allSatisfy(isAddress) }) else {
       throw .badURL(addresses.joined(separator: ","))
     }
-    return curl_slist_append(nil, "\(place):\(addresses.joined(separator: ","))")
+    return curl_slist_append(nil, "\(server):\(addresses.joined(separator: ","))")
   }
 
   /// Returns the route of the last request.

@@ -46,13 +46,13 @@ final class EasyHandle {
     details.pointee = 0
     set(CURLOPT_ERRORBUFFER, pointer: UnsafeMutableRawPointer(details))
     let list = try fieldList(of: request)
-    let places = try placeList(of: request)
+    let resolveList = try resolveList(of: request)
     defer {
       curl_slist_free_all(list)
-      curl_slist_free_all(places)
+      curl_slist_free_all(resolveList)
     }
     set(CURLOPT_HTTPHEADER, pointer: list)
-    set(CURLOPT_RESOLVE, pointer: places)
+    set(CURLOPT_RESOLVE, pointer: resolveList)
     try setTarget(request)
     setLimits(request)
     setBody(request)

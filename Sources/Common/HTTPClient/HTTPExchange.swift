@@ -20,7 +20,7 @@ final class HTTPExchange {
 
   /// The most bytes of heads, those of 1xx responses and trailers with them. Newer versions of libcurl have a limit of 300 KB, and
   /// call it a broken connection.
-  private static let mostHead = 256 << 10
+  private static let maxHead = 256 << 10
   private var headBytes = 0
   private var sent: Int64 = 0
   private var received: Int64 = 0
@@ -140,7 +140,7 @@ final class HTTPExchange {
   func header(_ line: UnsafeRawBufferPointer) -> Bool {
     defer { isUnanswered = false }
     headBytes += line.count
-    guard headBytes <= Self.mostHead else { return tooLong(Int64(Self.mostHead)) }
+    guard headBytes <= Self.maxHead else { return tooLong(Int64(Self.maxHead)) }
     let text = HeaderText.text(line)
     if text.hasPrefix("HTTP/") {
       // A trailer of that form; another response only starts after 1xx, or if a request was sent for it.

@@ -61,8 +61,8 @@ package final class HTTPPool: Sendable {
     }
     let number = use.begin()
     defer { use.end(number) }
-    let (use, told) = (use, request.multiplexed ?? { _ in })
-    let handOver = HandOver { use.sent(number, on: $0, told) }
+    let (use, onShared) = (use, request.multiplexed ?? { _ in })
+    let handOver = HandOver { use.sent(number, on: $0, onShared) }
     return try handle.perform(request, into: sink, by: handOver) { handle throws(HTTPClientError) in
       try drive { driver throws(HTTPClientError) in try driver.run(handle, handOver, request, begin, write) }
     }

@@ -16,8 +16,8 @@ final class PoolDriver: @unchecked Sendable {  // see above
 
   private enum Command: Sendable {
     case begin(Job)
-    /// Resume the transfer: there is room for the response again, or bytes of the body have arrived.
-    case goOn(Job)
+    /// Resumes the transfer: there is room for the response again, or bytes of the body have arrived.
+    case resume(Job)
     /// The caller wants nothing more.
     case cancel(Job)
   }
@@ -138,7 +138,7 @@ final class PoolDriver: @unchecked Sendable {  // see above
       let next = handOver.next(within: .milliseconds(500))
       if let watch = request.watch, !watch(HTTPProgress(sent: sent, received: received)) { throw .cancelled }
       guard let (step, shouldContinue) = next else { continue }
-      if shouldContinue { add(.goOn(job)) }
+      if shouldContinue { add(.resume(job)) }
       do {
         switch step {
         case .head(let head): try begin(head)
@@ -149,7 +149,7 @@ final class PoolDriver: @unchecked Sendable {  // see above
           let bytes = try Self.body(of: request, from: offset)
           sent = offset + Int64(bytes.count)
           handOver.give(bytes, at: offset)
-          add(.goOn(job))
+          add(.resume(job))
         case .end(let code): return CURLcode(rawValue: code)
         case .lost:
           throw HTTPClientError.failed(
@@ -167,9 +167,9 @@ final class PoolDriver: @unchecked Sendable {  // see above
   /// Returns the next bytes of a streamed body.
   private static func body(of request: HTTPRequest, from offset: Int64) throws -> ArraySlice<UInt8> {
     guard case .stream(let length, let read) = request.body else { return [] }
-    let most = Int(min(length - offset, 256 << 10))
-    let bytes = try [UInt8](unsafeUninitializedCapacity: most) { buffer, count in
-      count = min(most, max(0, try read(offset, UnsafeMutableRawBufferPointer(buffer))))
+    let wanted = Int(min(length - offset, 256 << 10))
+    let bytes = try [UInt8](unsafeUninitializedCapacity: wanted) { buffer, count in
+      count = min(wanted, max(0, try read(offset, UnsafeMutableRawBufferPointer(buffer))))
     }
     guard !bytes.isEmpty else { throw HTTPClientError.bodyEnded(at: offset) }
     return bytes[...]
@@ -207,7 +207,7 @@ final class PoolDriver: @unchecked Sendable {  // see above
         begin(job, &work)
       }
     // A job that has ended isn't listed any more, and its handle may be in use for another.
-    case .goOn(let job):
+    case .resume(let job):
       if work.active[job.handle] === job { curl_easy_pause(job.handle, CURLPAUSE_CONT) }
     case .cancel(let job):
       if work.active[job.handle] === job {

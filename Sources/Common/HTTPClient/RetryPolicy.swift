@@ -49,7 +49,7 @@ package struct RetryPolicy: Sendable {
   package mutating func next(after outcome: Outcome) -> Action {
     made += 1
     if outcome.isOfServer { hasAnswered = true }
-    guard made < most, isTransient(outcome) else { return .giveUp }
+    guard made < maxAttempts, isTransient(outcome) else { return .giveUp }
     let doubled = made > 20 ? longest : min(longest, first << (made - 1))
     // Between half and all of it, so that clients that failed together don't retry together.
     let wait = doubled / 2 + Int(draw() % UInt64(doubled / 2 + 1))
@@ -57,7 +57,7 @@ package struct RetryPolicy: Sendable {
     return seconds > 60 ? .giveUp : .wait(milliseconds: max(wait, seconds * 1000))
   }
 
-  private var most: Int { hasAnswered ? attempts + (isAct ? 3 : 0) : min(attempts, 3) }
+  private var maxAttempts: Int { hasAnswered ? attempts + (isAct ? 3 : 0) : min(attempts, 3) }
 
   private func isTransient(_ outcome: Outcome) -> Bool {
     switch outcome {

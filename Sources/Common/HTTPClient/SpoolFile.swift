@@ -38,10 +38,10 @@ final class SpoolFile {
   /// Appends bytes; returns false, and appends none, if there is no room for them or they can't be written.
   func append(_ bytes: UnsafeRawBufferPointer) -> Bool {
     guard count + Int64(bytes.count) <= capacity else { return false }
-    let place = end % capacity
-    let first = Int(min(Int64(bytes.count), capacity - place))
+    let position = end % capacity
+    let first = Int(min(Int64(bytes.count), capacity - position))
     do throws(SystemError) {
-      try Kernel.write(UnsafeRawBufferPointer(rebasing: bytes[..<first]).bytes, to: file, at: place)
+      try Kernel.write(UnsafeRawBufferPointer(rebasing: bytes[..<first]).bytes, to: file, at: position)
       // The rest goes to the start of the file, which has been read.
       try Kernel.write(UnsafeRawBufferPointer(rebasing: bytes[first...]).bytes, to: file, at: 0)
     } catch {
@@ -53,10 +53,10 @@ final class SpoolFile {
 
   /// Returns the next bytes, at most `limit`; nil if they can't be read.
   func next(upTo limit: Int) -> [UInt8]? {
-    let place = start % capacity
-    let most = Int(min(count, capacity - place, Int64(limit)))
-    let bytes = [UInt8](unsafeUninitializedCapacity: most) { buffer, written in
-      written = (try? Kernel.read(file, at: place, into: UnsafeMutableRawBufferPointer(buffer))) ?? 0
+    let position = start % capacity
+    let wanted = Int(min(count, capacity - position, Int64(limit)))
+    let bytes = [UInt8](unsafeUninitializedCapacity: wanted) { buffer, written in
+      written = (try? Kernel.read(file, at: position, into: UnsafeMutableRawBufferPointer(buffer))) ?? 0
     }
     guard !bytes.isEmpty else { return nil }
     start += Int64(bytes.count)

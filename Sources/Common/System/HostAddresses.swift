@@ -27,13 +27,13 @@ package enum HostAddresses {
 
   /// Returns the address itself, which follows family, port and, in IPv6, the flow label (ip(7), ipv6(7)): at byte 4 or 8.
   private static func bytes(of found: addrinfo) -> [UInt8]? {
-    let place: Range<Int>
+    let range: Range<Int>
     switch found.ai_family {
-    case AF_INET: place = 4..<8
-    case AF_INET6: place = 8..<24
+    case AF_INET: range = 4..<8
+    case AF_INET6: range = 8..<24
     default: return nil
     }
-    guard let address = found.ai_addr, Int(found.ai_addrlen) >= place.upperBound else { return nil }
-    return Array(UnsafeRawBufferPointer(start: address, count: place.upperBound)[place])
+    guard let address = found.ai_addr, Int(found.ai_addrlen) >= range.upperBound else { return nil }
+    return Array(UnsafeRawBufferPointer(start: address, count: range.upperBound)[range])
   }
 }

@@ -34,20 +34,20 @@ struct Workspace: ~Copyable {
 
   init() {
     var size = 0
-    func place(_ count: Int) -> Int {
+    func reserve(_ count: Int) -> Int {
       defer { size += (count + 15) & ~15 }
       return size
     }
-    let block = place(Self.slack + Self.largestBlock + Self.slack) + Self.slack
-    let literals = place(Self.largestBlock + Self.slack)
-    let huffman = place(HuffmanTable.rows * 2)
-    let tables = place(3 * FSE.largestTable * 8)
-    let predefined = place(3 * FSE.predefinedTable * 8)
-    let weightTable = place(FSE.predefinedTable * 8)
-    let codes = place(3 * FSE.predefinedTable * 8)
-    let probabilities = place(FSE.mostSymbols * 2)
-    let successors = place(FSE.mostSymbols * 2)
-    let symbols = place(FSE.largestTable)
+    let block = reserve(Self.slack + Self.largestBlock + Self.slack) + Self.slack
+    let literals = reserve(Self.largestBlock + Self.slack)
+    let huffman = reserve(HuffmanTable.rows * 2)
+    let tables = reserve(3 * FSE.largestTable * 8)
+    let predefined = reserve(3 * FSE.predefinedTable * 8)
+    let weightTable = reserve(FSE.predefinedTable * 8)
+    let codes = reserve(3 * FSE.predefinedTable * 8)
+    let probabilities = reserve(FSE.maxSymbols * 2)
+    let successors = reserve(FSE.maxSymbols * 2)
+    let symbols = reserve(FSE.largestTable)
     let memory = UnsafeMutableRawPointer.allocate(byteCount: size, alignment: 16)
     // Tables are initialised from the start. The block and the literals are written before they are used, except the
     // slack before the block.

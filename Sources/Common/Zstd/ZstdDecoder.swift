@@ -127,10 +127,10 @@ package struct ZstdDecoder: ~Copyable {
     }
   }
 
-  private mutating func take(_ most: Int, of rest: inout Slice<UnsafeRawBufferPointer>)
+  private mutating func take(_ limit: Int, of rest: inout Slice<UnsafeRawBufferPointer>)
     -> UnsafeRawBufferPointer
   {
-    let piece = rest.prefix(most)
+    let piece = rest.prefix(limit)
     rest = rest.dropFirst(piece.count)
     taken += Int64(piece.count)
     return UnsafeRawBufferPointer(rebasing: piece)
@@ -203,8 +203,8 @@ package struct ZstdDecoder: ~Copyable {
 
   private mutating func begin(_ header: FrameHeader) throws(ZstdError) {
     guard header.dictionary == 0 else { throw .dictionaryNeeded(header.dictionary) }
-    let most = UInt64(limit - given)
-    if let size = header.contentSize, size > most { throw .overLimit }
+    let outputLimit = UInt64(limit - given)
+    if let size = header.contentSize, size > outputLimit { throw .overLimit }
     guard header.window <= windowLimit else { throw .windowTooLarge(header.window) }
     // The limit is an Int.
     let size = Int(header.window)
@@ -213,7 +213,8 @@ package struct ZstdDecoder: ~Copyable {
     checksum = header.hasChecksum ? XXH64() : nil
     blocks.beginFrame()
     frameGiven = 0
-    window = Window(size: size, most: Int(clamping: min(most, header.contentSize ?? most)))
+    window = Window(
+      size: size, outputLimit: Int(clamping: min(outputLimit, header.contentSize ?? outputLimit)))
     beginBlock()
   }
 

@@ -38,11 +38,11 @@ enum BodyStream {
         var buffer = [UInt8](repeating: 0, count: room)
         var sent: Int64 = 0
         while sent < length {
-          let most = Int(min(Int64(room), length - sent))
+          let wanted = Int(min(Int64(room), length - sent))
           let filled = try? buffer.withUnsafeMutableBytes { bytes in
-            try read(sent, UnsafeMutableRawBufferPointer(rebasing: bytes[..<most]))
+            try read(sent, UnsafeMutableRawBufferPointer(rebasing: bytes[..<wanted]))
           }
-          guard let filled, filled > 0, filled <= most, pass(buffer, filled) else { return }
+          guard let filled, filled > 0, filled <= wanted, pass(buffer, filled) else { return }
           sent += Int64(filled)
         }
       }
@@ -82,9 +82,9 @@ enum BodyStream {
       override var hasBytesAvailable: Bool { offset < length }
 
       override func read(_ buffer: UnsafeMutablePointer<UInt8>, maxLength len: Int) -> Int {
-        let most = Int(min(Int64(len), length - offset))
-        guard most > 0 else { return 0 }
-        let count = try? source(offset, UnsafeMutableRawBufferPointer(start: buffer, count: most))
+        let wanted = Int(min(Int64(len), length - offset))
+        guard wanted > 0 else { return 0 }
+        let count = try? source(offset, UnsafeMutableRawBufferPointer(start: buffer, count: wanted))
         guard let count, count > 0 else { return -1 }
         offset += Int64(count)
         return count

@@ -29,7 +29,7 @@
 
     /// The most bytes to receive at a time, and the most unsent bytes that the system may hold for us.
     private static let piece = 64 << 10
-    private static let mostSending = 256 << 10
+    private static let maxSending = 256 << 10
 
     /// Connects to `endpoint`; if `isSecure`, with TLS that checks name and certificate against `host`. Nil if that fails
     /// or takes too long, or the attempt is ended.
@@ -142,7 +142,7 @@
         let count = piece.count
         let isFree = state.waiting(for: .milliseconds(milliseconds)) { state -> Bool? in
           if state.failure != nil { return false }
-          guard state.sending < Self.mostSending else { return nil }
+          guard state.sending < Self.maxSending else { return nil }
           state.sending += count
           return true
         }
@@ -202,13 +202,14 @@
       return try dialer.dial(bare, system: { [nil] }, isCancelled: isCancelled) {
         address, attempt throws(TransportError) -> any ProxyStream in
         let stream = NetworkStream(
-          .hostPort(host: Self.place(of: address, or: bare), port: port), bare, isSecure: isSecure, attempt)
+          .hostPort(host: Self.endpointHost(of: address, or: bare), port: port), bare, isSecure: isSecure,
+          attempt)
         guard let stream else { throw TransportError(.unreachable, "\(host): no connection") }
         return stream
       }
     }
 
-    private static func place(of address: IPAddress?, or host: String) -> NWEndpoint.Host {
+    private static func endpointHost(of address: IPAddress?, or host: String) -> NWEndpoint.Host {
       guard let address else { return .name(host, nil) }
       if address.isV6 {
         return IPv6Address(Data(address.bytes), nil).map { NWEndpoint.Host.ipv6($0) } ?? .name(host, nil)

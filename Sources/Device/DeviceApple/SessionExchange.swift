@@ -83,9 +83,9 @@ final class Exchanges: NSObject, URLSessionDataDelegate, Sendable {
   private let running = Locked<[Int: Running]>([:])
 
   /// The most redirects that are followed.
-  private let mostRedirects: Int
+  private let maxRedirects: Int
 
-  init(redirects: Int) { mostRedirects = redirects }
+  init(redirects: Int) { maxRedirects = redirects }
 
   /// Starts `task`. `stream` opens the body again if a connection turned out to be gone.
   func begin(_ task: URLSessionTask, stream: (@Sendable () -> InputStream?)? = nil) -> SessionExchange {
@@ -122,7 +122,7 @@ final class Exchanges: NSObject, URLSessionDataDelegate, Sendable {
       guard var own = running[task.taskIdentifier] else { return true }
       own.redirects += 1
       running[task.taskIdentifier] = own
-      return own.redirects > mostRedirects
+      return own.redirects > maxRedirects
     }
     // Without a request, the redirect itself becomes the answer, with a status that isn't success.
     completionHandler(isOneTooMany ? nil : request)

@@ -7,12 +7,12 @@ extension Device {
   /// always arrives.
   func poll(
     _ source: PollPolicy.Source, holding held: DeviceIndex, _ documents: Locked<FollowedDocuments>,
-    beside signal: StopSignal? = nil
+    signal: StopSignal? = nil
   ) throws(DeviceError) -> Poller.Offer {
     // Most of a manifest above the limit isn't wanted, but a pack brings every new file.
     let takesPacks = settings.diskLimit.map { held.blocks <= $0 } ?? true
     do throws(DeviceError) {
-      let poller = poller(source, documents, holding: held, beside: signal)
+      let poller = poller(source, documents, holding: held, signal: signal)
       let offer =
         signal == nil
         ? try poller.poll(source, holding: held, takesPacks: takesPacks)
@@ -47,40 +47,40 @@ extension Device {
   }
 
   /// Whether a poll is due while an update is at its downloads.
-  package var isPollDueBesideUpdate: Bool {
+  package var isPollDueDuringUpdate: Bool {
     isPastPoll.withLock { $0 } && !gate.conditions.isOffline && policy.withLock { $0.isDue(at: now()) }
   }
 
   /// Polls if a poll is due while an update is at its downloads, and fetches the documents that the answer names, so that the
   /// kill switch doesn't wait for a slow file. The manifest is left to the next update.
   /// - Throws: what counts as a failed poll.
-  package func pollBesideUpdate(until signal: StopSignal) throws(DeviceError) {
-    guard isPollDueBesideUpdate, !gate.isStopped(signal),
+  package func pollDuringUpdate(until signal: StopSignal) throws(DeviceError) {
+    guard isPollDueDuringUpdate, !gate.isStopped(signal),
       case .poll(let source) = policy.withLock({ $0.begin(at: now()) })
     else { return }
     recordPollStart(source)
     defer { savePolicy() }
-    _ = try poll(source, holding: index, Locked(FollowedDocuments()), beside: signal)
+    _ = try poll(source, holding: index, Locked(FollowedDocuments()), signal: signal)
   }
 
   private func poller(
     _ source: PollPolicy.Source, _ documents: Locked<FollowedDocuments>, holding held: DeviceIndex,
-    beside signal: StopSignal? = nil
+    signal: StopSignal? = nil
   ) -> Poller {
-    var poller = Poller(transport: documentTransport(beside: signal), settings: settings)
+    var poller = Poller(transport: documentTransport(signal: signal), settings: settings)
     poller.folder = folder
     poller.keepsAnswers = signal == nil
     poller.choice = versionChoice(holding: held, isFollowed: signal == nil)
     poller.onServerTime = { [self] time in recordServerTime(time, from: source) }
     poller.onDocuments = { [self, choice = versionChoice(holding: held, isFollowed: false)] extras in
-      fetchNamedDocuments(extras, from: source, by: choice, documents, beside: signal)
+      fetchNamedDocuments(extras, from: source, by: choice, documents, signal: signal)
     }
     return poller
   }
 
   /// - Parameter signal: cancels a poll beside a job; nil for the job's own poll.
-  func documentTransport(beside signal: StopSignal?) -> GatedTransport {
-    var transport = transport(for: signal == nil ? .document : .beside)
+  func documentTransport(signal: StopSignal?) -> GatedTransport {
+    var transport = transport(for: signal == nil ? .document : .concurrentDocument)
     if let signal { transport.signal = signal }
     return transport
   }

@@ -20,7 +20,7 @@ extension Device {
     found: (@Sendable (String) -> Void)? = nil
   ) throws(DeviceError) -> UpdateReport {
     // It counts as any poll, and the update that is running reports what becomes of the device.
-    try? pollBesideUpdate(until: StopSignal())
+    try? pollDuringUpdate(until: StopSignal())
     return try update(force: force, until: StopSignal(), progress: progress, found: found)
   }
 

@@ -25,7 +25,7 @@ extension Runtime {
       return (run, run.join(), true)
     }
     guard let waiter else { return nil }
-    if isNew { start(run) } else { pollBesideUpdate() }
+    if isNew { start(run) } else { pollDuringUpdate() }
     return await run.value(for: waiter) { device.stop(run.signal) } ?? nil
   }
 
@@ -39,18 +39,18 @@ extension Runtime {
     }
   }
 
-  private func pollBesideUpdate() {
-    guard let device, device.isPollDueBesideUpdate else { return }
+  private func pollDuringUpdate() {
+    guard let device, device.isPollDueDuringUpdate else { return }
     let signal = state.withLock { state -> StopSignal? in
-      guard state.pollBeside == nil, !state.isClosed else { return nil }
-      state.pollBeside = StopSignal()
-      return state.pollBeside
+      guard state.concurrentPoll == nil, !state.isClosed else { return nil }
+      state.concurrentPoll = StopSignal()
+      return state.concurrentPoll
     }
     guard let signal else { return }
     let hub = hub
     pollThread.add { [weak self] in
-      let result = Result { () throws(DeviceError) in try device.pollBesideUpdate(until: signal) }
-      self?.state.withLock { $0.pollBeside = nil }
+      let result = Result { () throws(DeviceError) in try device.pollDuringUpdate(until: signal) }
+      self?.state.withLock { $0.concurrentPoll = nil }
       if case .failure(let error) = result, !error.isStop { hub.send(.failed(error)) }
     }
   }

@@ -66,7 +66,7 @@ public final class Runtime: Sendable {
     /// The number of updates that are running or about to.
     var updates = 0
     /// Stops the poll beside an update; nil if there is none.
-    var pollBeside: StopSignal?
+    var concurrentPoll: StopSignal?
     /// Stops the job that fetches the backlog; nil if there is none.
     var backlog: StopSignal?
     /// The fetches of listed files that pages are waiting for.
@@ -109,7 +109,7 @@ public final class Runtime: Sendable {
 
   // Running jobs retain the device, and end with the runtime that started them.
   deinit {
-    let signals = state.withLock { [$0.update?.signal, $0.pollBeside, $0.backlog] }
+    let signals = state.withLock { [$0.update?.signal, $0.concurrentPoll, $0.backlog] }
     for signal in signals { if let signal { device?.stop(signal) } }
   }
 

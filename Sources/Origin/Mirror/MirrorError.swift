@@ -35,7 +35,7 @@ package enum MirrorError: Error, Sendable {
   /// Thrown when a newer xcache wrote the copy.
   case newer(place: String)
   /// Thrown when the copy contains channels that the run isn't about and no `mirror.json` lists.
-  case untold(place: String, [MirroredChannel])
+  case unlistedChannels(place: String, [MirroredChannel])
   /// Thrown when there is nothing to mirror.
   case noChannel(String)
   /// Thrown when a given name isn't that of any channel of the copy or the origin.
@@ -143,7 +143,7 @@ extension MirrorError: CustomStringConvertible {
     case .otherOrigin(let place):
       "\(place) is the mirror of another origin; use another place, or delete its mirror.json to take it over"
     case .newer(let place): "\(place) was written by a newer xcache; use that version to update it"
-    case .untold(let place, let channels):
+    case .unlistedChannels(let place, let channels):
       "mirror.json of \(place) is missing or damaged, so a run for some channels would drop the others that are "
         + "in it (\(channels.map(\.description).joined(separator: ", "))); run once without --channel and --app, with a "
         + "token that may read all of them"

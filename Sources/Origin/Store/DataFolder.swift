@@ -5,7 +5,7 @@ package struct UnexpectedFolder: Hashable, Sendable {
   /// Where it was found.
   package let path: String
   /// Where it was moved to; nil if it couldn't be moved.
-  package let place: String?
+  package let movedTo: String?
 }
 
 /// The paths inside an origin's data folder.
@@ -75,9 +75,9 @@ package struct DataFolder: Sendable {
   /// Moves something that isn't this program's to `quarantine/`.
   /// - Returns: its new path.
   func setAside(_ path: String, as name: String, now: Int64) throws(SystemError) -> String {
-    let place = "\(quarantine)/\(name)-\(now)"
-    try Kernel.rename(path, to: place)
-    return place
+    let target = "\(quarantine)/\(name)-\(now)"
+    try Kernel.rename(path, to: target)
+    return target
   }
 
   /// Creates the missing folders durably, including all of `blobs/00` to `blobs/ff`, so that a release has none to create.

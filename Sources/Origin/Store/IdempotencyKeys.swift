@@ -34,18 +34,18 @@ package struct StoredAnswer: Hashable, Sendable {
 /// Makes an act keep its answer under the request's key, or end the scheduled act that it carries out, in the act's own transaction.
 package struct AnswerRecord<Outcome>: Sendable {
   /// What tells whether it was carried out.
-  enum Place: Sendable {
+  enum Target: Sendable {
     case key(IdempotencyKey)
     case schedule(ScheduledRun)
   }
 
-  let place: Place
+  let target: Target
   /// Returns the answer for the act's outcome; nil for a refusal, which isn't kept.
   let answer: @Sendable (Outcome) -> StoredAnswer?
 
   /// Keeps the answer that `answer` returns for the outcome under `key`.
   package init(_ key: IdempotencyKey, answer: @escaping @Sendable (Outcome) -> StoredAnswer?) {
-    place = .key(key)
+    target = .key(key)
     self.answer = answer
   }
 }
@@ -53,7 +53,7 @@ package struct AnswerRecord<Outcome>: Sendable {
 extension AnswerRecord {
   /// Ends a scheduled act with the version that `answer` names.
   package init(_ run: ScheduledRun, answer: @escaping @Sendable (Outcome) -> StoredAnswer?) {
-    place = .schedule(run)
+    target = .schedule(run)
     self.answer = answer
   }
 }
@@ -133,14 +133,14 @@ extension Connections {
       let outcome = try db.write { () throws(StoreError) in
         guard let record else { return try act(db) }
         // A staged release may have been carried out since the key was looked up.
-        switch record.place {
+        switch record.target {
         case .key(let key):
           guard try db.keptAnswer(to: key, now: now) == nil else { throw .alreadyDone }
         case .schedule(let run): try db.begin(run, now: now)
         }
         let outcome = try act(db)
         guard let answer = record.answer(outcome) else { return outcome }
-        switch record.place {
+        switch record.target {
         case .key(let key): try db.keep(answer, for: key, now: now)
         case .schedule(let run): try db.finish(run, answer, now: now)
         }

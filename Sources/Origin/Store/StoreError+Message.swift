@@ -145,7 +145,7 @@ extension StoreError: CustomStringConvertible {
       "a freeze from \(Timestamp.words(from)) to \(Timestamp.words(to)) would already be over; give a later end"
     case .tooManyFreezes(let app, let channel):
       """
-      channel "\(channel)" of app "\(app)" has \(FreezePlan.most) planned freezes, the most that it may have; \
+      channel "\(channel)" of app "\(app)" has \(FreezePlan.maxPlanned) planned freezes, the most that it may have; \
       `xcache channel thaw\(Self.options(app, channel)) --planned ID` takes one back
       """
     case .unknownFreeze(let app, let channel, let id):
@@ -300,7 +300,7 @@ extension StoreError: CustomStringConvertible {
 
   /// The options that name an audience to a command that makes a release.
   private static func options(_ audience: RolloutAudience) -> String {
-    "--rollout \(ShareWords.option(audience.share))" + audience.groups.map { " --group \($0)" }.joined()
+    "--rollout \(ShareText.option(audience.share))" + audience.groups.map { " --group \($0)" }.joined()
       + (audience.app.map { " --app-version '\($0.text)'" } ?? "")
   }
 

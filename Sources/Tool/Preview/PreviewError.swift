@@ -24,8 +24,8 @@ package enum PreviewError: Error, Sendable {
   /// `variable`: what `XCACHE_WEBKIT` is set to, if it is.
   case noEngine(variable: String?)
   case notStarted(path: String, SystemError)
-  case endedEarly(ChildProcess.End, EngineWords)
-  case badAnswer(EngineTalk.Fault, EngineWords)
+  case endedEarly(ChildProcess.End, EngineErrorLog)
+  case badAnswer(EngineTalk.Fault, EngineErrorLog)
   case noReport(url: String)
   case notAPicture
 

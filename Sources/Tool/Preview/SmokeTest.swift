@@ -21,7 +21,7 @@ package struct SmokeTest {
   /// How many pages are open at a time.
   package var parallel = min(Environment.cores, 4)
   /// How many pages to open at most if none is named.
-  package var mostPages = 50
+  package var maxPages = 50
   /// Pages to open only if they are named.
   package var ignored: [Glob] = []
   /// Whether files that the build lacks are requested from the network.
@@ -55,7 +55,7 @@ package struct SmokeTest {
     let site = SmokeSite(build.files.map(\.url), bases: build.bases)
     let (found, parts) = try words.isEmpty ? self.pages(of: build) : ([], [])
     var pages = try words.isEmpty ? found : words.map { try Self.page($0, build, site) }
-    let leftOut = words.isEmpty ? max(0, pages.count - mostPages) : 0
+    let leftOut = words.isEmpty ? max(0, pages.count - maxPages) : 0
     pages.removeLast(leftOut)
     let folder = try interruption.folder("xcache-smoke")
     let device = "\(folder.path)/device"

@@ -66,8 +66,8 @@ package struct SmokeVerdict: Sendable {
       findings.append(Finding(problem: .blank, text: "nothing can be seen on the page\(hint)"))
     }
     // The console also reports files that couldn't be loaded, which are already findings.
-    let told = findings.compactMap(\.url)
-    for message in report.consoleErrors where !told.contains(where: message.text.contains) {
+    let reported = findings.compactMap(\.url)
+    for message in report.consoleErrors where !reported.contains(where: message.text.contains) {
       findings.append(Finding(problem: nil, text: "console: \(message.text.onOneLine)", place: message.place))
     }
     self.findings = findings

@@ -9,7 +9,7 @@ extension Publication {
   /// The bytes to send from which the origin is first asked whether it would accept the release; fewer are sent just as fast.
   static let asksFirst: Int64 = 1 << 20
   /// The most URLs of a bundle to ask with: a plan with 100,000 is a heavy request itself.
-  static let mostAsked = 5_000
+  static let maxAsked = 5_000
 
   /// Returns what a release would be; the origin needn't have its files.
   func preview(_ request: ReleaseRequest) throws(PublishError) -> OriginAnswer<ReleaseAnswer> {
@@ -24,8 +24,8 @@ extension Publication {
     if uploads.isEmpty { return }
     let bytes = uploads.clampedSum(\.digest.size)
     if bytes >= Self.asksFirst {
-      let isWhole = request.changes.reduce(0) { $0 + $1.count } <= Self.mostAsked
-      let asked = isWhole ? request : request.part(Self.mostAsked)
+      let isWhole = request.changes.reduce(0) { $0 + $1.count } <= Self.maxAsked
+      let asked = isWhole ? request : request.part(Self.maxAsked)
       var freeze: ChannelFreeze?
       do {
         freeze = try preview(asked).value.freeze

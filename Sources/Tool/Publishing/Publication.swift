@@ -26,7 +26,7 @@ struct Publication: Sendable {
       return PublishResult(of: self, try preview(request), uploads, check: report)
     }
     try announce(uploads, request)
-    let document = try send(uploads, beside: request)
+    let document = try send(uploads, with: request)
     let (answer, preparation) = try release(request, document)
     let (costs, afterwards) = try finish(answer.value, preparation)
     return PublishResult(
@@ -82,7 +82,7 @@ struct Publication: Sendable {
   // MARK: - Files
 
   /// Sends files while the request is encoded; returns it as JSON.
-  private func send(_ uploads: [HashedFile], beside request: ReleaseRequest) throws(PublishError) -> [UInt8] {
+  private func send(_ uploads: [HashedFile], with request: ReleaseRequest) throws(PublishError) -> [UInt8] {
     let encoding = ThreadTask("document") { request.json }
     let sending = Result { () throws(PublishError) in try publisher.send(uploads, local.kept) }
     let document = encoding.value()

@@ -59,7 +59,7 @@ enum XCache {
 
   static func run(_ words: [String], _ environment: [String: String], _ terminal: Terminal) -> ExitCode {
     let hints = Hints(words)
-    let terminal = terminal.told(by: hints)
+    let terminal = terminal.configured(by: hints)
     do {
       return try follow(words, environment, terminal)
     } catch {
@@ -105,7 +105,7 @@ enum XCache {
       return .done
     }
     var arguments = try Arguments(words, options: command.options + Command.common, environment: environment)
-    let terminal = terminal.told(by: arguments)
+    let terminal = terminal.configured(by: arguments)
     if terminal.isVerbose { arguments.trace = { terminal.note($0) } }
     arguments.remark = { terminal.remark($0) }
     try command.checkActs(arguments.operands)

@@ -142,14 +142,14 @@ import Testing
 
   @Test func watchReportsProgressAndCancels() throws {
     let server = SocketServer { _ in .answer() }
-    let most = Mutex<Int64>(0)
+    let peak = Mutex<Int64>(0)
     var request = HTTPRequest("PUT", server.url, body: .bytes([UInt8](repeating: 1, count: 2_000_000)))
     request.watch = { progress in
-      most.withLock { $0 = max($0, progress.sent) }
+      peak.withLock { $0 = max($0, progress.sent) }
       return true
     }
     _ = try client.send(request)
-    #expect(most.withLock { $0 } == 2_000_000)
+    #expect(peak.withLock { $0 } == 2_000_000)
     request.watch = { _ in false }
     #expect(failure(of: request) == "stopped")
   }

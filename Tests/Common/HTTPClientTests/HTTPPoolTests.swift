@@ -173,13 +173,13 @@ import Testing
   /// `begin` is called once, before the first byte.
   @Test(arguments: [false, true]) func headsArriveBeforeTheBody(isPooled: Bool) throws {
     let server = SocketServer { _ in .answer(206, [("ETag", "\"a\"")], body: Array("message".utf8)) }
-    var told: [String] = []
+    var received: [String] = []
     let sink = HTTPSink.stream(
-      limit: 100, write: { told.append(String(decoding: $0, as: UTF8.self)) },
-      begin: { told.append("\($0.status) \($0.fields["etag"] ?? "")") })
+      limit: 100, write: { received.append(String(decoding: $0, as: UTF8.self)) },
+      begin: { received.append("\($0.status) \($0.fields["etag"] ?? "")") })
     let request = HTTPRequest("GET", server.url)
     _ = try isPooled ? HTTPPool().send(request, into: sink) : HTTPClient().send(request, into: sink)
-    #expect(told == ["206 \"a\"", "message"])
+    #expect(received == ["206 \"a\"", "message"])
   }
 
   @Test(.enabled(if: NginxServer.isPossible)) func http2RequestsShareOneConnection() throws {

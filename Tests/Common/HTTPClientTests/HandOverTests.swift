@@ -119,16 +119,16 @@ import Testing
     handOver.take(HTTPHead(200))
     #expect(take(handOver, [1, 2], spools: false) && take(handOver, [3], spools: false))
     handOver.end(7)
-    var told: [String] = []
+    var received: [String] = []
     for _ in 0..<3 {
       switch handOver.next(within: .zero)?.step {
-      case .head(let reply): told.append("\(reply.status)")
-      case .bytes(let bytes): told.append("\(bytes)")
-      case .end(let code): told.append("end \(code)")
-      default: told.append("?")
+      case .head(let reply): received.append("\(reply.status)")
+      case .bytes(let bytes): received.append("\(bytes)")
+      case .end(let code): received.append("end \(code)")
+      default: received.append("?")
       }
     }
-    #expect(told == ["200", "[1, 2, 3]", "end 7"])
+    #expect(received == ["200", "[1, 2, 3]", "end 7"])
   }
 
   /// A body is requested at the offset where libcurl reads it, and from its start when libcurl rewinds.
@@ -179,19 +179,19 @@ import Testing
 
   @Test func connectionsCountAsSharedByConcurrentRequests() {
     let use = ConnectionUse()
-    let told = Locked<[String]>([])
+    let received = Locked<[String]>([])
     let numbers = (0..<3).map { _ in use.begin() }
-    let send = { (place: Int, line: String) in
-      use.sent(numbers[place], on: line) { value in told.withLock { $0.append("\(place) \(value)") } }
+    let send = { (index: Int, line: String) in
+      use.sent(numbers[index], on: line) { value in received.withLock { $0.append("\(index) \(value)") } }
     }
     send(0, "a")
     send(1, "b")
-    #expect(told.withLock { $0 } == [])
+    #expect(received.withLock { $0 } == [])
     // Consecutive requests don't share a connection.
     use.end(numbers[0])
     send(2, "a")
-    #expect(told.withLock { $0 } == [])
+    #expect(received.withLock { $0 } == [])
     send(2, "b")
-    #expect(told.withLock { $0 } == ["1 true", "2 true"])
+    #expect(received.withLock { $0 } == ["1 true", "2 true"])
   }
 }

@@ -266,7 +266,9 @@ import Testing
   /// Memory depends on the frame's content size, up to its window.
   @Test func memoryIsBounded() {
     let fixed = Workspace.largestBlock + 2 * Workspace.slack
-    let (all, some) = (Window(size: 8 << 20, most: .max).capacity, Window(size: 8 << 20, most: 100).capacity)
+    let (all, some) = (
+      Window(size: 8 << 20, outputLimit: .max).capacity, Window(size: 8 << 20, outputLimit: 100).capacity
+    )
     #expect(all == 8 << 20 + fixed)
     #expect(some == 100 + fixed)
   }

@@ -5,30 +5,30 @@ import Testing
 
 @Suite struct DownloadGateTests {
   /// The most of 40 concurrent downloads that ran at the same time.
-  private func mostAtOnce(_ gate: DownloadGate) -> Int {
-    let counts = Locked((now: 0, most: 0))
+  private func peak(of gate: DownloadGate) -> Int {
+    let counts = Locked((now: 0, peak: 0))
     Parallel.run(threads: 40) {
       try? gate.runInTurn { () throws(DeviceError) in
         counts.withLock { counts in
           counts.now += 1
-          counts.most = max(counts.most, counts.now)
+          counts.peak = max(counts.peak, counts.now)
         }
         Clock.sleep(for: .milliseconds(10))
         counts.withLock { $0.now -= 1 }
       }
     }
-    return counts.withLock { $0.most }
+    return counts.withLock { $0.peak }
   }
 
   @Test func widthLimitsConcurrency() {
-    #expect(mostAtOnce(DownloadGate(width: 3)) == 3)
+    #expect(peak(of: DownloadGate(width: 3)) == 3)
   }
 
   @Test func multiplexedServersGetMore() {
     let gate = DownloadGate(width: 3)
     gate.widen()
-    let mostAtOnce = mostAtOnce(gate)
-    #expect(mostAtOnce > 3 && mostAtOnce <= DownloadGate.maxWidth)
+    let peak = peak(of: gate)
+    #expect(peak > 3 && peak <= DownloadGate.maxWidth)
     let wide = DownloadGate(width: 64)
     wide.widen()
     #expect(wide.threads == 64)

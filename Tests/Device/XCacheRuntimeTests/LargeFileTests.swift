@@ -44,7 +44,7 @@ private let small = "https://m.test/small.js"
   }
 
   /// Requests the small file while the server delays others that pages wait for; then lets those arrive, too.
-  private func askSmall(of runtime: Runtime, besideSlow slow: [String]) async throws {
+  private func askSmall(of runtime: Runtime, whileLoading slow: [String]) async throws {
     let barrier = Barrier()
     origin.eachPiece { if $0.contains("part-") { barrier.wait() } }
     let waiting = slow.map { url in Task { await runtime.answer(PageRequest(url)) } }
@@ -123,7 +123,7 @@ private let small = "https://m.test/small.js"
       })
     files[small] = bytes("let small")
     let runtime = try await lacking("", files)
-    try await askSmall(of: runtime, besideSlow: medium)
+    try await askSmall(of: runtime, whileLoading: medium)
   }
 
   @Test func offlineNothingIsRequested() async throws {
@@ -143,7 +143,7 @@ private let small = "https://m.test/small.js"
     var files = Dictionary(uniqueKeysWithValues: slow.map { ($0, bytes($0)) })
     files[small] = bytes("let small")
     let runtime = try await lacking("", files)
-    try await askSmall(of: runtime, besideSlow: slow)
+    try await askSmall(of: runtime, whileLoading: slow)
     // The extra threads have ended, and the lane still works.
     try remove("small")
     #expect(try await bench.ask(runtime, small) == "200 let small")

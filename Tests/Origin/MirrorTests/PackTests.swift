@@ -143,7 +143,7 @@ extension Bench {
     var plan = try #require(
       PackPlan(
         changes,
-        place: (
+        index: (
           url: { url in old.items.firstIndex { $0.url == url } },
           bytes: { sha256 in old.items.firstIndex { $0.entry.sha256 == sha256 } }
         ), delta: { _ in nil }, stableName: { $0.text }))

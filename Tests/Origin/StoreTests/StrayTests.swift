@@ -76,7 +76,7 @@ import TestSupport
     let store = try scratch.open()
     #expect(store.unexpectedFolders.map(\.path) == unexpectedFolders)
     for stray in store.unexpectedFolders {
-      #expect(try DurableFile.read(try #require(stray.place) + "/notes") == [1])
+      #expect(try DurableFile.read(try #require(stray.movedTo) + "/notes") == [1])
     }
     #expect(try Folder.textNames(folder.temporary) == ["whole"])
     #expect(try store.missing(of: [.of([1]), Self.bad.claim.sha256]) == [.of([1])])

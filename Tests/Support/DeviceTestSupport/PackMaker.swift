@@ -74,7 +74,7 @@ struct PackMaker {
     return try #require(
       PackPlan(
         changes,
-        place: (
+        index: (
           { url in base.items.firstIndex { $0.url == url } },
           { sha256 in base.items.firstIndex { $0.entry.sha256 == sha256 } }
         ), delta: { bases[$0] }, stableName: name))

@@ -12,7 +12,7 @@ final class RequestLog: Sendable {
 
   private struct State {
     var entries: [Entry] = []
-    var places: [UInt64: Int] = [:]
+    var indices: [UInt64: Int] = [:]
     var loading = 0
     var last = ContinuousClock.now
   }
@@ -24,13 +24,13 @@ final class RequestLog: Sendable {
     state.withLock { state in
       if report.isOver {
         state.loading -= 1
-        if let place = state.places[report.id] { state.entries[place].report = report }
+        if let index = state.indices[report.id] { state.entries[index].report = report }
         return
       }
       state.loading += 1
       state.last = .now
       guard state.entries.count < PageInspector.mostResources else { return }
-      state.places[report.id] = state.entries.count
+      state.indices[report.id] = state.entries.count
       state.entries.append(Entry(report: report, began: state.last))
     }
   }

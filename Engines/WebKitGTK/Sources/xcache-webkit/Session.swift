@@ -11,7 +11,7 @@ final class Session: Sendable {
     var display: Display?
     var waiting: [EngineJob] = []
     var running = 0
-    var most = 1
+    var maxRunning = 1
     var isEnding = false
   }
 
@@ -67,7 +67,7 @@ final class Session: Sendable {
         try given.map { try Display(given: $0) } ?? Display(width: size.0, height: size.1, in: folder)
       state.withLock {
         $0.display = display
-        $0.most = settings.parallel ?? 2
+        $0.maxRunning = settings.parallel ?? 2
       }
       setEnvironment(display.name)
       let folder = folder
@@ -139,7 +139,8 @@ final class Session: Sendable {
   private func startNext() {
     while true {
       let next = state.withLock { state -> (Engine, EngineJob)? in
-        guard let engine = state.engine, state.running < state.most, !state.waiting.isEmpty, !state.isEnding
+        guard let engine = state.engine, state.running < state.maxRunning, !state.waiting.isEmpty,
+          !state.isEnding
         else { return nil }
         state.running += 1
         return (engine, state.waiting.removeFirst())

@@ -3,23 +3,23 @@ import System
 extension Archive {
   /// Returns the index of each name.
   /// - Throws: `sameName`, also if a file has the name of a folder that contains others.
-  static func places(of records: [Record]) throws(ArchiveError) -> [String: Int] {
-    var places: [String: Int] = [:]
-    places.reserveCapacity(records.count)
+  static func indices(of records: [Record]) throws(ArchiveError) -> [String: Int] {
+    var indices: [String: Int] = [:]
+    indices.reserveCapacity(records.count)
     for (index, record) in records.enumerated() {
       // Unicode-equivalent names count as equal: a file system that normalises names would merge them.
-      if places.updateValue(index, forKey: record.name) != nil { throw .sameName(record.name) }
+      if indices.updateValue(index, forKey: record.name) != nil { throw .sameName(record.name) }
     }
     for record in records {
       var folder = record.name[...]
       while let slash = folder.utf8.lastIndex(of: UInt8(ascii: "/")) {
         folder = folder[..<slash]
-        guard let place = places[String(folder)] else { continue }
-        if !records[place].isFolder { throw .sameName(String(folder)) }
+        guard let parent = indices[String(folder)] else { continue }
+        if !records[parent].isFolder { throw .sameName(String(folder)) }
         break
       }
     }
-    return places
+    return indices
   }
 
   /// Checks that all entries together stay within `limits`.

@@ -84,16 +84,18 @@ extension Archive {
     of source: any ArchiveSource, before end: UInt64
   ) throws(ArchiveError) -> (end: ZIP64DirectoryEnd, offset: UInt64)? {
     guard end >= UInt64(ZIP64Locator.size) else { return nil }
-    let place = end - UInt64(ZIP64Locator.size)
-    let bytes = try source.bytes(at: Int64(place), count: ZIP64Locator.size)
+    let locatorOffset = end - UInt64(ZIP64Locator.size)
+    let bytes = try source.bytes(at: Int64(locatorOffset), count: ZIP64Locator.size)
     guard let locator = ZIP64Locator(bytes.span.bytes) else { return nil }
     guard locator.disk == 0, locator.disks == 1 else { throw .severalDisks }
-    guard place >= UInt64(ZIP64DirectoryEnd.size), locator.offset <= place - UInt64(ZIP64DirectoryEnd.size)
+    guard locatorOffset >= UInt64(ZIP64DirectoryEnd.size),
+      locator.offset <= locatorOffset - UInt64(ZIP64DirectoryEnd.size)
     else {
       throw .damaged(.zip64, entry: nil)
     }
     let record = try source.bytes(at: Int64(locator.offset), count: ZIP64DirectoryEnd.size)
-    guard let found = ZIP64DirectoryEnd(record.span.bytes), found.fullSize == place - locator.offset else {
+    guard let found = ZIP64DirectoryEnd(record.span.bytes), found.fullSize == locatorOffset - locator.offset
+    else {
       throw .damaged(.zip64, entry: nil)
     }
     guard found.disk == 0, found.directoryDisk == 0, found.count == found.countOnDisk else {

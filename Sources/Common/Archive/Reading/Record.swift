@@ -61,7 +61,7 @@ struct Record {
     case .link: throw .link(name)
     case .other: throw .notAFile(name)
     case .folder where !isFolder: throw .notAFile(name)
-    case .unsaid, .file, .folder: break
+    case .unspecified, .file, .folder: break
     }
   }
 

@@ -84,11 +84,11 @@ enum FileMode {
   static let plainFile: UInt16 = 0o100_644
   private static let kind: UInt16 = 0o170_000
 
-  enum Kind { case unsaid, file, folder, link, other }
+  enum Kind { case unspecified, file, folder, link, other }
 
   static func kind(of externalAttributes: UInt32) -> Kind {
     switch UInt16(externalAttributes >> 16) & kind {
-    case 0: .unsaid
+    case 0: .unspecified
     case 0o100_000: .file
     case 0o040_000: .folder
     case 0o120_000: .link

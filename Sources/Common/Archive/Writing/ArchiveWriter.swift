@@ -148,12 +148,12 @@ extension ArchiveWriter {
   private mutating func close(
     _ local: LocalFileHeader, _ input: ArchiveInput, _ sizes: Sizes, at start: UInt64
   ) {
-    let place =
+    let headerOffset =
       start - UInt64(LocalFileHeader.size) - UInt64(local.nameLength) - UInt64(local.extraLength)
     var extra: [UInt8] = []
-    let long = [sizes.size, sizes.compressedSize, place].filter { ZIP64.needed($0) }
+    let long = [sizes.size, sizes.compressedSize, headerOffset].filter { ZIP64.needed($0) }
     if !long.isEmpty { ZIP64Extra.append(long, to: &extra) }
-    var header = DirectoryHeader(local, offset: ZIP64.field(place))
+    var header = DirectoryHeader(local, offset: ZIP64.field(headerOffset))
     header.size = ZIP64.field(sizes.size)
     header.compressedSize = ZIP64.field(sizes.compressedSize)
     header.extraLength = UInt16(extra.count)

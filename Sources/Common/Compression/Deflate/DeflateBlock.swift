@@ -3,7 +3,7 @@ struct DeflateBlock {
   /// The length of the longest match in bytes.
   static let longest = 258
   /// The maximum number of literals and matches in a block.
-  private static let most = 32_768
+  private static let maxTokens = 32_768
 
   /// Each is a byte, or, with the highest bit set, a length minus 3 above 15 bits of a distance minus 1.
   private var tokens: [UInt32] = []
@@ -19,13 +19,13 @@ struct DeflateBlock {
   mutating func add(literals bytes: UnsafeRawBufferPointer, to out: inout BitWriter) {
     var rest = bytes[...]
     while !rest.isEmpty {
-      let some = UnsafeRawBufferPointer(rebasing: rest.prefix(Self.most - tokens.count))
+      let some = UnsafeRawBufferPointer(rebasing: rest.prefix(Self.maxTokens - tokens.count))
       rest = rest.dropFirst(some.count)
       for byte in some { tokens.append(UInt32(byte)) }
       literals.withUnsafeMutableBufferPointer { counts in
         for byte in some { counts[Int(byte)] += 1 }
       }
-      if tokens.count == Self.most { flush(to: &out) }
+      if tokens.count == Self.maxTokens { flush(to: &out) }
     }
   }
 
@@ -37,7 +37,7 @@ struct DeflateBlock {
     tokens.append(Self.isMatch | UInt32(length - 3) << 15 | UInt32(distance - 1))
     literals[symbols.length(length - 3)] += 1
     distances[symbols.distance(distance - 1)] += 1
-    if tokens.count == Self.most { flush(to: &out) }
+    if tokens.count == Self.maxTokens { flush(to: &out) }
   }
 
   /// Writes the block, unless it is empty, and begins the next one.

@@ -10,7 +10,7 @@ struct DeflateEncoder {
   /// The number of bytes before `text`.
   private var dropped = 0
   /// For each hash, its last position in the whole input, plus one; 0 if none.
-  private var places = [UInt32](repeating: 0, count: 1 << hashBits)
+  private var latest = [UInt32](repeating: 0, count: 1 << hashBits)
   private var block = DeflateBlock()
   private var out = BitWriter()
 
@@ -60,15 +60,15 @@ struct DeflateEncoder {
   private mutating func restart() {
     text.removeAll(keepingCapacity: true)
     dropped = 0
-    for index in places.indices { places[index] = 0 }
+    for index in latest.indices { latest[index] = 0 }
   }
 
   private mutating func code(from start: Int) {
     let dropped = dropped
     text.withUnsafeBytes { text in
-      places.withUnsafeMutableBufferPointer { places in
+      latest.withUnsafeMutableBufferPointer { latest in
         // Both buffers stay valid within this call; `at` and each position are below `text.count`.
-        var finder = MatchFinder(text, places, dropped: dropped, at: start)
+        var finder = MatchFinder(text, latest, dropped: dropped, at: start)
         while let match = finder.next() {
           block.add(literals: UnsafeRawBufferPointer(rebasing: text[match.literals]), to: &out)
           var rest = match.length
@@ -87,18 +87,18 @@ struct DeflateEncoder {
   /// Finds matches with earlier text.
   private struct MatchFinder {
     private let text: UnsafeRawBufferPointer
-    private let places: UnsafeMutableBufferPointer<UInt32>
+    private let latest: UnsafeMutableBufferPointer<UInt32>
     private let dropped: Int
     private var at: Int
     /// Where the literals since the last match begin.
     private var literals: Int
 
     init(
-      _ text: UnsafeRawBufferPointer, _ places: UnsafeMutableBufferPointer<UInt32>, dropped: Int,
+      _ text: UnsafeRawBufferPointer, _ latest: UnsafeMutableBufferPointer<UInt32>, dropped: Int,
       at start: Int
     ) {
       self.text = text
-      self.places = places
+      self.latest = latest
       self.dropped = dropped
       at = start
       literals = start
@@ -124,22 +124,22 @@ struct DeflateEncoder {
     }
 
     /// Returns the six bytes at a position that is followed by at least eight.
-    @inline(__always) private func word(_ place: Int) -> UInt64 {
-      UInt64(littleEndian: text.loadUnaligned(fromByteOffset: place, as: UInt64.self)) << 16
+    @inline(__always) private func word(_ position: Int) -> UInt64 {
+      UInt64(littleEndian: text.loadUnaligned(fromByteOffset: position, as: UInt64.self)) << 16
     }
 
     /// Records the position of a word.
     /// - Returns: the previous position of it, or of another word with its hash; negative if that is no longer in `text`.
-    @inline(__always) private func remember(_ word: UInt64, _ place: Int) -> Int {
+    @inline(__always) private func remember(_ word: UInt64, _ position: Int) -> Int {
       let hash = Int(
         truncatingIfNeeded: (word &* 0x9E37_79B1_85EB_CA87) >> UInt64(64 - DeflateEncoder.hashBits))
-      defer { places[hash] = UInt32(truncatingIfNeeded: place + dropped + 1) }
-      return Int(places[hash]) - 1 - dropped
+      defer { latest[hash] = UInt32(truncatingIfNeeded: position + dropped + 1) }
+      return Int(latest[hash]) - 1 - dropped
     }
 
-    /// Returns where the text from `place` on stops matching the text `distance` before it.
-    @inline(__always) private func end(from place: Int, _ distance: Int) -> Int {
-      var end = place
+    /// Returns where the text from `position` on stops matching the text `distance` before it.
+    @inline(__always) private func end(from position: Int, _ distance: Int) -> Int {
+      var end = position
       while end + MemoryLayout<UInt64>.size <= text.count {
         let difference =
           UInt64(littleEndian: text.loadUnaligned(fromByteOffset: end, as: UInt64.self))
@@ -151,16 +151,16 @@ struct DeflateEncoder {
       return end
     }
 
-    private mutating func match(_ place: Int, with earlier: Int) -> (
+    private mutating func match(_ position: Int, with earlier: Int) -> (
       literals: Range<Int>, length: Int, distance: Int
     ) {
-      var (start, before) = (place, earlier)
+      var (start, before) = (position, earlier)
       while start > literals, before > 0, text[start - 1] == text[before - 1] {
         start -= 1
         before -= 1
       }
-      let distance = place - earlier
-      let end = self.end(from: place + DeflateEncoder.shortest, distance)
+      let distance = position - earlier
+      let end = self.end(from: position + DeflateEncoder.shortest, distance)
       // The text may recur, and a later search may skip some bytes of its beginning: so record its first three positions.
       let last = text.count - MemoryLayout<UInt64>.size
       for next in start..<start + 3 where next <= last { _ = remember(word(next), next) }

@@ -76,12 +76,12 @@ package struct AcceptEncoding: Sendable, Equatable {
     let whole = text[2] &- 0x30
     guard whole < 2, text.byteCount <= 7, text.byteCount == 3 || text[3] == 0x2E else { return nil }
     var thousandths = Int16(whole) * 1000
-    var place: Int16 = 100
+    var unit: Int16 = 100
     for index in 4..<max(text.byteCount, 4) {
       let digit = text[index] &- 0x30
       guard digit < 10 else { return nil }
-      thousandths += Int16(digit) * place
-      place /= 10
+      thousandths += Int16(digit) * unit
+      unit /= 10
     }
     return thousandths <= 1000 ? thousandths : nil
   }

@@ -21,8 +21,8 @@ struct DocumentChecker {
     do {
       return try JSONValue.parse(bytes)
     } catch {
-      let place = error.place(in: bytes)
-      add(.root, .notJSON(error, line: place?.line, column: place?.column))
+      let position = error.position(in: bytes)
+      add(.root, .notJSON(error, line: position?.line, column: position?.column))
       return nil
     }
   }

@@ -166,9 +166,9 @@ extension JSONError {
     }
   }
 
-  /// The place in the text that this is about, as in editors: line and column count from 1, columns in bytes. Nil if it is about
+  /// The position in the text that this is about, as in editors: line and column count from 1, columns in bytes. Nil if it is about
   /// the whole text.
-  package func place(in text: [UInt8]) -> (line: Int, column: Int)? {
+  package func position(in text: [UInt8]) -> (line: Int, column: Int)? {
     guard let offset = self == .ended ? text.count : offset else { return nil }
     let before = text.prefix(offset)
     let start = (before.lastIndex(of: UInt8(ascii: "\n")) ?? -1) + 1

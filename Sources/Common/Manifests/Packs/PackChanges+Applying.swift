@@ -28,12 +28,12 @@ extension PackChanges {
       guard let entry = found.0.entry(found.1) else { throw .damaged("an entry that can't be one") }
       items.append(ManifestItem(url: found.0.url, entry: entry))
     }
-    for (place, item) in base.items.enumerated() {
+    for (index, item) in base.items.enumerated() {
       while let found = arrival, found.0.url < item.url {
         try take(found)
         arrival = next.next()
       }
-      if gone.first == place {
+      if gone.first == index {
         gone.removeFirst()
         continue
       }

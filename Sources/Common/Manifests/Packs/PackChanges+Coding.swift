@@ -5,17 +5,17 @@ import System
 //
 //   touched    how many, then the gap before each: the entries between it and the previous one
 //   arrivals   how many, then for all of them, column by column:
-//     partner    0: none; else 1 + zigzag(place in `touched` − expected), where the place after the last is expected
+//     partner    0: none; else 1 + zigzag(index in `touched` − expected), where the index after the last is expected
 //     shared     bytes that its URL has in common with its partner's (if none: with the URL of the arrival before it)
 //                at the start; then, as a column of its own, at the end
 //     middle     how many bytes are between these; then the bytes of all arrivals
 //     source     one byte each: 0 record over the partner's file, 1 the same, renamed, 2 record over another file,
 //                3 the same, renamed, 4 record over nothing, 5 held under another entry, 6 of an earlier arrival,
 //                7 the partner's file as it is
-//     other      for 2, 3 and 5 a place in the base manifest, for 6 a place in the arrivals
+//     other      for 2, 3 and 5 an index in the base manifest, for 6 an index in the arrivals
 //     version    resource version
 //     since      the pack's version minus the manifest version in its `download`, modulo 2^53
-//     form       0: as the partner's; else 1 + a place in the forms
+//     form       0: as the partner's; else 1 + an index in the forms
 //   forms      how many, then each: bytes, and the JSON
 extension PackChanges {
   enum Code {
@@ -36,8 +36,8 @@ extension PackChanges {
   package func bytes(version: ManifestVersion, old: [ManifestItem]) -> [UInt8] {
     var out: [UInt8] = []
     Varint.append(touched.count, to: &out)
-    for (index, place) in touched.enumerated() {
-      Varint.append(index == 0 ? place : place - touched[index - 1] - 1, to: &out)
+    for (number, index) in touched.enumerated() {
+      Varint.append(number == 0 ? index : index - touched[number - 1] - 1, to: &out)
     }
     Varint.append(arrivals.count, to: &out)
     appendPartners(to: &out)
@@ -94,13 +94,13 @@ extension PackChanges {
       case .record(let base?, let isRenamed):
         out.append(isRenamed ? Code.otherRenamed : Code.other)
         others.append(base)
-      case .held(let place) where place == partner: out.append(Code.partnerHeld)
-      case .held(let place):
+      case .held(let index) where index == partner: out.append(Code.partnerHeld)
+      case .held(let index):
         out.append(Code.held)
-        others.append(place)
-      case .arrival(let place):
+        others.append(index)
+      case .arrival(let index):
         out.append(Code.arrival)
-        others.append(place)
+        others.append(index)
       }
     }
     for other in others { Varint.append(other, to: &out) }
@@ -108,18 +108,18 @@ extension PackChanges {
 
   private func appendForms(_ old: [ManifestItem], to out: inout [UInt8]) {
     var forms: [EntryForm] = []
-    var places: [EntryForm: Int] = [:]
+    var numbers: [EntryForm: Int] = [:]
     for arrival in arrivals {
       if let partner = arrival.partner, EntryForm(old[partner].entry) == arrival.form {
         Varint.append(0, to: &out)
         continue
       }
-      let place = places[arrival.form] ?? forms.count
-      if place == forms.count {
+      let number = numbers[arrival.form] ?? forms.count
+      if number == forms.count {
         forms.append(arrival.form)
-        places[arrival.form] = place
+        numbers[arrival.form] = number
       }
-      Varint.append(1 + place, to: &out)
+      Varint.append(1 + number, to: &out)
     }
     Varint.append(forms.count, to: &out)
     for form in forms {

@@ -21,7 +21,7 @@ extension PackChanges {
     guard records.count == head.records else { throw .damaged("it has more or fewer files than entries") }
   }
 
-  /// Decodes a change list, and checks that every place in it exists.
+  /// Decodes a change list, and checks that every index in it exists.
   /// - Parameters:
   ///   - bytes: the change list.
   ///   - version: the version that the pack leads to.
@@ -63,9 +63,9 @@ extension PackChanges {
   private static func touched(of count: Int, _ reader: inout VarintReader) throws(PackFault) -> [Int] {
     var touched: [Int] = []
     for _ in 0..<(try reader.count()) {
-      let place = (touched.last ?? -1) + 1 + (try reader.number(below: count))
-      guard place < count else { throw .damaged("an entry that isn't in the base") }
-      touched.append(place)
+      let next = (touched.last ?? -1) + 1 + (try reader.number(below: count))
+      guard next < count else { throw .damaged("an entry that isn't in the base") }
+      touched.append(next)
     }
     return touched
   }
@@ -138,8 +138,8 @@ extension PackChanges {
   private static func forms(_ partners: [Entry?], _ reader: inout VarintReader, _ room: inout Room)
     throws(PackFault) -> [EntryForm]
   {
-    var places: [Int] = []
-    for _ in partners { places.append(Int(clamping: try reader.number())) }
+    var formNumbers: [Int] = []
+    for _ in partners { formNumbers.append(Int(clamping: try reader.number())) }
     var table: [(form: EntryForm, weight: Int64)] = []
     var values = DocumentBudget.values
     for _ in 0..<(try reader.count()) {
@@ -152,15 +152,15 @@ extension PackChanges {
       table.append((form, form.weight))
     }
     var forms: [EntryForm] = []
-    for (partner, place) in zip(partners, places) {
-      if place == 0 {
+    for (partner, form) in zip(partners, formNumbers) {
+      if form == 0 {
         guard let form = partner.flatMap({ EntryForm($0) }) else { throw .damaged("a form that isn't there") }
         try room.take(form.weight)
         forms.append(form)
       } else {
-        guard place <= table.count else { throw .damaged("a form that isn't there") }
-        try room.take(table[place - 1].weight)
-        forms.append(table[place - 1].form)
+        guard form <= table.count else { throw .damaged("a form that isn't there") }
+        try room.take(table[form - 1].weight)
+        forms.append(table[form - 1].form)
       }
     }
     return forms

@@ -45,7 +45,7 @@ package struct PackChanges: Hashable, Sendable {
       let path =
         "\(manifestVersion)/\(version)/\(ResourceUUID(bytes.sha256))/\(ResourceFileName(url).escaped)"
       return Entry(
-        ctype: form.ctype, download: "\(form.place)/\(path)", md5: bytes.md5, sha256: bytes.sha256,
+        ctype: form.ctype, download: "\(form.downloadBase)/\(path)", md5: bytes.md5, sha256: bytes.sha256,
         size: bytes.size, version: version, others: form.others)
     }
   }
@@ -73,24 +73,24 @@ package struct EntryForm: Hashable, Sendable {
   /// Members that packs don't interpret.
   package let others: JSONObject
   /// The start of `download`: the public URL, the space and the app's number, without a slash at its end.
-  package let place: String
+  package let downloadBase: String
 
-  package init(ctype: String, others: JSONObject, place: String) {
+  package init(ctype: String, others: JSONObject, downloadBase: String) {
     self.ctype = ctype
     self.others = others
-    self.place = place
+    self.downloadBase = downloadBase
   }
 
   /// Creates the form of an entry; nil if its `download` doesn't end as an origin writes it.
   package init?(_ entry: Entry) {
-    guard let place = Self.cut(entry.download)?.place else { return nil }
-    self.init(ctype: entry.ctype, others: entry.others, place: place)
+    guard let downloadBase = Self.cut(entry.download)?.downloadBase else { return nil }
+    self.init(ctype: entry.ctype, others: entry.others, downloadBase: downloadBase)
   }
 
   // Hashes members by key and value: thousands of entries may differ only in one header.
   package func hash(into hasher: inout Hasher) {
     hasher.combine(ctype)
-    hasher.combine(place)
+    hasher.combine(downloadBase)
     for member in others.members {
       hasher.combine(member.key)
       hasher.combine(member.value)
@@ -100,27 +100,27 @@ package struct EntryForm: Hashable, Sendable {
   /// The approximate bytes that it adds to each of its entries in a resourcemap.
   var weight: Int64 {
     let others = others.isEmpty ? 0 : JSONValue.object(others).canonical.count
-    return Int64(ctype.utf8.count + place.utf8.count + others)
+    return Int64(ctype.utf8.count + downloadBase.utf8.count + others)
   }
 
-  /// The form as JSON: the entry's members, with `place` as its `download`.
+  /// The form as JSON: the entry's members, with `downloadBase` as its `download`.
   var json: JSONValue {
     var object = others
     object["ctype"] = .string(ctype)
-    object["download"] = .string(place)
+    object["download"] = .string(downloadBase)
     return .object(object)
   }
 
   init(json: JSONValue) throws(PackFault) {
     guard let object = json.object, let ctype = object["ctype"]?.string,
-      let place = object["download"]?.string,
+      let downloadBase = object["download"]?.string,
       ctype.utf8.allSatisfy({ $0 >= 0x20 && $0 < 0x7F })
     else { throw .damaged("an entry lacks a member") }
     guard !object.members.contains(where: { Self.computed.contains($0.key) }) else {
       throw .damaged("an entry has a member that devices work out")
     }
     self.ctype = ctype
-    self.place = place
+    self.downloadBase = downloadBase
     others = JSONObject(sorted: object.members.filter { $0.key != "ctype" && $0.key != "download" })
     guard EntryHeaders.areFit(in: others) else { throw .damaged("an entry's headers can't be sent") }
   }
@@ -129,7 +129,7 @@ package struct EntryForm: Hashable, Sendable {
   private static let computed: Set<String> = ["md5", "sha256", "size", "version"]
 
   /// Returns the part of a `download` before its last four segments, and the first of these, the manifest version.
-  static func cut(_ download: String) -> (place: String, manifestVersion: ManifestVersion)? {
+  static func cut(_ download: String) -> (downloadBase: String, manifestVersion: ManifestVersion)? {
     var rest = download[...]
     var segment = rest
     for _ in 0..<4 {

@@ -10,7 +10,7 @@ package struct PackHead: Hashable, Sendable {
   /// The maximum length of a head in bytes.
   package static let longest = magic.count + 5 * Varint.longest + 2 * SHA256.byteCount + checkCount
   /// The maximum number of records in a pack.
-  static let mostRecords = 1 << 24
+  static let maxRecords = 1 << 24
 
   package let base: ManifestVersion
   package let version: ManifestVersion
@@ -71,7 +71,7 @@ package struct PackHead: Hashable, Sendable {
     _ = try reader.bytes(magic.count)
     let (base, version) = (try reader.number(), try reader.number())
     let digests = (try reader.bytes(SHA256.byteCount), try reader.bytes(SHA256.byteCount))
-    let records = try reader.number(below: mostRecords + 1)
+    let records = try reader.number(below: maxRecords + 1)
     let changes = (plain: try reader.number(), coded: try reader.number())
     let check = try reader.bytes(checkCount)
     guard base > 0, base < version, let baseDigest = SHA256(bytes: digests.0.span.bytes),

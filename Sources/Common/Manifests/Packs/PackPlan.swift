@@ -22,21 +22,21 @@ package struct PackPlan: Sendable {
 
   /// - Parameters:
   ///   - changes: the changes, sorted by URL.
-  ///   - place: returns the index of a URL, or of some bytes, in the base manifest's entries sorted by URL.
+  ///   - index: returns the index of a URL, or of some bytes, in the base manifest's entries sorted by URL.
   ///   - delta: returns the base of a file's delta, among the bytes in the base manifest.
   ///   - stableName: returns the part of a URL that stays the same between builds; URLs with equal stable names
   ///     are partners.
   /// - Returns: nil if an entry isn't as origins write it, so that a device couldn't derive it.
   package init?(
-    _ changes: [EntryDifference], place: (url: (ResourceURL) -> Int?, bytes: (SHA256) -> Int?),
+    _ changes: [EntryDifference], index: (url: (ResourceURL) -> Int?, bytes: (SHA256) -> Int?),
     delta: (SHA256) -> SHA256?, stableName: (ResourceURL) -> String
   ) {
     var touched: [Int] = []
     var old: [ManifestItem] = []
     for change in changes {
       guard let entry = change.old else { continue }
-      guard let place = place.url(change.url) else { return nil }
-      touched.append(place)
+      guard let base = index.url(change.url) else { return nil }
+      touched.append(base)
       old.append(ManifestItem(url: change.url, entry: entry))
     }
     var partners = Partners(old, staying: Set(changes.lazy.filter { $0.new != nil }.map(\.url)), stableName)
@@ -45,17 +45,17 @@ package struct PackPlan: Sendable {
     for change in changes {
       guard let entry = change.new else { continue }
       guard let form = EntryForm(entry), let cut = EntryForm.cut(entry.download) else { return nil }
-      let base = place.bytes(entry.sha256) == nil ? delta(entry.sha256) : entry.sha256
+      let base = index.bytes(entry.sha256) == nil ? delta(entry.sha256) : entry.sha256
       let partner = partners.take(for: change.url, stableName(change.url), base)
       let source: PackChanges.Source =
-        if let held = place.bytes(entry.sha256) {
+        if let held = index.bytes(entry.sha256) {
           .held(partner.flatMap { old[$0].entry.sha256 == entry.sha256 ? touched[$0] : nil } ?? held)
         } else if let earlier = first[entry.sha256] {
           .arrival(earlier)
         } else {
           .record(
             base: base.flatMap { base in
-              partner.flatMap { old[$0].entry.sha256 == base ? touched[$0] : nil } ?? place.bytes(base)
+              partner.flatMap { old[$0].entry.sha256 == base ? touched[$0] : nil } ?? index.bytes(base)
             }, isRenamed: false)
         }
       let arrival = PackChanges.Arrival(
@@ -101,9 +101,9 @@ package struct PackPlan: Sendable {
       return found
     }
 
-    private static func free(_ places: inout [Int], _ isTaken: [Bool]) -> Int? {
-      while let last = places.last, isTaken[last] { places.removeLast() }
-      return places.last
+    private static func free(_ indices: inout [Int], _ isTaken: [Bool]) -> Int? {
+      while let last = indices.last, isTaken[last] { indices.removeLast() }
+      return indices.last
     }
   }
 }

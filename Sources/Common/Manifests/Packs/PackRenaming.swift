@@ -96,17 +96,17 @@ private struct WordFilter {
   /// Adds a word of 4 bytes or more.
   mutating func add(_ word: UnsafeRawBufferPointer) {
     if bits.isEmpty { bits = [UInt64](repeating: 0, count: 1 << 10) }
-    let place = Self.place(word, 0, word.count)
-    bits[place / 64] |= 1 << UInt64(place % 64)
+    let bit = Self.bit(word, 0, word.count)
+    bits[bit / 64] |= 1 << UInt64(bit % 64)
   }
 
   @inline(__always) func mayContain(_ bytes: UnsafeRawBufferPointer, _ start: Int, _ end: Int) -> Bool {
-    let place = Self.place(bytes, start, end)
-    return bits[place / 64] & 1 << UInt64(place % 64) != 0
+    let bit = Self.bit(bytes, start, end)
+    return bits[bit / 64] & 1 << UInt64(bit % 64) != 0
   }
 
   /// Returns 16 bits of a hash of the word's ends and its length.
-  @inline(__always) private static func place(_ bytes: UnsafeRawBufferPointer, _ start: Int, _ end: Int)
+  @inline(__always) private static func bit(_ bytes: UnsafeRawBufferPointer, _ start: Int, _ end: Int)
     -> Int
   {
     let head = UInt64(bytes.loadUnaligned(fromByteOffset: start, as: UInt32.self))

@@ -104,17 +104,17 @@ extension Policy {
     let common = value["until"]?.string.flatMap { Instant($0) }
     until = intercept ? nil : common
     let ends = value["bypassUntil"]?.object
-    var places: [MatchPattern: Int] = [:]
+    var indices: [MatchPattern: Int] = [:]
     for text in (value["bypass"]?.array ?? []).lazy.compactMap(\.string) {
       // The rest isn't even looked at.
       if bypass.count == DocumentBudget.patterns { break }
       guard let pattern = try? MatchPattern(text) else { continue }
       let own = ends?[text] ?? ends?[pattern.text]
       let entry = Bypass(pattern, until: own.map { $0.string.flatMap { Instant($0) } } ?? common)
-      if let place = places[pattern] {
-        bypass[place] = entry
+      if let index = indices[pattern] {
+        bypass[index] = entry
       } else {
-        places[pattern] = bypass.count
+        indices[pattern] = bypass.count
         bypass.append(entry)
       }
     }

@@ -2,37 +2,37 @@
 /// change their meaning.
 package struct DeviceCount: Hashable, Sendable {
   /// The index of its count.
-  let place: Int
+  let index: Int
 
   /// The name in batches and in `status`.
-  package var name: String { Self.names[place] }
+  package var name: String { Self.names[index] }
 
-  private init(place: Int) { self.place = place }
+  private init(index: Int) { self.index = index }
 
   /// Returns the count of a name; nil for an unknown one.
   package init?(name: String) {
-    guard let place = Self.places[name] else { return nil }
-    self.place = place
+    guard let index = Self.indices[name] else { return nil }
+    self.index = index
   }
 
   /// A request that was answered from the device.
-  package static var local: DeviceCount { DeviceCount(place: 0) }
+  package static var local: DeviceCount { DeviceCount(index: 0) }
   /// A request that was passed on to the network.
-  package static var passed: DeviceCount { DeviceCount(place: 1) }
+  package static var passed: DeviceCount { DeviceCount(index: 1) }
   /// A listed file whose bytes differed from the manifest when it was read.
-  package static var damaged: DeviceCount { DeviceCount(place: 2) }
+  package static var damaged: DeviceCount { DeviceCount(index: 2) }
   /// A page that was answered from the device and didn't load in time.
-  package static var pageFailed: DeviceCount { DeviceCount(place: 3) }
+  package static var pageFailed: DeviceCount { DeviceCount(index: 3) }
   /// A script of such a page that failed before the page had loaded.
-  package static var scriptFailed: DeviceCount { DeviceCount(place: 4) }
+  package static var scriptFailed: DeviceCount { DeviceCount(index: 4) }
   /// A page's request whose body was lost on its way through the app.
-  package static var bodyLost: DeviceCount { DeviceCount(place: 5) }
+  package static var bodyLost: DeviceCount { DeviceCount(index: 5) }
 
   /// Returns the count for the status of a request that was passed on to the network; 0 means no answer.
   package static func status(_ status: Int) -> DeviceCount? {
     switch status {
-    case 0: DeviceCount(place: classes)
-    case 200...599: DeviceCount(place: classes + status / 100 - 1)
+    case 0: DeviceCount(index: classes)
+    case 200...599: DeviceCount(index: classes + status / 100 - 1)
     default: nil
     }
   }
@@ -54,14 +54,14 @@ package struct DeviceCount: Hashable, Sendable {
     guard milliseconds >= 0 else { return nil }
     let row = (milestone == .paint ? 0 : 2) + (isLocal ? 0 : 1)
     let column = bounds.firstIndex { milliseconds <= $0 } ?? bounds.count
-    return DeviceCount(place: times + row * (bounds.count + 1) + column)
+    return DeviceCount(index: times + row * (bounds.count + 1) + column)
   }
 
   /// The upper bounds of the histogram of times, in milliseconds; longer times are counted in one more bucket.
   package static let bounds: [Int64] = [128, 256, 512, 1024, 2048, 4096, 8192]
 
   /// All counts, in order.
-  package static var all: [DeviceCount] { names.indices.map { DeviceCount(place: $0) } }
+  package static var all: [DeviceCount] { names.indices.map { DeviceCount(index: $0) } }
 
   private static let events = ["local", "passed", "damaged", "page-failed", "script-failed", "body-lost"]
   private static let statuses = ["status-error", "status-2xx", "status-3xx", "status-4xx", "status-5xx"]
@@ -76,6 +76,6 @@ package struct DeviceCount: Hashable, Sendable {
   }
 
   static let names = events + statuses + milestones
-  private static let places = Dictionary(
+  private static let indices = Dictionary(
     uniqueKeysWithValues: names.enumerated().map { ($0.element, $0.offset) })
 }

@@ -6,7 +6,7 @@ package struct DeviceCounts: Hashable, Sendable {
   /// The maximum of one count: a batch with a higher one is invalid.
   package static let limit: Int64 = 1_000_000
   /// The maximum number of counts in a batch; unknown names, of newer devices, are ignored.
-  package static let mostNames = 128
+  package static let maxNames = 128
 
   private var counts: [Int64]
 
@@ -14,19 +14,19 @@ package struct DeviceCounts: Hashable, Sendable {
   package init() { counts = [Int64](repeating: 0, count: DeviceCount.names.count) }
 
   /// How often an event happened.
-  package subscript(_ count: DeviceCount) -> Int64 { counts[count.place] }
+  package subscript(_ count: DeviceCount) -> Int64 { counts[count.index] }
 
   /// Whether all counts are zero.
   package var isEmpty: Bool { counts.allSatisfy { $0 == 0 } }
 
   /// The counts above zero, in the order of their declaration.
   package var all: [(count: DeviceCount, times: Int64)] {
-    DeviceCount.all.compactMap { counts[$0.place] > 0 ? ($0, counts[$0.place]) : nil }
+    DeviceCount.all.compactMap { counts[$0.index] > 0 ? ($0, counts[$0.index]) : nil }
   }
 
   /// Adds `times` to a count.
   package mutating func add(_ count: DeviceCount, _ times: Int64 = 1) {
-    counts[count.place] = counts[count.place].addingClamped(max(0, times))
+    counts[count.index] = counts[count.index].addingClamped(max(0, times))
   }
 
   /// Adds all counts of `other`.
@@ -54,7 +54,7 @@ package struct DeviceBatch: Hashable, Sendable {
     guard let version = json["version"]?.string.flatMap({ ManifestVersion(text: $0) }) else {
       throw .member("version")
     }
-    guard let members = json["counts"]?.object?.members, members.count <= DeviceCounts.mostNames else {
+    guard let members = json["counts"]?.object?.members, members.count <= DeviceCounts.maxNames else {
       throw .member("counts")
     }
     var counts = DeviceCounts()

@@ -44,9 +44,9 @@ package struct JSONReader {
 
   /// Reads the next value, of any kind, which may consist of `count` values at most.
   package mutating func value(atMost count: Int) throws(JSONError) -> JSONValue {
-    let most = min(count, valuesLeft)
-    let others = valuesLeft - most
-    valuesLeft = most
+    let allowed = min(count, valuesLeft)
+    let others = valuesLeft - allowed
+    valuesLeft = allowed
     let value = try value()
     valuesLeft += others
     return value

@@ -120,19 +120,19 @@ package struct JSONStream {
     let inner = division.part(key)
     if inner.divides(buffer[at]) { return begin(key, inner) }
     guard let value = try whole() else { return nil }
-    told()
+    recordPart()
     return .value(key, value)
   }
 
   private mutating func begin(_ key: String?, _ division: JSONDivision) -> Part {
-    if !open.isEmpty { told() }
+    if !open.isEmpty { recordPart() }
     open.append(Container(isObject: buffer[at] == UInt8(ascii: "{"), division: division))
     at += 1
     return .begin(key)
   }
 
   /// Records that the innermost container has one more part.
-  private mutating func told() {
+  private mutating func recordPart() {
     open[open.count - 1].hasParts = true
     open[open.count - 1].key = nil
     open[open.count - 1].isBehindKey = false

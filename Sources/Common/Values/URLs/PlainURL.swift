@@ -30,12 +30,12 @@ enum PlainURL {
   }
 
   private static func hostStart(_ bytes: UTF8Bytes) -> Int? {
-    func begins(with scheme: StaticString) -> Bool {
+    func starts(with scheme: StaticString) -> Bool {
       guard bytes.count > scheme.utf8CodeUnitCount else { return false }
       for i in 0..<scheme.utf8CodeUnitCount where bytes[i] != scheme.utf8Start[i] { return false }
       return true
     }
-    return begins(with: "https://") ? 8 : begins(with: "http://") ? 7 : nil
+    return starts(with: "https://") ? 8 : starts(with: "http://") ? 7 : nil
   }
 
   /// Returns where the path begins; nil unless the host before it is a plain name.

@@ -149,20 +149,22 @@ struct BlockDecoder: ~Copyable {
     guard count > headerSize else { throw .sequencesHeader }
     let modes = start.load(fromByteOffset: headerSize, as: UInt8.self)
     guard modes & 3 == 0 else { throw .reservedModes }
-    var place = headerSize + 1
-    tables.literalLengths = try table(.literalLength, modes >> 6, tables.literalLengths, start, &place, count)
-    tables.offsets = try table(.offset, modes >> 4 & 3, tables.offsets, start, &place, count)
-    tables.matchLengths = try table(.matchLength, modes >> 2 & 3, tables.matchLengths, start, &place, count)
+    var position = headerSize + 1
+    tables.literalLengths = try table(
+      .literalLength, modes >> 6, tables.literalLengths, start, &position, count)
+    tables.offsets = try table(.offset, modes >> 4 & 3, tables.offsets, start, &position, count)
+    tables.matchLengths = try table(
+      .matchLength, modes >> 2 & 3, tables.matchLengths, start, &position, count)
     guard let lengths = tables.literalLengths, let distances = tables.offsets,
-      let matches = tables.matchLengths, let bits = ReverseBits(start + place, count: count - place)
+      let matches = tables.matchLengths, let bits = ReverseBits(start + position, count: count - position)
     else { throw .sequences }
     try Sequences(literalLengths: lengths, offsets: distances, matchLengths: matches).execute(
       number, from: bits, literals: literals, literalCount, &offsets, to: &output)
   }
 
-  /// Returns the table of a code by its Compression_Mode (§3.1.1.3.2.1); `place` moves past its description.
+  /// Returns the table of a code by its Compression_Mode (§3.1.1.3.2.1); `position` moves past its description.
   private mutating func table(
-    _ code: SequenceCode, _ mode: UInt8, _ last: Table?, _ start: UnsafeRawPointer, _ place: inout Int,
+    _ code: SequenceCode, _ mode: UInt8, _ last: Table?, _ start: UnsafeRawPointer, _ position: inout Int,
     _ count: Int
   ) throws(ZstdFault) -> Table {
     let rows = workspace.tables + code.rawValue * FSE.largestTable
@@ -172,18 +174,18 @@ struct BlockDecoder: ~Copyable {
       return Table(
         rows: workspace.predefined + code.rawValue * FSE.predefinedTable, log: code.predefinedLog)
     case 1:
-      guard place < count else { throw .sequencesHeader }
-      let symbol = Int(start.load(fromByteOffset: place, as: UInt8.self))
+      guard position < count else { throw .sequencesHeader }
+      let symbol = Int(start.load(fromByteOffset: position, as: UInt8.self))
       guard symbol < code.symbols else { throw .distribution }
-      place += 1
+      position += 1
       // A single row, which leads to itself with zero bits.
       rows[0] = workspace.codes[code.rawValue * FSE.predefinedTable + symbol]
       return Table(rows: rows, log: 0)
     case 2:
       let distribution = try FSE.readDistribution(
-        start + place, count: count - place, largestLog: code.largestLog, symbols: code.symbols,
+        start + position, count: count - position, largestLog: code.largestLog, symbols: code.symbols,
         into: workspace.probabilities)
-      place += distribution.byteCount
+      position += distribution.byteCount
       FSE.makeTable(
         rows, log: distribution.log, symbols: distribution.symbols,
         codes: workspace.codes + code.rawValue * FSE.predefinedTable, in: workspace)

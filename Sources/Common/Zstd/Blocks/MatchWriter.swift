@@ -70,24 +70,24 @@ struct MatchWriter {
   private func copy(
     _ source: UnsafeRawPointer, _ target: UnsafeMutableRawPointer, from first: Int, to count: Int
   ) {
-    var place = first
+    var at = first
     repeat {
-      copy16(source + place, target + place)
-      place &+= 16
-    } while place < count
+      copy16(source + at, target + at)
+      at &+= 16
+    } while at < count
   }
 
   /// Copies a match that begins less than 16 bytes back, and so may overlap its own output.
   @inline(__always)
   private func copyNear(_ offset: Int, _ length: Int) {
     let source = UnsafeRawPointer(next - offset)
-    var place = 0
+    var at = 0
     if offset >= 8 {
       repeat {
-        let word = (source + place).loadUnaligned(as: UInt64.self)
-        (next + place).storeBytes(of: word, as: UInt64.self)
-        place &+= 8
-      } while place < length
+        let word = (source + at).loadUnaligned(as: UInt64.self)
+        (next + at).storeBytes(of: word, as: UInt64.self)
+        at &+= 8
+      } while at < length
       return
     }
     // Eight bytes of the repeated pattern; each step advances by a whole number of repetitions. (`<<` by 64 or more gives 0.)
@@ -98,9 +98,9 @@ struct MatchWriter {
     pattern |= pattern << (4 * bits)
     let step = Self.steps[offset]
     repeat {
-      (next + place).storeBytes(of: pattern.littleEndian, as: UInt64.self)
-      place &+= step
-    } while place < length
+      (next + at).storeBytes(of: pattern.littleEndian, as: UInt64.self)
+      at &+= step
+    } while at < length
   }
 
   /// The largest multiple of each offset below 8 that is at most 8.
@@ -130,9 +130,9 @@ struct MatchWriter {
     next.copyMemory(from: source, byteCount: count)
     next += count
     // The rest of the match begins with this turn's first byte.
-    for place in 0..<length - count {
-      let byte = (next - offset + place).load(as: UInt8.self)
-      (next + place).storeBytes(of: byte, as: UInt8.self)
+    for at in 0..<length - count {
+      let byte = (next - offset + at).load(as: UInt8.self)
+      (next + at).storeBytes(of: byte, as: UInt8.self)
     }
     next += length - count
   }

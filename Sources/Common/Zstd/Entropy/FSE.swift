@@ -6,7 +6,7 @@ enum FSE {
   /// Accuracy_Log is at most 9 in the tables of sequences (§3.1.1.3.2.1).
   static let largestTable = 512
   static let predefinedTable = 64
-  static let mostSymbols = 256
+  static let maxSymbols = 256
 
   /// The Accuracy_Log of a distribution, its number of symbols, and the length of its description in bytes.
   struct Distribution {
@@ -21,7 +21,7 @@ enum FSE {
   ///   - start: `count` bytes, followed by at least 4 readable ones.
   ///   - count: the number of bytes.
   ///   - largestLog: the maximum Accuracy_Log.
-  ///   - symbols: the maximum number of symbols, at most `mostSymbols`.
+  ///   - symbols: the maximum number of symbols, at most `maxSymbols`.
   ///   - probabilities: where to write the distribution.
   @inline(never)
   static func readDistribution(

@@ -66,14 +66,14 @@ struct HuffmanStreams {
     }
 
     @inline(__always)
-    private mutating func one(_ place: Int, _ table: UnsafePointer<UInt16>, _ shift: UInt64) {
+    private mutating func one(_ index: Int, _ table: UnsafePointer<UInt16>, _ shift: UInt64) {
       let row = table[Int(truncatingIfNeeded: bits &>> shift)]
-      out[place] = UInt8(truncatingIfNeeded: row &>> 8)
+      out[index] = UInt8(truncatingIfNeeded: row &>> 8)
       bits = bits &<< UInt64(row & 0xFF)
     }
 
     @inline(__always)
-    mutating func goOn() {
+    mutating func advance() {
       out += 5
       refill()
     }
@@ -97,7 +97,7 @@ struct HuffmanStreams {
       if rounds == 0 { return finish(stream.rest, stream.out, stream.end) }
       while rounds > 0 {
         stream.five(table, shift)
-        stream.goOn()
+        stream.advance()
         rounds &-= 1
       }
     }
@@ -141,10 +141,10 @@ struct HuffmanStreams {
         b.five(table, shift)
         c.five(table, shift)
         d.five(table, shift)
-        a.goOn()
-        b.goOn()
-        c.goOn()
-        d.goOn()
+        a.advance()
+        b.advance()
+        c.advance()
+        d.advance()
         rounds &-= 1
       }
     }

@@ -1,12 +1,12 @@
 /// The Huffman table of literals (RFC 8878 §4.2.1), with a row for each value of the longest code.
 enum HuffmanTable {
   /// "Max_Number_of_Bits must be <= 11".
-  static let mostBits = 11
-  static let rows = 1 << mostBits
+  static let maxBits = 11
+  static let rows = 1 << maxBits
   /// Accuracy_Log of the weights' distribution is at most 6.
   private static let largestWeightLog = 6
   /// Literals are 0 to 255, and the last one's weight is implied.
-  private static let mostWeights = 255
+  private static let maxWeights = 255
 
   /// Reads the description of a tree, and builds its table.
   ///
@@ -45,7 +45,7 @@ enum HuffmanTable {
     in workspace: borrowing Workspace
   ) throws(ZstdFault) -> Int {
     let distribution = try FSE.readDistribution(
-      start, count: count, largestLog: largestWeightLog, symbols: FSE.mostSymbols,
+      start, count: count, largestLog: largestWeightLog, symbols: FSE.maxSymbols,
       into: workspace.probabilities)
     FSE.makeTable(
       table, log: distribution.log, symbols: distribution.symbols, codes: nil, in: workspace)
@@ -56,7 +56,7 @@ enum HuffmanTable {
     guard bits.left >= 0 else { throw .treeBits }
     var written = 0
     while true {
-      guard written + 2 <= mostWeights else { throw .tree }
+      guard written + 2 <= maxWeights else { throw .tree }
       let row = table[states.0]
       workspace.symbols[written] = UInt8(truncatingIfNeeded: row)
       written += 1
@@ -79,13 +79,13 @@ enum HuffmanTable {
     var sum = 0
     for symbol in 0..<count {
       let weight = Int(weights[symbol])
-      guard weight <= mostBits else { throw weight == mostBits + 1 ? .treeDepth : .tree }
+      guard weight <= maxBits else { throw weight == maxBits + 1 ? .treeDepth : .tree }
       ranks[weight] += 1
       sum += (1 << weight) >> 1
     }
     guard sum > 0 else { throw .tree }
     let bits = Int.bitWidth - sum.leadingZeroBitCount
-    guard bits <= mostBits else { throw bits == mostBits + 1 ? .treeDepth : .tree }
+    guard bits <= maxBits else { throw bits == maxBits + 1 ? .treeDepth : .tree }
     // The last symbol completes the sum to a power of two.
     let rest = 1 << bits - sum
     guard rest & (rest - 1) == 0 else { throw .tree }

@@ -35,10 +35,10 @@ struct FrameHeader {
   ///   - descriptor: the first byte of the header.
   ///   - bytes: the bytes after the descriptor.
   init(_ descriptor: Descriptor, _ bytes: UnsafeRawBufferPointer) {
-    var place = 0
+    var position = 0
     func number(_ width: Int) -> UInt64 {
-      defer { place += width }
-      return (0..<width).reduce(0) { $0 | UInt64(bytes[place + $1]) << UInt64(8 * $1) }
+      defer { position += width }
+      return (0..<width).reduce(0) { $0 | UInt64(bytes[position + $1]) << UInt64(8 * $1) }
     }
     let windowByte = descriptor.windowBytes > 0 ? number(1) : nil
     dictionary = UInt32(truncatingIfNeeded: number(descriptor.dictionaryBytes))

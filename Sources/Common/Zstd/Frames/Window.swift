@@ -18,10 +18,10 @@ struct Window: ~Copyable {
 
   /// - Parameters:
   ///   - size: Window_Size.
-  ///   - most: the maximum bytes that the frame can produce; a ring of this size never wraps.
-  init(size: Int, most: Int) {
+  ///   - outputLimit: the maximum bytes that the frame can produce; a ring of this size never wraps.
+  init(size: Int, outputLimit: Int) {
     self.size = size
-    capacity = min(size, most) + Workspace.largestBlock + 2 * Workspace.slack
+    capacity = min(size, outputLimit) + Workspace.largestBlock + 2 * Workspace.slack
     memory = .allocate(byteCount: capacity, alignment: 16)
   }
 

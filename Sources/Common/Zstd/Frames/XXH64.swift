@@ -34,20 +34,20 @@ struct XXH64 {
 
   private mutating func stripes(_ bytes: UnsafeRawBufferPointer) {
     var (a, b, c, d) = lanes
-    var place = 0
-    while place < bytes.count {
-      a = Self.round(a, word(bytes, place))
-      b = Self.round(b, word(bytes, place &+ 8))
-      c = Self.round(c, word(bytes, place &+ 16))
-      d = Self.round(d, word(bytes, place &+ 24))
-      place &+= 32
+    var offset = 0
+    while offset < bytes.count {
+      a = Self.round(a, word(bytes, offset))
+      b = Self.round(b, word(bytes, offset &+ 8))
+      c = Self.round(c, word(bytes, offset &+ 16))
+      d = Self.round(d, word(bytes, offset &+ 24))
+      offset &+= 32
     }
     lanes = (a, b, c, d)
   }
 
   @inline(__always)
-  private func word(_ bytes: UnsafeRawBufferPointer, _ place: Int) -> UInt64 {
-    UInt64(littleEndian: bytes.loadUnaligned(fromByteOffset: place, as: UInt64.self))
+  private func word(_ bytes: UnsafeRawBufferPointer, _ offset: Int) -> UInt64 {
+    UInt64(littleEndian: bytes.loadUnaligned(fromByteOffset: offset, as: UInt64.self))
   }
 
   @inline(__always)
@@ -73,18 +73,18 @@ struct XXH64 {
       hash = Self.prime5
     }
     hash = hash &+ count
-    var place = 0
+    var offset = 0
     func word(_ width: Int) -> UInt64 {
-      defer { place += width }
-      return (0..<width).reduce(0) { $0 | UInt64(rest[place + $1]) << UInt64(8 * $1) }
+      defer { offset += width }
+      return (0..<width).reduce(0) { $0 | UInt64(rest[offset + $1]) << UInt64(8 * $1) }
     }
-    while place + 8 <= restCount {
+    while offset + 8 <= restCount {
       hash = Self.rotate(hash ^ Self.round(0, word(8)), 27) &* Self.prime1 &+ Self.prime4
     }
-    if place + 4 <= restCount {
+    if offset + 4 <= restCount {
       hash = Self.rotate(hash ^ word(4) &* Self.prime1, 23) &* Self.prime2 &+ Self.prime3
     }
-    while place < restCount {
+    while offset < restCount {
       hash = Self.rotate(hash ^ word(1) &* Self.prime5, 11) &* Self.prime1
     }
     hash = (hash ^ hash >> 33) &* Self.prime2

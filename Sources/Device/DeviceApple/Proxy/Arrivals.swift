@@ -10,7 +10,7 @@ struct Arrivals<Connection> {
   /// How long a connection waits to be claimed, in nanoseconds.
   static var patience: UInt64 { 5_000_000_000 }
   /// The most connections that wait.
-  static var most: Int { 64 }
+  static var maxWaiting: Int { 64 }
 
   private var waiting: [UInt16: Arrival] = [:]
   /// Ports of our own connections that haven't arrived yet.
@@ -33,7 +33,7 @@ struct Arrivals<Connection> {
     }
     if let former = waiting.removeValue(forKey: port) { ended.append(former.connection) }
     // An unannounced one may still be ours: it can arrive here before its other end is ready.
-    guard expected.contains(port) || waiting.count < Self.most else { return ended + [connection] }
+    guard expected.contains(port) || waiting.count < Self.maxWaiting else { return ended + [connection] }
     waiting[port] = Arrival(connection: connection, time: now)
     return ended
   }

@@ -16,7 +16,7 @@
     private let state = Locked(State())
 
     /// The most connections at a time; more are refused.
-    private static let mostConnections = 256
+    private static let maxConnections = 256
 
     /// Creates a listener that doesn't listen yet.
     init(_ proxy: PageProxy) { self.proxy = proxy }
@@ -80,7 +80,7 @@
     private func serve(_ connection: NWConnection) {
       guard let stream = NetworkStream(starting: connection, within: 5000) else { return }
       let id = state.withLock { state -> Int? in
-        guard state.listener != nil, state.connections.count < Self.mostConnections else { return nil }
+        guard state.listener != nil, state.connections.count < Self.maxConnections else { return nil }
         state.next += 1
         state.connections[state.next] = stream
         return state.next

@@ -22,7 +22,7 @@
     private let own = Locked<[String: Own?]>([:])
 
     /// The most hosts that get a certificate.
-    private static let mostHosts = 256
+    private static let maxHosts = 256
     private static let label = "xcache page proxy"
 
     init() { Self.removeAll() }
@@ -33,7 +33,7 @@
     func own(for host: String) -> Own? {
       own.withLock { own in
         if let found = own[host] { return found }
-        guard own.count < Self.mostHosts else { return nil }
+        guard own.count < Self.maxHosts else { return nil }
         let made = Self.make(for: host)
         own[host] = made
         return made

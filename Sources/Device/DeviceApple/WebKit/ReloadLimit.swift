@@ -2,7 +2,7 @@
 /// forever.
 struct ReloadLimit {
   /// The most reloads within `span` nanoseconds.
-  static let most = 3
+  static let maxReloads = 3
   static let span: UInt64 = 60_000_000_000
 
   private var times: [UInt64] = []
@@ -12,7 +12,7 @@ struct ReloadLimit {
   /// Records that the process ended; returns whether to load the page again.
   mutating func allows(at now: UInt64) -> Bool {
     times.removeAll { now > $0 && now - $0 > Self.span }
-    guard times.count < Self.most else { return false }
+    guard times.count < Self.maxReloads else { return false }
     times.append(now)
     return true
   }

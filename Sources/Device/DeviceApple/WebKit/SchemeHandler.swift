@@ -92,7 +92,7 @@
       var isOver = false
     }
 
-    private static let most = 1 << 20
+    private static let maxWaiting = 1 << 20
 
     private let state = Monitor(State())
     private let take: @MainActor @Sendable (Step) -> Bool
@@ -106,7 +106,7 @@
       let piece = bytes.withUnsafeBytes { Data($0) }
       let isWanted = state.waiting(for: .seconds(120)) { state -> Bool? in
         if state.isOver { return false }
-        return state.waiting < Self.most ? true : nil
+        return state.waiting < Self.maxWaiting ? true : nil
       }
       return isWanted == true && pass(.bytes(piece), piece.count)
     }
@@ -138,8 +138,8 @@
       let headers = HTTPFields(request.allHTTPHeaderFields ?? [:])
       self.init(
         url.absoluteString, method: request.httpMethod ?? "GET", headers: headers, hasCredentials: true)
-      func told(_ name: String) -> String? { request.value(forHTTPHeaderField: name)?.lowercased() }
-      switch told("Sec-Fetch-Dest") {
+      func header(_ name: String) -> String? { request.value(forHTTPHeaderField: name)?.lowercased() }
+      switch header("Sec-Fetch-Dest") {
       case "document": destination = .document
       case "iframe", "frame": destination = .frame
       case "script": destination = .script
@@ -148,12 +148,12 @@
       case "font": destination = .font
       case "empty": destination = .fetch
       // Engines only send this in navigations. The document of a view is its own main document.
-      case nil where told("Accept")?.hasPrefix("text/html") ?? false:
+      case nil where header("Accept")?.hasPrefix("text/html") ?? false:
         destination = request.mainDocumentURL == url ? .document : .frame
       case nil: destination = .other
       default: destination = .other
       }
-      switch told("Sec-Fetch-Mode") {
+      switch header("Sec-Fetch-Mode") {
       case "navigate": mode = .navigate
       case "no-cors": mode = .noCORS
       case "same-origin": mode = .sameOrigin

@@ -44,7 +44,7 @@
     /// Adds the message handlers, none of which retains this page.
     func addHandlers() {
       if host.runtime != nil {
-        let watch = WeakHandler(self) { page, message in page.told(message) }
+        let watch = WeakHandler(self) { page, message in page.handle(message) }
         controller.add(watch, contentWorld: Self.watchWorld, name: PageWatch.name)
       }
       if let scheme = host.scheme {
@@ -83,7 +83,7 @@
     }
 
     /// Passes the page's signals about itself on to the runtime.
-    private func told(_ message: WKScriptMessage) {
+    private func handle(_ message: WKScriptMessage) {
       guard let shown, let runtime = host.runtime, let text = message.body as? String else { return }
       runtime.handleMessage(text, of: shown, after: openedAt.map { Int64((.now - $0) / .milliseconds(1)) })
     }

@@ -9,7 +9,7 @@ extension Device {
   /// - Parameter signal: cancels a poll beside a job; nil for the job's own poll.
   func fetchNamedDocuments(
     _ extras: AnswerExtras, from source: PollPolicy.Source, by choice: VersionChoice,
-    _ followed: Locked<FollowedDocuments>, beside signal: StopSignal? = nil
+    _ followed: Locked<FollowedDocuments>, signal: StopSignal? = nil
   ) {
     // Beside an update the rule isn't kept, and so isn't what it names.
     let candidate = signal != nil ? nil : extras.rollout.flatMap { choice.isIn(by: $0) ? $0.prefetch : nil }
@@ -20,7 +20,7 @@ extension Device {
       guard let named, followed.withLock({ $0.insert(kind, named) }), isNew(kind, named) else { continue }
       // An answer came: a process that ends from here on hasn't failed to poll.
       savePolicy()
-      let result = Result { () throws(DeviceError) in try fetchDocument(kind, named, source, beside: signal) }
+      let result = Result { () throws(DeviceError) in try fetchDocument(kind, named, source, signal: signal) }
       followed.withLock { $0.report.add(result, kind) }
     }
   }
@@ -38,22 +38,22 @@ extension Device {
   /// Fetches a document, and keeps it.
   /// - Returns: the change; nil if the document was in force already.
   private func fetchDocument(
-    _ kind: DeviceDocuments.Kind, _ named: Int64, _ source: PollPolicy.Source, beside signal: StopSignal?
+    _ kind: DeviceDocuments.Kind, _ named: Int64, _ source: PollPolicy.Source, signal: StopSignal?
   ) throws(DeviceError) -> DocumentReport.Change? {
-    let isBesideJob = signal != nil
+    let isDuringJob = signal != nil
     if kind == .prefetch, let bytes = candidatePrefetch(named) {
       let path = folder.document(.candidatePrefetch)
       // One that can't be kept is fetched.
-      do { return try keepIfNew(bytes, kind, named, from: path, besideJob: isBesideJob) } catch {}
+      do { return try keepIfNew(bytes, kind, named, from: path, duringJob: isDuringJob) } catch {}
     }
     let url = settings.url(kind, named, from: source)
     let fetcher = DocumentFetcher(
-      transport: documentTransport(beside: signal), limit: DeviceDocuments.limit, pace: settings.documentPace)
+      transport: documentTransport(signal: signal), limit: DeviceDocuments.limit, pace: settings.documentPace)
     let bytes = try fetcher.get(url) { bytes in
       do throws(JSONError) { _ = try JSONValue.parse(bytes) } catch { return !error.isDamage }
       return true
     }
-    return try keepIfNew(bytes, kind, named, from: url, besideJob: isBesideJob)
+    return try keepIfNew(bytes, kind, named, from: url, duringJob: isDuringJob)
   }
 
   /// The prefetch config of a candidate, if it has this version: it is the channel's once the rollout is completed.
@@ -63,13 +63,13 @@ extension Device {
   }
 
   private func keepIfNew(
-    _ bytes: [UInt8], _ kind: DeviceDocuments.Kind, _ named: Int64, from url: String, besideJob: Bool
+    _ bytes: [UInt8], _ kind: DeviceDocuments.Kind, _ named: Int64, from url: String, duringJob: Bool
   ) throws(DeviceError) -> DocumentReport.Change? {
     try documentLock.withLock { _ throws(DeviceError) in
       let held = documents.withLock { $0.version(kind) }
       // Another poll may have brought it, or a newer one, meanwhile.
       guard isNew(kind, named) else { return nil }
-      try keepDocument(bytes, kind, named, from: url, besideJob: besideJob)
+      try keepDocument(bytes, kind, named, from: url, duringJob: duringJob)
       return named == held ? nil : DocumentReport.Change(from: String(held), to: String(named))
     }
   }
@@ -80,7 +80,7 @@ extension Device {
   /// - Throws: `unreadable`, also for another version, as a cache may have; `file`, after which the next poll tries to write it
   ///   again.
   private func keepDocument(
-    _ bytes: [UInt8], _ kind: DeviceDocuments.Kind, _ named: Int64, from url: String, besideJob: Bool
+    _ bytes: [UInt8], _ kind: DeviceDocuments.Kind, _ named: Int64, from url: String, duringJob: Bool
   ) throws(DeviceError) {
     var next = documents.withLock { $0 }
     guard next.replace(kind, with: bytes) else {
@@ -98,21 +98,21 @@ extension Device {
     if kind == .policy, isChange { policyChangeHandler.withLock { $0 }() }
     // Whoever has closed the device, or taken its folder, has it written by the next poll.
     guard cache.withLock({ $0.isOurs }) else { return }
-    try writeDocument(bytes, to: folder.document(kind), besideJob: besideJob)
+    try writeDocument(bytes, to: folder.document(kind), duringJob: duringJob)
     documents.withLock { _ = $0.unwritten.remove(kind) }
     if kind == .policy { tidyScripts() }
   }
 
   /// Writes a document. On a full disk, what was set aside makes room for it; then, except beside an update that is running,
   /// what earlier ones left, the largest first.
-  private func writeDocument(_ bytes: [UInt8], to path: String, besideJob: Bool) throws(DeviceError) {
+  private func writeDocument(_ bytes: [UInt8], to path: String, duringJob: Bool) throws(DeviceError) {
     do {
       return try folder.write(bytes, to: path)
     } catch  where error.isDiskFull {
       try folder.forgetAnswer()
       try cache.withLock { cache throws(DeviceError) in try cache.dropAside() }
     }
-    var left = besideJob ? [] : try folder.leftovers(except: Set(index.entries.map(\.sha256)))
+    var left = duringJob ? [] : try folder.leftovers(except: Set(index.entries.map(\.sha256)))
     while true {
       do {
         return try folder.write(bytes, to: path)

@@ -9,7 +9,7 @@ struct GatedTransport: Transport {
     /// A job's document, which says what there is to do.
     case document
     /// A document of a poll beside a job, which goes on when that job ends.
-    case beside
+    case concurrentDocument
     /// A job's file: pages take precedence before each chunk.
     case files
   }
@@ -60,7 +60,7 @@ struct GatedTransport: Transport {
       case _ where error.kind != .timedOut: break
       case .page: gate.recordPageTimeout()
       case .files: gate.countTimeout()
-      case .document, .beside: break
+      case .document, .concurrentDocument: break
       }
       throw error
     }
@@ -68,7 +68,7 @@ struct GatedTransport: Transport {
 
   private var shouldContinue: Bool {
     switch use {
-    case .page, .beside: !gate.isStopped(signal)
+    case .page, .concurrentDocument: !gate.isStopped(signal)
     case .document, .files: !gate.isJobStopped
     }
   }

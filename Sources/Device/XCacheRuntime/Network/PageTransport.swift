@@ -120,14 +120,14 @@ public struct NetworkHead: Sendable {
   package static func forwardable(_ headers: HTTPFields) -> HTTPFields {
     let lengths = headers.filter { $0.isNamed("content-length") }
     guard let first = lengths.first else { return headers }
-    let told = Set(headers.members("content-length"))
+    let announced = Set(headers.members("content-length"))
     let isReadable =
-      told.count == 1
-      && told.allSatisfy { $0.utf8.allSatisfy { (0x30...0x39).contains($0) } && Int64($0) != nil }
+      announced.count == 1
+      && announced.allSatisfy { $0.utf8.allSatisfy { (0x30...0x39).contains($0) } && Int64($0) != nil }
     let isCoded = headers.contains("transfer-encoding")
     var rest = headers
     rest.remove("content-length")
-    if isReadable, !isCoded, let length = told.first { rest.add(first.name, length) }
+    if isReadable, !isCoded, let length = announced.first { rest.add(first.name, length) }
     return rest
   }
 

@@ -13,7 +13,7 @@ package struct FileHead: Hashable, Sendable {
   var cacheControl: String { isImmutable ? "public, max-age=31536000, immutable" : "no-cache" }
 }
 
-/// A file to be placed in a mirror.
+/// A file to be written to a mirror.
 struct Placement: Sendable {
   let path: String
   /// The size in bytes; nil means any.
@@ -21,7 +21,7 @@ struct Placement: Sendable {
   /// The expected hash; nil means any.
   let sha256: SHA256?
   let head: FileHead
-  /// Called if the origin's bytes are damaged or gone; the other files are placed then. nil makes that an error.
+  /// Called if the origin's bytes are damaged or gone; the other files are written then. nil makes that an error.
   var onLoss: (@Sendable () -> Void)?
   /// Returns the bytes in a local file; a temporary one is created at the given path.
   let source: @Sendable (String) throws(MirrorError) -> LocalFile
@@ -56,11 +56,11 @@ protocol Destination: Sendable {
   func files(at paths: [String]) throws(MirrorError) -> [MirrorIndex.File?]
   /// Returns the contents of a document, or nil if it doesn't exist.
   func read(_ path: String) throws(MirrorError) -> [UInt8]?
-  /// Places immutable files, verifying their sha256. `placed` is called from any thread for each file with its actual hash and
+  /// Writes immutable files, verifying their sha256. `completed` is called from any thread for each file with its actual hash and
   /// size.
-  func place(
+  func put(
     _ files: [Placement],
-    _ placed: @escaping @Sendable (Placement, MirrorIndex.File) throws(MirrorError) -> Void
+    _ completed: @escaping @Sendable (Placement, MirrorIndex.File) throws(MirrorError) -> Void
   ) throws(MirrorError)
   /// Writes a document. Readers see either the old or the new one, and the new one at the latest after `show`.
   func write(_ bytes: [UInt8], as path: String, _ head: FileHead) throws(MirrorError)

@@ -23,7 +23,7 @@ final class FileCopier: Sendable {
         if Kernel.share(from, with: to) { return nil }
         shares.store(false, ordering: .relaxed)
       }
-      return try Self.write(from, to, target, most: file.size ?? .max)
+      return try Self.write(from, to, target, limit: file.size ?? .max)
     }
     guard let copied else { return try CopyCheck.require(file, at: target) }
     guard copied.size == file.size ?? copied.size, copied.sha256 == file.sha256 ?? copied.sha256 else {
@@ -32,16 +32,16 @@ final class FileCopier: Sendable {
     return copied
   }
 
-  /// Copies at most one piece more than `most` bytes, and returns their hash and size.
+  /// Copies at most one piece more than `limit` bytes, and returns their hash and size.
   private static func write(
-    _ source: borrowing Descriptor, _ target: borrowing Descriptor, _ path: String, most: Int64
+    _ source: borrowing Descriptor, _ target: borrowing Descriptor, _ path: String, limit: Int64
   ) throws(SystemError) -> MirrorIndex.File {
     var hasher = SHA256Hasher()
     var size: Int64 = 0
-    let count = Int(min(most, piece - 1)) + 1
+    let count = Int(min(limit, piece - 1)) + 1
     let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: count, alignment: 16)
     defer { buffer.deallocate() }
-    while size <= most {
+    while size <= limit {
       let count = try Kernel.read(source, into: buffer)
       if count == 0 { break }
       let bytes = UnsafeRawBufferPointer(rebasing: buffer[..<count]).bytes

@@ -122,9 +122,9 @@ final class FolderDestination: Destination {
 
   // MARK: - Files that never change
 
-  func place(
+  func put(
     _ files: [Placement],
-    _ placed: @escaping @Sendable (Placement, MirrorIndex.File) throws(MirrorError) -> Void
+    _ completed: @escaping @Sendable (Placement, MirrorIndex.File) throws(MirrorError) -> Void
   ) throws(MirrorError) {
     var rest = files[...]
     while !rest.isEmpty {
@@ -143,7 +143,7 @@ final class FolderDestination: Destination {
         }
         names.withLock { $0[index] = target }
         unsettled.add(file: target)
-        try placed(batch[index], file)
+        try completed(batch[index], file)
       }
       // Bytes first, then names: after a power cut, no name may lead to lost bytes.
       try sync()

@@ -43,7 +43,7 @@ package struct Restoration {
     guard isEmpty else { throw .store(.notEmpty(path: store.folder.path)) }
     let mark = mark()
     var (channels, damaged): ([RestoredChannel], [DamagedDocument]) = ([], [])
-    var (told, unfinished): ([MirrorReport.Channel], [MirroredChannel]) = ([], [])
+    var (restored, unfinished): ([MirrorReport.Channel], [MirroredChannel]) = ([], [])
     for channel in index.channels {
       let isHalfWay = channel.isUnfinished || (mark?.names(channel.name) ?? false)
       var documents = ChannelReader(channel, isHalfWay: isHalfWay, reader)
@@ -54,7 +54,7 @@ package struct Restoration {
         continue
       }
       damaged += documents.damaged
-      told.append(.init(app: channel.app, channel: channel.channel, version: channel.version))
+      restored.append(.init(app: channel.app, channel: channel.channel, version: channel.version))
       if isHalfWay { unfinished.append(channel.name) }
     }
     if channels.isEmpty, let first = damaged.first {
@@ -63,7 +63,7 @@ package struct Restoration {
     let (files, lost) = try receive(channels, except: Set(index.purged ?? []), into: store)
     let places = try write(channels, lost, index, into: store)
     return Report(
-      channels: told, files: files.count, bytes: files.clampedSum(\.size), leftOut: index.leftOut,
+      channels: restored, files: files.count, bytes: files.clampedSum(\.size), leftOut: index.leftOut,
       unfinished: unfinished, lost: places, damaged: damaged)
   }
 

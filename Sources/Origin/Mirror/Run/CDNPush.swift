@@ -70,7 +70,7 @@ package final class CDNPush: Sendable {
     defer { try? target.sweepPush(number) }
     let there = try destination.sizes(of: files.map(\.path))
     let missing = zip(files, there).filter { $0.size != $1 }.map(\.0)
-    try destination.place(missing) { _, _ in }
+    try destination.put(missing) { _, _ in }
     try destination.sync()
   }
 

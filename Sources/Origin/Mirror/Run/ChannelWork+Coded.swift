@@ -7,7 +7,7 @@ import System
 extension ChannelWork {
   static let codings: [(name: String, ending: String)] = [("gzip", ".gz"), ("zstd", ".zst")]
 
-  /// How many bytes to compress before placing the results.
+  /// How many bytes to compress before writing the results.
   private static let codedBatch: Int64 = 64 << 20
 
   // MARK: - Of resources
@@ -55,7 +55,7 @@ extension ChannelWork {
         made.withLock { $0.append(placement) }
       }
     }
-    try place(made.withLock { $0 })
+    try put(made.withLock { $0 })
   }
 
   private static func placement(of bytes: [UInt8], _ path: String, _ type: String, _ coding: String)
@@ -103,7 +103,7 @@ extension ChannelWork {
     let siblings = documents.flatMap { document in Self.codings.map { document.path + $0.ending } }
     // An interrupted run may have left some that aren't recorded.
     let stale =
-      isTold
+      isIndexed
       ? siblings.filter { existing.recorded[$0] != nil }
       : zip(siblings, try run.destination.sizes(of: siblings)).filter { $1 != nil }.map(\.0)
     if stale.isEmpty { return }

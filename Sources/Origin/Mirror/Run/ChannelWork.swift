@@ -8,37 +8,37 @@ struct ChannelWork {
   let plan: ChannelPlan
   let existing: ExistingFiles
   /// Whether `mirror.json` knows which of the channel's files exist.
-  let isTold: Bool
+  let isIndexed: Bool
   /// All files of the channel, including those that existed.
   var files: [String: MirrorIndex.File] = [:]
   /// Zips that the origin can't make because files in them are damaged.
   private(set) var lostZips: [String] = []
 
-  init(_ run: MirrorRun, _ plan: ChannelPlan, isTold: Bool) {
+  init(_ run: MirrorRun, _ plan: ChannelPlan, isIndexed: Bool) {
     self.run = run
     self.plan = plan
-    self.isTold = isTold
+    self.isIndexed = isIndexed
     existing = ExistingFiles(
       destination: run.destination, recorded: run.before, readsBack: run.options.repairs)
   }
 
   /// Places files and records what they are.
-  mutating func place(_ placements: [Placement]) throws(MirrorError) {
+  mutating func put(_ placements: [Placement]) throws(MirrorError) {
     if placements.isEmpty { return }
-    let placed = Locked<[(String, MirrorIndex.File)]>([])
+    let written = Locked<[(String, MirrorIndex.File)]>([])
     let meter = run.meter
     meter.plan(placements.count, placements.clampedSum { $0.size ?? 0 })
-    try run.destination.place(placements) { (placement, file) throws(MirrorError) in
-      placed.withLock { $0.append((placement.path, file)) }
-      try meter.placed(file.size)
+    try run.destination.put(placements) { (placement, file) throws(MirrorError) in
+      written.withLock { $0.append((placement.path, file)) }
+      try meter.completed(file.size)
     }
-    for (path, file) in placed.withLock({ $0 }) { files[path] = file }
+    for (path, file) in written.withLock({ $0 }) { files[path] = file }
   }
 
   // MARK: - Resources
 
   /// Places the resources.
-  /// - Throws: `damaged` with all damaged ones, after placing the others.
+  /// - Throws: `damaged` with all damaged ones, after writing the others.
   mutating func placeResources() throws(MirrorError) {
     let resources = try run.source.resources(of: plan.state)
     let wanted = resources.map {
@@ -49,7 +49,7 @@ struct ChannelWork {
     let missing = resources.indices.filter { !areThere[$0] }
     let damaged = Locked<[MirroredResource]>([])
     let source = run.source
-    try place(
+    try put(
       missing.map { index in
         let resource = resources[index]
         return Placement(
@@ -91,7 +91,7 @@ struct ChannelWork {
     }
     let missing = try recordDerived(deltas + packs)
     let lost = Locked<Set<String>>([])
-    try place(
+    try put(
       missing.map { derived in
         let path = derived.path
         return Placement(
@@ -103,7 +103,7 @@ struct ChannelWork {
   }
 
   /// Records the files that still exist from an earlier run, and returns the others. A pack that was damaged when it was copied is
-  /// placed again.
+  /// written again.
   private mutating func recordDerived(_ wanted: [Derived]) throws(MirrorError) -> [Derived] {
     var missing: [Derived] = []
     for (derived, known) in zip(wanted, try existing.unchanged(wanted.map(\.path))) {
@@ -138,7 +138,7 @@ struct ChannelWork {
     }
   }
 
-  /// Zips are placed one at a time, since making one keeps all cores busy.
+  /// Zips are written one at a time, since making one keeps all cores busy.
   private mutating func placeZip(_ bundle: BundleZip, _ path: String) throws(MirrorError) {
     let (source, state) = (run.source, plan.state)
     guard try source.has(bundle, of: state) else { return }
@@ -147,6 +147,6 @@ struct ChannelWork {
       (temporary) throws(MirrorError) in
       try source.file(of: bundle, state, at: temporary)
     }
-    try place([placement])
+    try put([placement])
   }
 }

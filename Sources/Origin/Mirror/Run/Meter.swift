@@ -9,7 +9,7 @@ final class Meter: Sendable {
   private struct State {
     var held: UInt64 = 0
     var planned = (files: 0, bytes: Int64(0))
-    var placed = (files: 0, bytes: Int64(0))
+    var completed = (files: 0, bytes: Int64(0))
     var written = (files: 0, bytes: Int64(0))
   }
 
@@ -53,14 +53,14 @@ final class Meter: Sendable {
     }
   }
 
-  /// Records that a planned file was placed.
-  func placed(_ bytes: Int64) throws(MirrorError) {
+  /// Records that a planned file was written.
+  func completed(_ bytes: Int64) throws(MirrorError) {
     wrote(bytes)
     let done = state.withLock { state in
-      state.placed.files += 1
-      state.placed.bytes = state.placed.bytes.addingClamped(bytes)
+      state.completed.files += 1
+      state.completed.bytes = state.completed.bytes.addingClamped(bytes)
       return MirrorProgress(
-        files: state.placed.files, filesTotal: state.planned.files, bytes: state.placed.bytes,
+        files: state.completed.files, filesTotal: state.planned.files, bytes: state.completed.bytes,
         bytesTotal: state.planned.bytes)
     }
     progress(done)

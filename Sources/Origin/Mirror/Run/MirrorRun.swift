@@ -31,7 +31,7 @@ package final class MirrorRun {
   }
 
   /// Updates the mirror.
-  /// - Throws: `locked`, `otherOrigin`, `newer`, `untold`, `noChannel`, `interrupted`, and what reading and writing may throw. The next
+  /// - Throws: `locked`, `otherOrigin`, `newer`, `unlistedChannels`, `noChannel`, `interrupted`, and what reading and writing may throw. The next
   ///   run continues where this one stopped.
   package func run() throws(MirrorError) -> MirrorReport {
     try destination.begin()
@@ -51,7 +51,7 @@ package final class MirrorRun {
     let old = try readIndex(origin)
     let states = try source.channels(keep: options.keep)
     let chosen = states.filter { options.selection.contains($0.name) }
-    if old == nil { try requireNothingUntold(origin) }
+    if old == nil { try requireNoUnlistedChannels(origin) }
     let (kept, gone) = try carried(old, origin, states)
     let unknown = options.selection.unknown(among: states.map(\.name) + gone)
     if chosen.isEmpty && gone.isEmpty || unknown != nil {
@@ -60,10 +60,10 @@ package final class MirrorRun {
     about = Set(chosen.map(\.name) + gone)
     var report = MirrorReport(place: destination.name)
     var channels = kept
-    let told = trusted(old)
+    let trusted = trusted(old)
     for state in chosen {
       do throws(MirrorError) {
-        channels.append(try updateSound(state, origin, told.first { $0.name == state.name }, &report))
+        channels.append(try updateSound(state, origin, trusted.first { $0.name == state.name }, &report))
         report.channels.append(.init(app: state.app, channel: state.channel, version: state.version))
       } catch .damaged(let files) {
         try report.note(files, of: state, source)
@@ -117,18 +117,18 @@ package final class MirrorRun {
 
   /// Without a `mirror.json`, it is unknown what else belongs to the copy: a run of some channels would write one that omits
   /// the others.
-  private func requireNothingUntold(_ origin: OriginState) throws(MirrorError) {
+  private func requireNoUnlistedChannels(_ origin: OriginState) throws(MirrorError) {
     if selections(origin).allSatisfy(\.isAll) { return }
-    var untold: Set<MirroredChannel> = []
+    var unlisted: Set<MirroredChannel> = []
     for path in try destination.list() where path.hasSuffix("/configure.json") {
       guard case .document(let channel) = MirrorPath.owner(path), path == "\(channel.folder)/configure.json",
         !isAbout(channel, origin)
       else { continue }
       // A channel that an interrupted first run left is in no mirror.json, and waits for its next run.
       if let named = mark?.channels, named.contains(channel) { continue }
-      untold.insert(channel)
+      unlisted.insert(channel)
     }
-    if !untold.isEmpty { throw .untold(place: destination.name, untold.sorted()) }
+    if !unlisted.isEmpty { throw .unlistedChannels(place: destination.name, unlisted.sorted()) }
   }
 
   /// Returns the channels of the copy that this run doesn't update: those it isn't about, which stay as they are, and those
@@ -227,7 +227,7 @@ package final class MirrorRun {
     {
       return (known, [])
     }
-    var work = ChannelWork(self, plan, isTold: known != nil)
+    var work = ChannelWork(self, plan, isIndexed: known != nil)
     try work.placeResources()
     let gone = try work.placeDerived()
     if !gone.isEmpty {

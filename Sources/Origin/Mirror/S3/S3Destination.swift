@@ -91,9 +91,9 @@ final class S3Destination: Destination {
     return fields
   }
 
-  func place(
+  func put(
     _ files: [Placement],
-    _ placed: @escaping @Sendable (Placement, MirrorIndex.File) throws(MirrorError) -> Void
+    _ completed: @escaping @Sendable (Placement, MirrorIndex.File) throws(MirrorError) -> Void
   ) throws(MirrorError) {
     let folder = try MirrorError.disk { () throws(SystemError) in try ScratchFolder("xcache-mirror") }
     try Parallel.forEach(files.count, threads: Self.threads) { [self] (index) throws(MirrorError) in
@@ -110,7 +110,7 @@ final class S3Destination: Destination {
       defer { if local.isTemporary { try? Kernel.remove(local.path) } }
       try send(file, local.path, found)
       note(file.path, size: found.size)
-      try placed(file, found)
+      try completed(file, found)
     }
   }
 

@@ -56,7 +56,7 @@ final class FailureReceiver: BodyReceiver {
     } catch {
       return ClientFailure.response(
         .badRequest,
-        "\"counts\" must have at most \(DeviceCounts.mostNames) names, each 0 to \(DeviceCounts.limit), and \"version\" must be a version: \(error)"
+        "\"counts\" must have at most \(DeviceCounts.maxNames) names, each 0 to \(DeviceCounts.limit), and \"version\" must be a version: \(error)"
       )
     }
   }

@@ -33,13 +33,13 @@ final class PollCounter: Sendable {
 
   /// Returns what was counted since the last call, and resets it.
   func drain() -> [PollCount] {
-    let place = active.load(ordering: .relaxed)
-    let (current, spare) = place == 0 ? tables : (tables.1, tables.0)
+    let side = active.load(ordering: .relaxed)
+    let (current, spare) = side == 0 ? tables : (tables.1, tables.0)
     // The loop left the spare table at the latest at an earlier call, seconds ago.
     var counts = spare.drain()
     spare.clear()
     counts += current.drain()
-    if current.isCrowded { active.store(1 - place, ordering: .releasing) }
+    if current.isCrowded { active.store(1 - side, ordering: .releasing) }
     return counts
   }
 }
@@ -52,28 +52,28 @@ private final class PollTable: @unchecked Sendable {
   /// Used by the loop only, except for `clear`, which is called once the loop has left the table.
   private let used = Atomic<Int>(0)
 
-  private static let places = 1024
+  private static let slotCount = 1024
   private static let probes = 16
 
   init() {
-    keys = .allocate(capacity: Self.places)
-    counts = .allocate(capacity: Self.places)
-    for place in 0..<Self.places {
-      (keys + place).initialize(to: Atomic(0))
-      (counts + place).initialize(to: Atomic(0))
+    keys = .allocate(capacity: Self.slotCount)
+    counts = .allocate(capacity: Self.slotCount)
+    for slot in 0..<Self.slotCount {
+      (keys + slot).initialize(to: Atomic(0))
+      (counts + slot).initialize(to: Atomic(0))
     }
   }
 
   deinit {
-    for place in 0..<Self.places {
-      (keys + place).deinitialize(count: 1)
-      (counts + place).deinitialize(count: 1)
+    for slot in 0..<Self.slotCount {
+      (keys + slot).deinitialize(count: 1)
+      (counts + slot).deinitialize(count: 1)
     }
     keys.deallocate()
     counts.deallocate()
   }
 
-  var isCrowded: Bool { used.load(ordering: .relaxed) > Self.places / 2 }
+  var isCrowded: Bool { used.load(ordering: .relaxed) > Self.slotCount / 2 }
 
   /// Counts one poll; under `other` if there is no slot for its key, and not at all if there is none for that either.
   func add(_ channel: Int64, _ version: Int64) {
@@ -83,29 +83,29 @@ private final class PollTable: @unchecked Sendable {
   }
 
   private func count(_ key: UInt64) -> Bool {
-    var place = Int(truncatingIfNeeded: (key &* 0x9E37_79B9_7F4A_7C15) >> 40)
+    var slot = Int(truncatingIfNeeded: (key &* 0x9E37_79B9_7F4A_7C15) >> 40)
     for _ in 0..<Self.probes {
-      place &= Self.places - 1
-      let found = keys[place].load(ordering: .relaxed)
+      slot &= Self.slotCount - 1
+      let found = keys[slot].load(ordering: .relaxed)
       if found == 0 {
-        keys[place].store(key, ordering: .releasing)
+        keys[slot].store(key, ordering: .releasing)
         used.add(1, ordering: .relaxed)
       }
       if found == 0 || found == key {
-        counts[place].add(1, ordering: .relaxed)
+        counts[slot].add(1, ordering: .relaxed)
         return true
       }
-      place += 1
+      slot += 1
     }
     return false
   }
 
   func drain() -> [PollCount] {
     var taken: [PollCount] = []
-    for place in 0..<Self.places {
-      let key = keys[place].load(ordering: .acquiring)
+    for slot in 0..<Self.slotCount {
+      let key = keys[slot].load(ordering: .acquiring)
       if key == 0 { continue }
-      let polls = counts[place].exchange(0, ordering: .relaxed)
+      let polls = counts[slot].exchange(0, ordering: .relaxed)
       if polls > 0 { taken.append(Self.count(key, polls)) }
     }
     return taken
@@ -113,7 +113,7 @@ private final class PollTable: @unchecked Sendable {
 
   func clear() {
     guard used.load(ordering: .relaxed) > 0 else { return }
-    for place in 0..<Self.places { keys[place].store(0, ordering: .relaxed) }
+    for slot in 0..<Self.slotCount { keys[slot].store(0, ordering: .relaxed) }
     used.store(0, ordering: .relaxed)
   }
 

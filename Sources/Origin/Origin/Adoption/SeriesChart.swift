@@ -20,14 +20,14 @@ struct SeriesChart {
   /// The newest version first; those with the fewest polls are combined as `other`.
   var versions: [AdoptionSeries.Version] {
     let sums = polls.filter { $0.key > 0 }.map { (version: $0.key, polls: $0.value.reduce(0, +)) }
-    let told = Set(
+    let shown = Set(
       sums.sorted { ($1.polls, $1.version) < ($0.polls, $0.version) }.prefix(Self.maxVersions).map(\.version)
     )
     var other = polls[PollCount.other]
-    for (version, counts) in polls where version > 0 && !told.contains(version) {
+    for (version, counts) in polls where version > 0 && !shown.contains(version) {
       other = zip(other ?? [Int64](repeating: 0, count: points), counts).map { $0 + $1 }
     }
-    var lines = told.sorted(by: >).map {
+    var lines = shown.sorted(by: >).map {
       AdoptionSeries.Version(version: String($0), polls: polls[$0] ?? [])
     }
     if let other { lines.append(.init(version: AdoptionService.name(PollCount.other), polls: other)) }

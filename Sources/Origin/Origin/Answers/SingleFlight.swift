@@ -81,8 +81,8 @@ final class SingleFlight<Key: Hashable & Sendable, Value: Sendable>: Sendable {
       if state.flights[key] != nil {
         state.flights[key]?.waiters.append(completion)
         if isUrgent { state.pendingUrgent.insert(key) }
-        if isUrgent, let place = state.ordinary.firstIndex(of: key) {
-          state.ordinary.remove(at: place)
+        if isUrgent, let index = state.ordinary.firstIndex(of: key) {
+          state.ordinary.remove(at: index)
           state.urgent.append(key)
         }
         return true

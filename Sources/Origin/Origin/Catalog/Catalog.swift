@@ -8,8 +8,8 @@ import Values
 struct Catalog: Sendable {
   private(set) var channels: [ChannelCatalog] = []
   /// Channels by the hash of app and channel name; a bucket holds indexes into `channels`.
-  private var places: [UInt64: [Int]] = [:]
-  private var placesByID: [Int64: Int] = [:]
+  private var indices: [UInt64: [Int]] = [:]
+  private var indicesByID: [Int64: Int] = [:]
   /// The app that answers if none is named.
   private(set) var defaultApp: AppName?
   private var defaultNames: [UInt8]?
@@ -28,16 +28,16 @@ struct Catalog: Sendable {
   mutating func put(_ channel: ChannelCatalog) {
     if defaultApp == nil { setDefault(channel.channel.app) }
     serve(channel.channel.publicURL)
-    if let place = placesByID[channel.channel.id] {
-      for state in channels[place].answered { state.held.retire() }
-      channels[place] = channel
+    if let index = indicesByID[channel.channel.id] {
+      for state in channels[index].answered { state.held.retire() }
+      channels[index] = channel
       return
     }
-    placesByID[channel.channel.id] = channels.count
+    indicesByID[channel.channel.id] = channels.count
     let key = Self.key(
       app: Array(channel.channel.app.text.utf8).span.bytes,
       channel: Array(channel.channel.name.text.utf8).span.bytes)
-    places[key, default: []].append(channels.count)
+    indices[key, default: []].append(channels.count)
     channels.append(channel)
   }
 
@@ -55,7 +55,7 @@ struct Catalog: Sendable {
     self = rest
   }
 
-  func channel(id: Int64) -> ChannelCatalog? { placesByID[id].map { channels[$0] } }
+  func channel(id: Int64) -> ChannelCatalog? { indicesByID[id].map { channels[$0] } }
 
   /// The current state in the place of another one: of the candidate in that of a candidate, as long as one is open.
   func successor(of state: ChannelCatalog) -> ChannelCatalog? {
@@ -73,9 +73,9 @@ struct Catalog: Sendable {
   }
 
   func channel(app: RawSpan, channel: RawSpan) -> ChannelCatalog? {
-    guard let candidates = places[Self.key(app: app, channel: channel)] else { return nil }
-    for place in candidates where channels[place].isNamed(app: app, channel: channel) {
-      return channels[place]
+    guard let candidates = indices[Self.key(app: app, channel: channel)] else { return nil }
+    for index in candidates where channels[index].isNamed(app: app, channel: channel) {
+      return channels[index]
     }
     return nil
   }

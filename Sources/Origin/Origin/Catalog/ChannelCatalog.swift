@@ -31,7 +31,7 @@ final class ChannelCatalog: Sendable {
     channel: ChannelInfo, map: ManifestMap? = nil, full: ManifestMap? = nil, documents: ChannelDocuments
   ) {
     // A release may have ended the rollout that a config went along with.
-    let documents = documents.beside(channel.rollout)
+    let documents = documents.during(channel.rollout)
     if channel.rollout == nil {
       self.init(one: channel, map, documents, isCandidate: false, candidate: nil)
     } else {
@@ -124,7 +124,7 @@ struct ChannelDocuments: Sendable {
   }
 
   /// The documents that there are while this rollout is open.
-  func beside(_ rollout: Rollout?) -> ChannelDocuments {
+  func during(_ rollout: Rollout?) -> ChannelDocuments {
     candidatePrefetch == nil || candidatePrefetch?.version == rollout?.prefetch
       ? self : ChannelDocuments(self, candidatePrefetch: nil)
   }

@@ -85,11 +85,11 @@ package struct ManifestMap: Sendable {
     // From the last piece to the first, so that the indexes of earlier pieces stay valid.
     var end = changes.count
     while end > 0 {
-      let place = pieceIndex(for: changes[end - 1].url[...])
+      let target = pieceIndex(for: changes[end - 1].url[...])
       var start = end - 1
-      while start > 0, pieceIndex(for: changes[start - 1].url[...]) == place { start -= 1 }
+      while start > 0, pieceIndex(for: changes[start - 1].url[...]) == target { start -= 1 }
       next.replaceSubrange(
-        place...place, with: pieces[place].open(decoder).applying(changes[start..<end], &builder))
+        target...target, with: pieces[target].open(decoder).applying(changes[start..<end], &builder))
       end = start
     }
     return ManifestMap(pieces: next)
@@ -159,9 +159,11 @@ final class MapReader {
   }
 
   /// Returns how many URLs precede one; nil if the manifest doesn't have it.
-  func place(of url: [UInt8]) -> Int? {
-    guard let (index, piece) = piece(for: url[...]), let place = piece.place(of: url[...]) else { return nil }
-    return map.pieces[..<index].reduce(place) { $0 + $1.count }
+  func index(of url: [UInt8]) -> Int? {
+    guard let (index, piece) = piece(for: url[...]), let inPiece = piece.index(of: url[...]) else {
+      return nil
+    }
+    return map.pieces[..<index].reduce(inPiece) { $0 + $1.count }
   }
 
   private func piece(for url: ArraySlice<UInt8>) -> (index: Int, piece: OpenMapPiece)? {

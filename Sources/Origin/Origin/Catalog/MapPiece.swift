@@ -132,10 +132,10 @@ struct OpenMapPiece {
     return bytes[start..<start + entry]
   }
 
-  func entry(for url: ArraySlice<UInt8>) -> ArraySlice<UInt8>? { place(of: url).map { entry($0) } }
+  func entry(for url: ArraySlice<UInt8>) -> ArraySlice<UInt8>? { index(of: url).map { entry($0) } }
 
   /// Returns how many URLs precede one; nil if it isn't here.
-  func place(of url: ArraySlice<UInt8>) -> Int? {
+  func index(of url: ArraySlice<UInt8>) -> Int? {
     var low = 0
     var high = count
     while low < high {

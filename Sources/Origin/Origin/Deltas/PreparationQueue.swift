@@ -23,16 +23,16 @@ final class PreparationQueue: Sendable {
     /// Removes and returns the next one; nil if none waits for such a thread.
     mutating func next(onlyUrgent: Bool) -> Preparation? {
       dropUnwanted()
-      var place = waiting.firstIndex { $0.isUrgent }
+      var index = waiting.firstIndex { $0.isUrgent }
       if !onlyUrgent {
         let busy = Set(running.compactMap(\.subject?.owner))
-        place =
-          place
+        index =
+          index
           ?? waiting.firstIndex { item in item.preparation.subject.map { !busy.contains($0.owner) } ?? true }
-        place = place ?? waiting.indices.first
+        index = index ?? waiting.indices.first
       }
-      guard let place else { return nil }
-      let preparation = waiting.remove(at: place).preparation
+      guard let index else { return nil }
+      let preparation = waiting.remove(at: index).preparation
       running.append(preparation)
       return preparation
     }
@@ -53,8 +53,8 @@ final class PreparationQueue: Sendable {
       known.append(new)
       guard known.count > PreparationQueue.maxKnown else { return }
       let counts = Dictionary(grouping: known) { $0.subject?.owner }.mapValues(\.count)
-      let most = counts.values.max() ?? 0
-      if let oldest = known.first(where: { counts[$0.subject?.owner] == most }) { forget(oldest) }
+      let largest = counts.values.max() ?? 0
+      if let oldest = known.first(where: { counts[$0.subject?.owner] == largest }) { forget(oldest) }
     }
   }
 
@@ -81,8 +81,8 @@ final class PreparationQueue: Sendable {
   func add(_ new: Preparation, isUrgent: Bool) -> Preparation {
     let preparation = state.withLock { state -> Preparation in
       if let known = state.known.first(where: { $0.id == new.id }), known.checkIsWanted() {
-        if isUrgent, let place = state.waiting.firstIndex(where: { $0.preparation === known }) {
-          state.waiting[place].isUrgent = true
+        if isUrgent, let index = state.waiting.firstIndex(where: { $0.preparation === known }) {
+          state.waiting[index].isUrgent = true
         }
         known.noteInterest()
         return known

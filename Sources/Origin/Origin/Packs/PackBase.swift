@@ -6,7 +6,7 @@ import Values
 
 /// The positions of URLs and bytes in the manifest that a pack starts from, in the order of its URLs.
 struct PackBase {
-  let place: (ResourceURL) -> Int?
+  let index: (ResourceURL) -> Int?
   let holder: (SHA256) -> Int?
 
   /// - Parameters:
@@ -19,19 +19,19 @@ struct PackBase {
       if wanted.contains(sha256), holders[sha256] == nil { holders[sha256] = index }
     }
     holder = { [holders] in holders[$0] }
-    place = { table.place(of: $0) }
+    index = { table.index(of: $0) }
   }
 
   /// Creates a base; `holders` are URLs that hold, or recently held, the bytes that will be looked up.
   init(_ map: ManifestMap, holders: [SHA256: ResourceURL]) {
     // URLs are looked up in order, bytes in any order: each has its own reader.
-    let (places, bytes) = (MapReader(map), MapReader(map))
-    place = { places.place(of: Array($0.text.utf8)) }
+    let (urls, bytes) = (MapReader(map), MapReader(map))
+    index = { urls.index(of: Array($0.text.utf8)) }
     holder = { sha256 in
       guard let url = holders[sha256].map({ Array($0.text.utf8) }), let entry = bytes.entry(for: url),
         (try? Entry(parsing: Array(entry)))?.sha256 == sha256
       else { return nil }
-      return bytes.place(of: url)
+      return bytes.index(of: url)
     }
   }
 }
@@ -39,7 +39,7 @@ struct PackBase {
 extension PackPlan {
   /// The plan of a pack whose files have deltas from these bytes.
   init?(_ changes: [EntryDifference], on base: PackBase, deltaBases: [SHA256: SHA256]) {
-    self.init(changes, place: (base.place, base.holder), delta: { deltaBases[$0] }) {
+    self.init(changes, index: (base.index, base.holder), delta: { deltaBases[$0] }) {
       StableName(path: $0.text).name(mark: "*")
     }
   }

@@ -56,8 +56,8 @@ struct PackDraft: Sendable {
       let ofPartner = partner.flatMap {
         plan.old[$0].entry.sha256 == over ? plan.changes.touched[$0] : nil
       }
-      guard let place = ofPartner ?? base.holder(over) else { return nil }
-      plan.changes.arrivals[index].source = .record(base: place, isRenamed: record.isRenamed)
+      guard let baseIndex = ofPartner ?? base.holder(over) else { return nil }
+      plan.changes.arrivals[index].source = .record(base: baseIndex, isRenamed: record.isRenamed)
     }
     return rest.isEmpty ? plan : nil
   }
@@ -78,7 +78,7 @@ extension PackDraft {
     entries: [ResourceURL: Entry] = [:]
   ) -> [EntryDifference] {
     func change(_ url: ResourceURL, _ new: ResourceContent?) -> EntryDifference {
-      let old = older.place(of: url).map { older[$0].content }
+      let old = older.index(of: url).map { older[$0].content }
       return EntryDifference(
         url: url, old: old.map { entry(url, $0, in: channel) },
         new: new.map { entries[url] ?? entry(url, $0, in: channel) })

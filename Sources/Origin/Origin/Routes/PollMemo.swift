@@ -48,7 +48,7 @@ struct PollMemo {
 
   /// Returns the entry kept for a query in this edition of the catalog.
   func entry(for query: RawSpan, edition: Int) -> Entry? {
-    guard let entry = entries[Self.place(query)], entry.edition == edition, query.equals(entry.query) else {
+    guard let entry = entries[Self.slot(query)], entry.edition == edition, query.equals(entry.query) else {
       return nil
     }
     return entry
@@ -61,15 +61,15 @@ struct PollMemo {
     guard query.byteCount <= Self.longest, document.byteCount <= Self.largest else { return }
     if edition != self.edition {
       // Entries of an older catalog would keep its manifests in memory.
-      for place in entries.indices { entries[place] = nil }
+      for slot in entries.indices { entries[slot] = nil }
       self.edition = edition
     }
-    entries[Self.place(query)] = Entry(
+    entries[Self.slot(query)] = Entry(
       edition: edition, query: query.array, document: document, version: version, channel: channel,
       isCounted: isCounted, patches: patches)
   }
 
-  private static func place(_ query: RawSpan) -> Int {
+  private static func slot(_ query: RawSpan) -> Int {
     Int(truncatingIfNeeded: query.fingerprint & UInt64(count - 1))
   }
 }

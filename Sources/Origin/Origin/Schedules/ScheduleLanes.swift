@@ -7,7 +7,7 @@ import Store
 /// the releases that were due before it, also after a time in which the origin didn't run; only a halt waits for none of them.
 struct ScheduleLanes: Sendable {
   /// How many of each kind are at work at a time, in all channels.
-  static let most = 8
+  static let maxBusy = 8
 
   /// The lanes at work.
   private(set) var busy: Set<ScheduleLane> = []
@@ -17,7 +17,7 @@ struct ScheduleLanes: Sendable {
   mutating func begin(_ due: [ScheduleLane]) -> [ScheduleLane] {
     var begun: [ScheduleLane] = []
     for lane in due where !busy.contains(lane) {
-      guard busy.count(where: { $0.isStep == lane.isStep }) < Self.most else { continue }
+      guard busy.count(where: { $0.isStep == lane.isStep }) < Self.maxBusy else { continue }
       busy.insert(lane)
       begun.append(lane)
     }

@@ -12,7 +12,7 @@ struct WebhookSender: Sendable {
   /// Milliseconds for an attempt, from the name lookup to the answer.
   private static let timeout = 10_000
   /// The most bytes of an answer's body that are read.
-  private static let mostRead = 1024
+  private static let maxRead = 1024
 
   /// Thrown to read no more of an answer.
   private struct Enough: Error {}
@@ -29,7 +29,7 @@ struct WebhookSender: Sendable {
         request(job, at: seconds),
         into: .page(begin: { head = $0 }) { bytes in
           read += bytes.count
-          if read > Self.mostRead { throw Enough() }
+          if read > Self.maxRead { throw Enough() }
         })
       return .answered(status: reply.status, retryAfter: reply.retryAfter)
     } catch {

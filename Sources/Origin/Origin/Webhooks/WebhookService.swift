@@ -67,7 +67,7 @@ final class WebhookService: Sendable {
       return state.busy
     }
     // Looking takes a query, and a slot that becomes free is a change.
-    if busy.count >= WebhookSchedule.most { return WebhookSchedule.longestWait }
+    if busy.count >= WebhookSchedule.maxBusy { return WebhookSchedule.longestWait }
     do {
       let heads = try store.webhookHeads()
       let failing = state.withLock { state in

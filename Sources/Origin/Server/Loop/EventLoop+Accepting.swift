@@ -43,7 +43,7 @@ extension EventLoop {
       descriptor, token: token, peer: peer, counted: counted, tls: session,
       http: HTTPConnection(rules, now, handshakes: session != nil))
     if isDraining { connection.http.drain() }
-    place(connection)
+    register(connection)
     // Often the first request has already arrived, and its answer is the last: then epoll isn't needed.
     drive(connection)
     watch(connection)
@@ -71,7 +71,7 @@ extension EventLoop {
       descriptor, token: token, peer: peer, refused: true, http: HTTPConnection(rules, now))
     connection.start = now
     refusedCount += 1
-    place(connection)
+    register(connection)
     respond(overload(), to: connection, closing: true)
     guard refusedCount <= context.configuration.limits.refused / context.mailboxes.count else {
       _ = flush(connection)

@@ -199,7 +199,7 @@ final class EventLoop {
     return (generation & 0x7FFF_FFFF) << 32 | UInt64(slot)
   }
 
-  func place(_ connection: Connection) {
+  func register(_ connection: Connection) {
     connections[Int(connection.token & 0xFFFF_FFFF)] = connection
     openCount += 1
     metrics.open.add(1)

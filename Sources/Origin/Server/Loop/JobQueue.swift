@@ -74,12 +74,12 @@ struct JobQueue {
 
   /// Removes and returns the next job; nil if none waits, or those that wait are of holders that have enough workers.
   mutating func next() -> WorkerJob? {
-    for place in turns.indices {
-      let holder = turns[place]
+    for index in turns.indices {
+      let holder = turns[index]
       guard var share = shares[holder], share.running < runningPerHolder else { continue }
       let job = share.jobs.removeFirst()
       share.running += 1
-      turns.remove(at: place)
+      turns.remove(at: index)
       if !share.jobs.isEmpty { turns.append(holder) }
       shares[holder] = share
       waiting -= 1
@@ -139,8 +139,8 @@ struct JobQueue {
 
   /// Removes a job from its holder's.
   private mutating func take(_ job: WorkerJob) -> Bool {
-    guard let place = shares[job.holder]?.jobs.firstIndex(where: { $0 === job }) else { return false }
-    shares[job.holder]?.jobs.remove(at: place)
+    guard let index = shares[job.holder]?.jobs.firstIndex(where: { $0 === job }) else { return false }
+    shares[job.holder]?.jobs.remove(at: index)
     if shares[job.holder]?.jobs.isEmpty == true { turns.removeAll { $0 == job.holder } }
     dropIfIdle(job.holder)
     return true

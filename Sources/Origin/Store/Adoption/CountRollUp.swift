@@ -65,10 +65,10 @@ extension Database {
       separate += 1
       if separate <= Store.maxSeparateVersions {
         kept.append(sum)
-      } else if let place = kept.indices.last, kept[place].version == PollCount.other {
-        kept[place].polls += sum.polls
-        kept[place].hours = min(24, kept[place].hours + sum.hours)
-        kept[place].last = max(kept[place].last, sum.last)
+      } else if let last = kept.indices.last, kept[last].version == PollCount.other {
+        kept[last].polls += sum.polls
+        kept[last].hours = min(24, kept[last].hours + sum.hours)
+        kept[last].last = max(kept[last].last, sum.last)
       } else {
         kept.append(
           Sum(

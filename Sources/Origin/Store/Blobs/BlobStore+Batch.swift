@@ -79,7 +79,7 @@ extension BlobStore {
     writeback.made(written.made.count)
     if let failure = written.failure {
       // On a full disk, the partial file takes the last of the space, which a start may need. A file is never removed
-      // if a release has placed other bytes under its name meanwhile.
+      // if a release has persisted other bytes under its name meanwhile.
       if let half = written.half { _ = try? removeUnreleased(half, isReserved: true) }
       throw StoreError(failure)
     }

@@ -7,8 +7,8 @@ extension BlobStore {
     state.withLock { state in
       state.whole.shrink()
       state.named.shrink()
-      state.placed.shrink()
-      state.placing.shrink()
+      state.persisted.shrink()
+      state.persisting.shrink()
       state.reserved.shrink()
       state.verified.shrink()
     }

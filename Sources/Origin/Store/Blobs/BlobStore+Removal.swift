@@ -5,7 +5,7 @@ import System
 // A publisher is told that bytes are stored, and commits a release with them later: what it was told is a reservation,
 // which gc respects for a while. Rows are removed while gc's thread has the one writing connection; whoever makes a
 // reservation at that moment waits until that is over, and then looks. Before that connection is given back, the files
-// of those rows are marked as beingRemoved, except those that a release is placing. A release that places one later
+// of those rows are marked as beingRemoved, except those that a release is persisting. A release that persists one later
 // waits until it is gone, so the files can be removed concurrently with releases.
 extension BlobStore {
   /// How long a reservation lasts if its release doesn't come: 1 h, in milliseconds.
@@ -74,7 +74,7 @@ extension BlobStore {
     }
   }
 
-  /// Marks files under `blobs/` that no row names: placed for a release that was refused a day ago or by a process that
+  /// Marks files under `blobs/` that no row names: persisted for a release that was refused a day ago or by a process that
   /// has ended, or left by an interrupted removal. `unlink` then removes them.
   /// - Returns: the marked files, with their sizes.
   func markOrphans(_ digests: some Collection<SHA256>, now: Int64) throws(StoreError) -> [SHA256: Int64] {
@@ -86,7 +86,7 @@ extension BlobStore {
         let status = try StoreError.disk { () throws(SystemError) in try Kernel.status(folder.blob(sha256)) }
         guard let status else { continue }
         if status.modified / 1_000_000 <= now - Self.gracePeriod {
-          state.withLock { $0.placed[sha256] = nil }
+          state.withLock { $0.persisted[sha256] = nil }
         }
         sizes[sha256] = status.size
       }
@@ -112,7 +112,7 @@ extension BlobStore {
     checks.withLock { checks in for sha256 in digests { checks[sha256] = nil } }
     return state.withLock { state in
       let beingRemoved = digests.filter {
-        state.placed[$0] == nil && state.placing[$0] == nil && state.named[$0] == nil
+        state.persisted[$0] == nil && state.persisting[$0] == nil && state.named[$0] == nil
           && !state.arriving.contains($0) && !state.leaving.contains($0)
       }
       state.beingRemoved.formUnion(beingRemoved)
@@ -188,7 +188,7 @@ extension BlobStore {
   func removeUnreleased(_ sha256: SHA256, isReserved: Bool = false) throws(StoreError) -> Bool {
     let isFree = state.withLock { state in
       guard isReserved ? state.named[sha256] == nil : state.reserved[sha256] == nil,
-        state.placing[sha256] == nil, state.placed[sha256] == nil, !state.arriving.contains(sha256),
+        state.persisting[sha256] == nil, state.persisted[sha256] == nil, !state.arriving.contains(sha256),
         !state.isLeaving(sha256)
       else { return false }
       state.named[sha256] = nil

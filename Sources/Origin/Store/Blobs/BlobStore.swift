@@ -43,11 +43,11 @@ final class BlobStore: Sendable {
     /// When the folder was last marked as having files without a release, in milliseconds since 1970.
     var markedAt: Int64 = 0
     /// Files that are durable under `blobs/` and wait for their release's rows.
-    var placed: [SHA256: FileDigest] = [:]
+    var persisted: [SHA256: FileDigest] = [:]
     /// Blobs that were hashed since the start, with their size then.
     var verified: [SHA256: Int64] = [:]
     /// Files that are being renamed to their names under `blobs/`, and by how many releases at once.
-    var placing: [SHA256: Int] = [:]
+    var persisting: [SHA256: Int] = [:]
     /// Files that are being removed: no row names them, and a release that needs one waits.
     var beingRemoved: Set<SHA256> = []
     /// Files that are being removed and that no row ever named.
@@ -103,8 +103,8 @@ final class BlobStore: Sendable {
       for file in incoming + whole {
         guard let status = try Kernel.status(file.path, followLinks: false) else { continue }
         if status.kind == .folder {
-          let place = try? folder.setAside(file.path, as: "tmp-\(file.name)", now: now)
-          unexpectedFolders.append(UnexpectedFolder(path: file.path, place: place))
+          let movedTo = try? folder.setAside(file.path, as: "tmp-\(file.name)", now: now)
+          unexpectedFolders.append(UnexpectedFolder(path: file.path, movedTo: movedTo))
         } else if let sha256 = file.sha256, status.kind == .file,
           status.modified / 1_000_000 > now - gracePeriod
         {
@@ -121,7 +121,7 @@ final class BlobStore: Sendable {
   /// The names of files that wait for a release's rows.
   var waitingNames: Set<String> {
     state.withLock { state in
-      let arrived = [state.whole.keys, state.named.keys, state.placed.keys].joined()
+      let arrived = [state.whole.keys, state.named.keys, state.persisted.keys].joined()
       return Set((Array(arrived) + Array(state.unchecked)).map(\.hex))
     }
   }
@@ -200,7 +200,7 @@ final class BlobStore: Sendable {
   /// - Returns: whether it was forgotten.
   private func forgetWholeIfUnused(_ sha256: SHA256) -> Bool {
     state.withLock { state in
-      if state.reserved[sha256] != nil || state.placing[sha256] != nil { return false }
+      if state.reserved[sha256] != nil || state.persisting[sha256] != nil { return false }
       state.forgetWhole(sha256)
       return true
     }
@@ -209,12 +209,12 @@ final class BlobStore: Sendable {
 
 extension BlobStore.State {
   /// The digest of a file that arrived and has no row.
-  func arrived(_ sha256: SHA256) -> FileDigest? { named[sha256] ?? whole[sha256] ?? placed[sha256] }
+  func arrived(_ sha256: SHA256) -> FileDigest? { named[sha256] ?? whole[sha256] ?? persisted[sha256] }
 
   /// Whether a file's name under `blobs/` is being removed.
   func isLeaving(_ sha256: SHA256) -> Bool { beingRemoved.contains(sha256) || leaving.contains(sha256) }
 
-  /// Forgets a checked file that isn't placed.
+  /// Forgets a checked file that isn't persisted.
   mutating func forgetWhole(_ sha256: SHA256) {
     whole[sha256] = nil
     named[sha256] = nil

@@ -120,13 +120,13 @@ extension BlobStore {
 
   /// Puts a new file in the place of a quarantined one.
   private func repair(_ sha256: SHA256) throws(StoreError) {
-    try place([sha256])
+    try persist([sha256])
     try connections.writing { (db) throws(StoreError) in
       try BlobRow.markWhole(sha256, at: clock(), in: db)
     }
     checks.withLock { $0[sha256] = nil }
     state.withLock { state in
-      state.placed[sha256] = nil
+      state.persisted[sha256] = nil
       state.verified[sha256] = nil
     }
     changes.changed()

@@ -29,13 +29,13 @@ final class Writeback: Sendable {
 
   /// Notes that more files were created.
   func made(_ files: Int) {
-    let begins = state.withLock { state in
+    let shouldRun = state.withLock { state in
       state.files += files
       guard state.files >= Self.worthIt, !state.isRunning else { return false }
       state = State(files: 0, isRunning: true)
       return true
     }
-    if begins { run() }
+    if shouldRun { run() }
   }
 
   private func run() {

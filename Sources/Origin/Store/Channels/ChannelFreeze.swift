@@ -10,7 +10,7 @@ package struct FreezePlan: Hashable, Sendable {
   package let to: Int64?
 
   /// The most freezes by calendar that a channel has at a time.
-  package static let most = 50
+  package static let maxPlanned = 50
 
   /// Creates a plan.
   package init(from: Int64?, to: Int64?) {
@@ -209,7 +209,7 @@ extension Database {
     if let to = plan.to, to <= max(from, now) { throw .freezeOver(from: from, to: to) }
     // Those that are over are in the audit trail.
     try run("DELETE FROM planned_freeze WHERE channel_id = ? AND ends_at <= ?", channel.id, now)
-    guard try plannedFreezes(of: channel.id, after: now).count < FreezePlan.most else {
+    guard try plannedFreezes(of: channel.id, after: now).count < FreezePlan.maxPlanned else {
       throw .tooManyFreezes(channel.app, channel.name)
     }
     try run(

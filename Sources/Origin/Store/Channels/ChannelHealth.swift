@@ -33,10 +33,10 @@ extension Store {
     let now = clock()
     let hour = now / 3_600_000
     return try connections.reading { (db) throws(StoreError) in
-      var places: [Int64: Int] = [:]
+      var indices: [Int64: Int] = [:]
       var all: [ChannelHealth] = []
       for channel in try db.channels() {
-        places[channel.id] = all.count
+        indices[channel.id] = all.count
         let author = try db.value(
           String.self, "SELECT author FROM release WHERE channel_id = ? AND version = ?", channel.id,
           channel.full.version.number)
@@ -52,8 +52,8 @@ extension Store {
         SELECT channel_id, version, sum(polls) FROM poll_count WHERE hour >= ? GROUP BY channel_id, version
         """, hour - 1
       ) { row in
-        guard let place = places[row.get(0)] else { return }
-        all[place].polls[row.get(1)] = row.get(2)
+        guard let index = indices[row.get(0)] else { return }
+        all[index].polls[row.get(1)] = row.get(2)
       }
       try db.each(
         """
@@ -61,30 +61,30 @@ extension Store {
         WHERE hour >= ?1 GROUP BY channel_id
         """, hour - 23, hour - 1
       ) { row in
-        guard let place = places[row.get(0)] else { return }
-        (all[place].failuresOfDay, all[place].failures) = (row.get(1), row.get(2))
+        guard let index = indices[row.get(0)] else { return }
+        (all[index].failuresOfDay, all[index].failures) = (row.get(1), row.get(2))
       }
       try db.each(
         "SELECT channel_id, count(*), min(due_at) FROM scheduled_act WHERE state = 'waiting' GROUP BY channel_id"
       ) { row in
-        guard let place = places[row.get(0)] else { return }
-        all[place].scheduled = (row.get(1), row.get(2))
+        guard let index = indices[row.get(0)] else { return }
+        all[index].scheduled = (row.get(1), row.get(2))
       }
       try db.each(
         """
         SELECT channel_id, count(*) FROM scheduled_act WHERE state IN ('failed', 'missed') AND ended_at > ?
         GROUP BY channel_id
-        """, now - ScheduleLimits.told
+        """, now - ScheduleLimits.reportedFor
       ) { row in
-        guard let place = places[row.get(0)] else { return }
-        all[place].failedActs = row.get(1)
+        guard let index = indices[row.get(0)] else { return }
+        all[index].failedActs = row.get(1)
       }
       try db.each(
         "SELECT channel_id, count(*) FROM planned_freeze WHERE starts_at > ? GROUP BY channel_id", now
       ) {
         (row) in
-        guard let place = places[row.get(0)] else { return }
-        all[place].plannedFreezes = row.get(1)
+        guard let index = indices[row.get(0)] else { return }
+        all[index].plannedFreezes = row.get(1)
       }
       return all
     }

@@ -89,7 +89,7 @@ package struct ChannelInfo: Hashable, Sendable {
   }
 
   /// The channel with an open rollout of its newest version, beside this state of the full one.
-  func with(_ rollout: Rollout, beside full: FullState) -> ChannelInfo {
+  func with(_ rollout: Rollout, full: FullState) -> ChannelInfo {
     var channel = self
     (channel.rollout, channel.fullState) = (rollout, full)
     return channel
@@ -160,7 +160,7 @@ extension Database {
     let full = try fullState(of: rollout, in: channel.id, rollback: channel.rollback)
     let kind = try ReleaseRow.find(rollout.candidate, of: channel.id, in: self)?.kind
     // That the candidate is a rollback matters to those who take it only.
-    return (kind == .rollback ? channel.rolledBack() : channel).with(rollout, beside: full)
+    return (kind == .rollback ? channel.rolledBack() : channel).with(rollout, full: full)
   }
 
   /// - Throws: `unknownApp`, `unknownChannel`, `appNameTaken`.

@@ -60,10 +60,11 @@ struct DocumentDifference {
   }
 
   /// The most items of a list that a row names; `policy show` and `prefetch show --version` have all.
-  private static let most = 50
+  private static let maxListed = 50
 
   fileprivate static func list(_ items: [String]) -> JSONValue {
-    .strings(items.prefix(most) + (items.count > most ? ["… and \(items.count - most) more"] : []))
+    .strings(
+      items.prefix(maxListed) + (items.count > maxListed ? ["… and \(items.count - maxListed) more"] : []))
   }
 }
 

@@ -365,7 +365,7 @@ extension BlobStore {
     checks.withLock { $0[sha256] = nil }
     state.withLock { state in
       state.forgetWhole(sha256)
-      (state.placed[sha256], state.reserved[sha256], state.verified[sha256]) = (nil, nil, nil)
+      (state.persisted[sha256], state.reserved[sha256], state.verified[sha256]) = (nil, nil, nil)
     }
     try StoreError.disk { () throws(SystemError) in
       var paths = [folder.blob(sha256), folder.whole(sha256)]

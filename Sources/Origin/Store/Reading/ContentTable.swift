@@ -28,7 +28,7 @@ package struct ContentTable: RandomAccessCollection, Sendable {
   private var text: [UInt8] = []
   private var rows: [Row] = []
   private var forms: [Form] = []
-  private var places: [Form: UInt32] = [:]
+  private var formIndices: [Form: UInt32] = [:]
 
   /// Creates an empty table.
   package init() {}
@@ -36,24 +36,24 @@ package struct ContentTable: RandomAccessCollection, Sendable {
   /// The most bytes of URLs: enough for ten million of 400 bytes each.
   private static let maxTextSize = Int(UInt32.max)
 
-  /// Appends a URL. For `place(of:)` to work, it has to sort after those that are there.
+  /// Appends a URL. For `index(of:)` to work, it has to sort after those that are there.
   package mutating func append(_ url: ResourceURL, _ content: ResourceContent) {
     text.append(contentsOf: url.text.utf8)
     guard text.count <= Self.maxTextSize else { fatalError("a manifest of more than 4 GB of URLs") }
     rows.append(
       Row(
         md5: content.md5, sha256: content.sha256, size: content.size, end: UInt32(text.count),
-        form: place(of: Form(ctype: content.ctype, headers: content.headers))))
+        form: formIndex(of: Form(ctype: content.ctype, headers: content.headers))))
   }
 
-  private mutating func place(of form: Form) -> UInt32 {
+  private mutating func formIndex(of form: Form) -> UInt32 {
     // A file is usually of the same type as the previous one.
     if let last = rows.last?.form, forms[Int(last)] == form { return last }
-    if let known = places[form] { return known }
-    let place = UInt32(forms.count)
+    if let known = formIndices[form] { return known }
+    let new = UInt32(forms.count)
     forms.append(form)
-    places[form] = place
-    return place
+    formIndices[form] = new
+    return new
   }
 
   package var startIndex: Int { 0 }
@@ -78,7 +78,7 @@ package struct ContentTable: RandomAccessCollection, Sendable {
   package func sha256(at index: Int) -> SHA256 { rows[index].sha256 }
 
   /// The index of a URL in a table that is sorted by URL; nil if it isn't there.
-  package func place(of url: ResourceURL) -> Int? {
+  package func index(of url: ResourceURL) -> Int? {
     let wanted = url.text.utf8
     var low = 0
     var high = count

@@ -44,7 +44,7 @@ extension Store {
     if request.dryRun {
       return try connections.reading { (db) throws(StoreError) in
         let plan = try RebasePlan(request, in: db)
-        if plan.isChange { try plan.refuseBesideRollout() }
+        if plan.isChange { try plan.requireNoRollout() }
         var outcome = plan.outcome(plan.channel, digest: nil, now: clock())
         if request.breakGlass == nil { outcome.freeze = try db.freeze(of: plan.channel.id, at: clock()) }
         return outcome
@@ -60,7 +60,7 @@ extension Store {
       try db.run("UPDATE channel SET public_url_id = ? WHERE id = ?", channel.publicURLID, channel.id)
       var outcome = plan.outcome(channel, digest: nil, now: clock())
       if plan.makesRelease {
-        try plan.refuseBesideRollout()
+        try plan.requireNoRollout()
         let at = outcome.at
         let prepared = PreparedRelease(
           channel: channel, version: outcome.version, at: at, changes: plan.changes)
@@ -120,7 +120,7 @@ private struct RebasePlan {
   }
 
   /// - Throws: `rolloutOpen`: it would change every entry, of both versions.
-  func refuseBesideRollout() throws(StoreError) {
+  func requireNoRollout() throws(StoreError) {
     guard makesRelease, let rollout = channel.rollout else { return }
     throw .rolloutOpen(channel.app, channel.name, rollout.candidate)
   }

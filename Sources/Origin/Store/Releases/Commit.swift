@@ -30,7 +30,7 @@ extension Store {
       return try dryRun(draft, of: request, missing: survey.missing)
     }
     guard survey.missing.isEmpty else { throw .missingBlobs(survey.missing) }
-    try blobs.place(survey.waiting)
+    try blobs.persist(survey.waiting)
     let outcome = try connections.transaction(
       keeping: record, now: clock(), isUrgent: draft.contents.isEmpty, goesFirst: request.act == .halt,
       then: { if $0.isToShow { committed($0) } }
@@ -39,7 +39,7 @@ extension Store {
       let plan = connections.edition == edition ? draft : try ReleasePlanner.plan(request, in: db)
       return try write(plan, of: request, in: db, digest: digest)
     }
-    if outcome.changed { blobs.forgetPlaced(survey.waiting) }
+    if outcome.changed { blobs.forgetPersisted(survey.waiting) }
     blobs.releaseReservations(draft.contents.lazy.map(\.content.sha256))
     lastPlan.drop()
     return outcome
@@ -109,7 +109,7 @@ extension Store {
         try rows()
         return try db.digest(of: prepared)
       }
-      return try Self.digest(prepared, digest, beside: rows)
+      return try Self.digest(prepared, digest, alongside: rows)
     }
   }
 
@@ -119,7 +119,7 @@ extension Store {
   /// Calls `digest` for a release on another thread, while `rows` writes those rows that don't need it.
   private static func digest(
     _ prepared: PreparedRelease, _ digest: @escaping (PreparedRelease) throws(StoreError) -> SHA256,
-    beside rows: () throws(StoreError) -> Void
+    alongside rows: () throws(StoreError) -> Void
   ) throws(StoreError) -> SHA256 {
     guard prepared.changes.count >= manyChanges else {
       try rows()

@@ -10,7 +10,7 @@ struct ReleasePlanner {
   private let channel: ChannelInfo?
   private var touched: [AffectedURL] = []
   /// The positions in `touched`, kept only while a URL may come twice.
-  private var places: [ResourceURL: Int] = [:]
+  private var touchedIndices: [ResourceURL: Int] = [:]
   private var mayRepeat = true
   private var infos: [BundleInfo?] = []
   private var bounds: HostBounds
@@ -177,8 +177,10 @@ struct ReleasePlanner {
   {
     if content != nil, index < bounded { bounds.note(url) }
     if mayRepeat {
-      if let place = places[url] { return touched[place].setDesired(content, at: index) }
-      places[url] = touched.count
+      if let touchedIndex = touchedIndices[url] {
+        return touched[touchedIndex].setDesired(content, at: index)
+      }
+      touchedIndices[url] = touched.count
     }
     touched.append(try load(url, desired: (index, content)))
   }
@@ -194,7 +196,7 @@ struct ReleasePlanner {
 
   private mutating func finish(appExists: Bool) throws(StoreError) -> ReleasePlan {
     try bounds.check()
-    places = [:]
+    touchedIndices = [:]
     // They are usually sorted already.
     if !zip(touched, touched.dropFirst()).allSatisfy({ $0.url < $1.url }) { touched.sort { $0.url < $1.url } }
     try checkConflicts()

@@ -145,14 +145,14 @@ struct ReleaseWriter {
   }
 
   /// The bytes of this release that are durable under `blobs/` by now (before step 4 of the order in
-  /// `BlobStore+Placing`) and that mostly have no row yet.
+  /// `BlobStore+Persisting`) and that mostly have no row yet.
   private func placedBlobs() throws(StoreError) -> [FileDigest] {
     let contents = plan.union.compactMap { step in step.new.map { (step.url, $0) } }
-    let placed = blobs.placed(Set(contents.map(\.1.sha256)))
+    let persisted = blobs.persisted(Set(contents.map(\.1.sha256)))
     for (url, content) in contents {
-      if let digest = placed[content.sha256] { try content.check(against: digest, url) }
+      if let digest = persisted[content.sha256] { try content.check(against: digest, url) }
     }
-    return Array(placed.values)
+    return Array(persisted.values)
   }
 
   /// The id of a content's bytes.
@@ -163,7 +163,7 @@ struct ReleaseWriter {
       try content.check(against: row.digest, url)
       return row.id
     }
-    guard let digest = blobs.placed(sha256) else { throw .missingBlobs([sha256]) }
+    guard let digest = blobs.persisted(sha256) else { throw .missingBlobs([sha256]) }
     try content.check(against: digest, url)
     return try BlobRow.insert(digest, now: at, in: db)
   }

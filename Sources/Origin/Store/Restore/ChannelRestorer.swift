@@ -18,7 +18,7 @@ extension Store {
       .subtracting(lost)
     let missing = try blobs.missing(of: Array(digests))
     guard missing.isEmpty else { throw .missingBlobs(missing) }
-    try blobs.place(digests.sorted { $0.hex < $1.hex })
+    try blobs.persist(digests.sorted { $0.hex < $1.hex })
     let (folder, now) = (folder, clock())
     try connections.transaction { (db) throws(StoreError) in
       guard try db.value(Int64.self, "SELECT EXISTS (SELECT 1 FROM app)") == 0 else {
@@ -34,7 +34,7 @@ extension Store {
       for sha256 in purged { try db.forbid(sha256, reason: Self.purgedBefore, by: .local, now: now) }
       if let app = defaultApp, let id = try AppRow.id(of: app, in: db) { try AppRow.setDefault(id, in: db) }
     }
-    blobs.forgetPlaced(Array(digests))
+    blobs.forgetPersisted(Array(digests))
     blobs.forbid(try purges())
   }
 
@@ -139,7 +139,7 @@ struct ChannelRestorer {
     let claimed = FileDigest(md5: entry.md5, sha256: entry.sha256, size: entry.size)
     let row = try BlobRow.find(entry.sha256, in: db)
     let isLost = lost.contains(entry.sha256)
-    guard let stored = row?.digest ?? (isLost ? claimed : blobs.placed(entry.sha256)) else {
+    guard let stored = row?.digest ?? (isLost ? claimed : blobs.persisted(entry.sha256)) else {
       throw .missingBlobs([entry.sha256])
     }
     guard stored == claimed else { throw .contentMismatch(url: url, claimed: claimed, stored: stored) }

@@ -52,7 +52,7 @@ extension Store {
       try step("rollback")
       let plan = try RollbackPlan(request, now: clock(), in: db)
       if let input = try plan.input(request, in: db) {
-        return plan.outcome(try writeBesideRollout(plan, as: input, of: request, in: db, digest: digest))
+        return plan.outcome(try writeAsRelease(plan, as: input, of: request, in: db, digest: digest))
       }
       guard plan.isChange else {
         var release = plan.release(changed: false, now: clock())
@@ -64,7 +64,7 @@ extension Store {
   }
 
   /// Makes a rollback as a release, which knows what becomes of rollouts.
-  private func writeBesideRollout(
+  private func writeAsRelease(
     _ plan: RollbackPlan, as input: ReleaseInput, of request: RollbackInput, in db: Database,
     digest: ((PreparedRelease) throws(StoreError) -> SHA256)?
   ) throws(StoreError) -> ReleaseOutcome {

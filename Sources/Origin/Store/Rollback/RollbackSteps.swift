@@ -26,35 +26,35 @@ struct RollbackSteps {
   /// The version that is `steps` distinct contents back.
   /// - Throws: `tooManySteps`, with the number of steps that are possible.
   func target(_ steps: Int) throws(StoreError) -> ManifestVersion {
-    guard var place = releases.indices.last.map(source) else { throw .tooManySteps(steps, kept: 0) }
-    var seen: Set<ContentMark> = [releases[place].content]
+    guard var index = releases.indices.last.map(source) else { throw .tooManySteps(steps, kept: 0) }
+    var seen: Set<ContentMark> = [releases[index].content]
     while seen.count <= steps {
-      guard let older = before(place) else { throw .tooManySteps(steps, kept: seen.count - 1) }
-      place = source(of: older)
-      seen.insert(releases[place].content)
+      guard let older = before(index) else { throw .tooManySteps(steps, kept: seen.count - 1) }
+      index = source(of: older)
+      seen.insert(releases[index].content)
     }
-    return ManifestVersion(releases[place].version)
+    return ManifestVersion(releases[index].version)
   }
 
-  /// The release whose content the one at `place` has: a rollback's target, as long as it is kept.
-  private func source(of place: Int) -> Int {
-    var place = place
-    while let older = sourceStep(of: place) { place = older }
-    return place
+  /// The release whose content the one at `index` has: a rollback's target, as long as it is kept.
+  private func source(of index: Int) -> Int {
+    var index = index
+    while let older = sourceStep(of: index) { index = older }
+    return index
   }
 
-  private func sourceStep(of place: Int) -> Int? {
-    let release = releases[place]
+  private func sourceStep(of index: Int) -> Int? {
+    let release = releases[index]
     guard let target = release.target else { return nil }
     if release.isWhole { return newest(upTo: target) }
-    return releases[..<place].lastIndex { $0.content == release.content }
+    return releases[..<index].lastIndex { $0.content == release.content }
   }
 
-  /// The place to go on from. What one bundle's rollback took back isn't gone back to: all that came between has it.
-  private func before(_ place: Int) -> Int? {
-    let release = releases[place]
+  /// The index to continue from. What one bundle's rollback took back isn't gone back to: all that came between has it.
+  private func before(_ index: Int) -> Int? {
+    let release = releases[index]
     if let target = release.target, !release.isWhole { return newest(upTo: target) }
-    return place > 0 ? place - 1 : nil
+    return index > 0 ? index - 1 : nil
   }
 
   private func newest(upTo version: Int64) -> Int? {

@@ -64,7 +64,7 @@ struct RolloutPlanner {
     case .none, .completes: plan.holder = channel.version
     case .remakes:
       plan.candidateBundles = bundles.sorted()
-      try checkBesideCandidate()
+      try checkAgainstCandidate()
     default: break
     }
     if plan.effect == .none { return unchanged(plan) }
@@ -118,10 +118,10 @@ struct RolloutPlanner {
   }
 
   /// Refuses what contradicts the candidate: it couldn't be made again.
-  private func checkBesideCandidate() throws(StoreError) {
-    var beside = request
-    beside.bundles.removeAll { bundles.contains($0.name) }
-    if !beside.bundles.isEmpty { _ = try ReleasePlanner.plan(beside, on: channel, in: db) }
+  private func checkAgainstCandidate() throws(StoreError) {
+    var others = request
+    others.bundles.removeAll { bundles.contains($0.name) }
+    if !others.bundles.isEmpty { _ = try ReleasePlanner.plan(others, on: channel, in: db) }
   }
 
   private func unchanged(_ plan: ReleasePlan) -> ReleasePlan {

@@ -138,14 +138,14 @@ extension Store {
       let rollout = Rollout(
         candidate: outcome.version, on: full.version, to: audience, by: request.author, at: outcome.at)
       try db.insert(rollout, of: made.id)
-      return (made.with(rollout, beside: full), rollout)
+      return (made.with(rollout, full: full), rollout)
     case .remakes:
       guard let ended, let full = made.stateOfFull else { return (made, nil) }
       let candidate = try remake(ended, plan.candidateBundles, on: made, in: db, digest: digest)
       try step("rollout")
       let rollout = ended.remade(as: candidate.version, on: full.version)
       try db.insert(rollout, of: made.id)
-      return (candidate.with(rollout, beside: full), rollout)
+      return (candidate.with(rollout, full: full), rollout)
     default: return (made, nil)
     }
   }

@@ -40,14 +40,14 @@ final class Statement {
 
   /// The text of a column in which successive rows often have the same value; equal texts then share memory.
   func sharedText(_ column: Int32) -> String {
-    let place = Int(column)
-    while texts.count <= place { texts.append(nil) }
+    let position = Int(column)
+    while texts.count <= position { texts.append(nil) }
     // "… sqlite3_column_text() followed by sqlite3_column_bytes()"
     let start = sqlite3_column_text(handle, column)
     let bytes = UnsafeRawBufferPointer(start: start, count: Int(sqlite3_column_bytes(handle, column)))
-    if let known = texts[place], known.utf8Span.span.bytes.isEqual(to: bytes) { return known }
+    if let known = texts[position], known.utf8Span.span.bytes.isEqual(to: bytes) { return known }
     let text = String(decoding: bytes, as: UTF8.self)
-    texts[place] = text
+    texts[position] = text
     return text
   }
 

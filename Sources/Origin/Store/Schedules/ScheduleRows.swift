@@ -13,11 +13,13 @@ extension Database {
   }
 
   /// Keeps what an act needs from gc. Bytes that no release has yet get their rows here, once they are durable under `blobs/`.
-  func hold(_ request: ScheduleInput, for id: Int64, placed blobs: BlobStore, now: Int64) throws(StoreError) {
+  func hold(_ request: ScheduleInput, for id: Int64, persisted blobs: BlobStore, now: Int64)
+    throws(StoreError)
+  {
     for sha256 in Set(request.contents.map(\.content.sha256)).sorted() {
       let row = try BlobRow.find(sha256, in: self)
       if row == nil || row?.isQuarantined == true {
-        guard let digest = blobs.placed(sha256) else { throw .missingBlobs([sha256]) }
+        guard let digest = blobs.persisted(sha256) else { throw .missingBlobs([sha256]) }
         if row == nil {
           _ = try BlobRow.insert(digest, now: now, in: self)
         } else {

@@ -147,7 +147,7 @@ package enum ScheduleLimits {
   /// The ended acts of a channel that are kept to be listed.
   package static let ended = 100
   /// Milliseconds for which the channel's state names an act that failed or was missed: a week.
-  package static let told: Int64 = 7 * 86_400_000
+  package static let reportedFor: Int64 = 7 * 86_400_000
   /// Milliseconds for which an act that couldn't be carried out in time, since the origin didn't run or a place was out of reach, may
   /// still be: a day.
   package static let lateness: Int64 = 86_400_000

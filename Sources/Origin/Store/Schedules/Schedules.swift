@@ -15,7 +15,7 @@ extension Store {
     let survey = try blobs.survey(request.contents)
     defer { blobs.releaseReservations(request.contents.lazy.map(\.content.sha256)) }
     guard survey.missing.isEmpty else { throw .missingBlobs(survey.missing) }
-    try blobs.place(survey.waiting)
+    try blobs.persist(survey.waiting)
     let act = try connections.transaction(keeping: record, now: clock(), isUrgent: request.contents.isEmpty) {
       (db) throws(StoreError) in
       let now = clock()
@@ -27,7 +27,7 @@ extension Store {
         throw .tooManySchedules(channel.app, channel.name)
       }
       let id = try db.insert(request, in: channel.id, now: now)
-      try db.hold(request, for: id, placed: blobs, now: now)
+      try db.hold(request, for: id, persisted: blobs, now: now)
       try db.forgetEndedActs(of: channel.id)
       guard let act = try db.scheduledAct(id, of: channel.id) else {
         throw .corruptRow("scheduled act \(id)")
@@ -41,7 +41,7 @@ extension Store {
       try db.audit(event, by: request.actor, now: now)
       return act
     }
-    blobs.forgetPlaced(survey.waiting)
+    blobs.forgetPersisted(survey.waiting)
     return act
   }
 

@@ -20,16 +20,16 @@ extension Store {
     let isDue = try connections.reading { (db) throws(StoreError) in
       let wanted = try db.webhooks().contains { $0.disabled == nil && $0.events.contains(.mirrorLate) }
       guard wanted else { return false }
-      return try Set(db.lateMirrors(now: now).map(LateMirrorKey.init)) != db.toldLateMirrors()
+      return try Set(db.lateMirrors(now: now).map(LateMirrorKey.init)) != db.announcedLateMirrors()
     }
     guard isDue else { return }
     try connections.transaction { (db) throws(StoreError) in
-      let (late, told) = (try db.lateMirrors(now: now), try db.toldLateMirrors())
+      let (late, announced) = (try db.lateMirrors(now: now), try db.announcedLateMirrors())
       try db.run("DELETE FROM late_mirror")
       for mirror in late {
         try db.run(
           "INSERT INTO late_mirror (mirror, channel_id) VALUES (?, ?)", mirror.mirror, mirror.channel.id)
-        if !told.contains(LateMirrorKey(mirror)) { try db.announce([.late(mirror)], now: now) }
+        if !announced.contains(LateMirrorKey(mirror)) { try db.announce([.late(mirror)], now: now) }
       }
     }
   }
@@ -49,7 +49,7 @@ private struct LateMirrorKey: Hashable {
 }
 
 extension Database {
-  fileprivate func toldLateMirrors() throws(StoreError) -> Set<LateMirrorKey> {
+  fileprivate func announcedLateMirrors() throws(StoreError) -> Set<LateMirrorKey> {
     Set(
       try all("SELECT mirror, channel_id FROM late_mirror") {
         LateMirrorKey(mirror: $0.get(0), channel: $0.get(1))
@@ -68,10 +68,10 @@ extension Database {
       })
     {
       let newestOf = Dictionary(
-        try versions(ofMirror: id).map { (MessagePlace(app: $0.app, channel: $0.channel), $0.version) },
+        try versions(ofMirror: id).map { (EventChannel(app: $0.app, channel: $0.channel), $0.version) },
         uniquingKeysWith: max)
       for channel in channels {
-        guard let newest = newestOf[MessagePlace(app: channel.app, channel: channel.name)],
+        guard let newest = newestOf[EventChannel(app: channel.app, channel: channel.name)],
           newest < channel.version,
           let since = try value(
             Int64?.self,

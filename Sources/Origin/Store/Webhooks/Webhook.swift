@@ -39,7 +39,7 @@ package struct Webhook: Hashable, Sendable {
   package var place: String { "\(url.scheme)://\(url.authority)" }
 
   /// Whether it is told of something in these channels; empty: something that belongs to none, which all are told of.
-  func covers(_ places: [MessagePlace]) -> Bool {
+  func covers(_ places: [EventChannel]) -> Bool {
     places.isEmpty || places.contains { (app ?? $0.app) == $0.app && (channel ?? $0.channel) == $0.channel }
   }
 }

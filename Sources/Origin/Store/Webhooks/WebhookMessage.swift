@@ -3,7 +3,7 @@ import System
 import Values
 
 /// A channel that an event concerns.
-struct MessagePlace: Hashable, Sendable {
+struct EventChannel: Hashable, Sendable {
   let app: AppName
   let channel: ChannelName
 }
@@ -13,14 +13,14 @@ struct WebhookMessage: Sendable {
   /// The event's name, or `test`.
   let type: String
   /// The channels concerned; empty if there are none.
-  var places: [MessagePlace] = []
+  var places: [EventChannel] = []
   /// The `data` of the body.
   var data: JSONValue
   /// The event in words, on one line.
   var text: String
 
   /// The one channel whose events wait for each other.
-  var lane: MessagePlace? { places.count == 1 && type != WebhookEvent.purge.rawValue ? places[0] : nil }
+  var lane: EventChannel? { places.count == 1 && type != WebhookEvent.purge.rawValue ? places[0] : nil }
 
   /// Returns the same with a link to the console's page about it.
   func linked(to console: BaseURL?) -> WebhookMessage {
@@ -78,7 +78,7 @@ struct WebhookMessage: Sendable {
 
   /// A mirror that has not got a channel's release for an hour.
   static func late(_ mirror: LateMirror) -> WebhookMessage {
-    let place = MessagePlace(app: mirror.channel.app, channel: mirror.channel.name)
+    let place = EventChannel(app: mirror.channel.app, channel: mirror.channel.name)
     return WebhookMessage(
       type: WebhookEvent.mirrorLate.rawValue, places: [place],
       data: [
@@ -111,9 +111,9 @@ extension AuditEvent {
   private func asked(_ key: String) -> JSONValue { parameters[key] ?? .null }
   private func got(_ key: String) -> JSONValue { result[key] ?? .null }
   private var place: String { "\(app?.text ?? "") \(channel?.text ?? "")" }
-  private var places: [MessagePlace] {
+  private var places: [EventChannel] {
     guard let app, let channel else { return [] }
-    return [MessagePlace(app: app, channel: channel)]
+    return [EventChannel(app: app, channel: channel)]
   }
 
   /// The members of every event.
@@ -167,7 +167,7 @@ extension AuditEvent {
   }
 
   private static func share(_ value: JSONValue?) -> String {
-    ShareWords.audience(share: Int(value?.integer ?? 0))
+    ShareText.audience(share: Int(value?.integer ?? 0))
   }
 
   private func rollout(_ actor: Actor, _ receipt: AuditHead) -> WebhookMessage {
@@ -213,10 +213,10 @@ extension AuditEvent {
   }
 
   /// The most items of a list that a message names.
-  private static let most = 50
+  private static let maxListed = 50
 
   private static func cut(_ list: JSONValue) -> JSONValue {
-    list.array.map { .array(Array($0.prefix(most))) } ?? .null
+    list.array.map { .array(Array($0.prefix(maxListed))) } ?? .null
   }
 
   private func rollback(_ actor: Actor, _ receipt: AuditHead) -> WebhookMessage {
@@ -257,13 +257,13 @@ extension AuditEvent {
   }
 
   private func purge(_ actor: Actor, _ receipt: AuditHead) -> WebhookMessage {
-    let channels = (got("channels").array ?? []).compactMap { item -> MessagePlace? in
+    let channels = (got("channels").array ?? []).compactMap { item -> EventChannel? in
       guard let app = item["app"]?.string.flatMap({ try? AppName($0) }),
         let channel = item["channel"]?.string.flatMap({ try? ChannelName($0) })
       else { return nil }
-      return MessagePlace(app: app, channel: channel)
+      return EventChannel(app: app, channel: channel)
     }
-    let named = channels.prefix(Self.most).map { place -> JSONValue in
+    let named = channels.prefix(Self.maxListed).map { place -> JSONValue in
       ["app": .string(place.app.text), "channel": .string(place.channel.text)]
     }
     let data = data(

@@ -48,9 +48,9 @@ extension Database {
   // MARK: - Deliveries
 
   /// The most messages that wait for one receiver; with one more, the oldest is given up.
-  private static var mostWaiting: Int { 10_000 }
+  private static var maxWaiting: Int { 10_000 }
   /// The most messages to one receiver that are kept when they are over, and for how many milliseconds.
-  private static var mostKept: Int { 100 }
+  private static var maxKept: Int { 100 }
   private static var keptFor: Int64 { 30 * 86_400_000 }
 
   /// Writes what each receiver that wants it is to be told.
@@ -68,7 +68,7 @@ extension Database {
   /// Writes a message to one receiver; returns its id.
   func queue(_ message: WebhookMessage, for hook: Webhook, now: Int64) throws(StoreError) -> String {
     let waiting = try value(Int.self, "SELECT waiting FROM webhook WHERE id = ?", hook.id) ?? 0
-    if waiting >= Self.mostWaiting {
+    if waiting >= Self.maxWaiting {
       try run(
         """
         UPDATE webhook_delivery SET state = 'failed', next_at = NULL, error = 'too many messages were waiting'
@@ -112,7 +112,7 @@ extension Database {
       DELETE FROM webhook_delivery WHERE webhook_id = ?1 AND state <> 'waiting' AND (at < ?2 OR id <= (
         SELECT id FROM webhook_delivery WHERE webhook_id = ?1 AND state <> 'waiting'
         ORDER BY id DESC LIMIT 1 OFFSET ?3))
-      """, hook, now - Self.keptFor, Self.mostKept)
+      """, hook, now - Self.keptFor, Self.maxKept)
   }
 
   /// The first message that waits of each channel to each receiver.

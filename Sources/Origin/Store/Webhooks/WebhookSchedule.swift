@@ -17,10 +17,10 @@ package struct WebhookSchedule: Sendable {
   }
 
   /// The most receivers that are sent to at once.
-  package static let most = 4
+  package static let maxBusy = 4
   /// The most of these whose last attempt failed: those that hang take 10 s for each message, and what waits for them is the
   /// longest due.
-  static let mostFailing = 2
+  static let maxFailing = 2
   /// The longest wait in milliseconds before looking again.
   package static let longestWait: Int64 = 60_000
 
@@ -46,9 +46,9 @@ package struct WebhookSchedule: Sendable {
         wait = min(wait, head.due - now)
         continue
       }
-      guard busy.count < Self.most else { break }
+      guard busy.count < Self.maxBusy else { break }
       if failing.contains(head.webhook) {
-        guard failingCount < Self.mostFailing else { continue }
+        guard failingCount < Self.maxFailing else { continue }
         failingCount += 1
       }
       busy.insert(head.webhook)
@@ -80,7 +80,7 @@ package enum WebhookRetry {
   package static let life: Int64 = 86_400_000
 
   /// The most attempts, in case the clock was set back: in a day there are at most 29.
-  static let mostAttempts = 40
+  static let maxAttempts = 40
 
   /// - Parameters:
   ///   - outcome: how the attempt ended.
@@ -109,7 +109,7 @@ package enum WebhookRetry {
     guard now - at < life else {
       return .givenUp("\(error), and it happened \(life / 3_600_000) hours ago")
     }
-    guard attempts < mostAttempts else { return .givenUp("\(error), at each of \(attempts) attempts") }
+    guard attempts < maxAttempts else { return .givenUp("\(error), at each of \(attempts) attempts") }
     return .retry(at: now + wait + Int64(Double(wait) / 5 * min(1, max(0, spread))), error)
   }
 }

@@ -6,7 +6,7 @@ enum ManifestScanner {
     var references: [Reference] = []
     func add(_ kind: Reference.Kind, _ value: JSONValue?) {
       guard let text = value?.string else { return }
-      references.append(Reference(kind: kind, text: text, at: place(of: text, in: bytes)))
+      references.append(Reference(kind: kind, text: text, at: offset(of: text, in: bytes)))
     }
     func images(_ value: JSONValue?) {
       for image in value?.array ?? [] { add(.appIcon, image["src"]) }
@@ -22,7 +22,7 @@ enum ManifestScanner {
   }
 
   /// Returns the offset of the text in its usual spelling, or 0.
-  private static func place(of text: String, in bytes: [UInt8]) -> Int {
+  private static func offset(of text: String, in bytes: [UInt8]) -> Int {
     let wanted = [UInt8(ascii: "\"")] + Array(text.utf8) + [UInt8(ascii: "\"")]
     guard bytes.count >= wanted.count else { return 0 }
     return (0...(bytes.count - wanted.count)).first {

@@ -42,7 +42,7 @@ struct ScriptTokens {
     if cursor.isAtEnd { return ScriptToken(kind: .end, start: start, end: start, byte: 0) }
     let byte = cursor.byte
     let kind: ScriptToken.Kind
-    if Self.beginsName(byte) {
+    if Self.isNameStart(byte) {
       name()
       kind = .name
     } else if TextBytes.isDigit(byte) || byte == UInt8(ascii: ".") && TextBytes.isDigit(cursor.byte(1)) {
@@ -110,7 +110,7 @@ struct ScriptTokens {
 
   // MARK: Words and texts
 
-  @inline(__always) private static func beginsName(_ byte: UInt8) -> Bool {
+  @inline(__always) private static func isNameStart(_ byte: UInt8) -> Bool {
     TextBytes.isLetter(byte) || byte == UInt8(ascii: "_") || byte == UInt8(ascii: "$") || byte >= 0x80
       || byte == UInt8(ascii: "\\") || byte == UInt8(ascii: "#")
   }
@@ -118,7 +118,7 @@ struct ScriptTokens {
   private mutating func name() {
     let start = cursor.at
     cursor.at += 1
-    cursor.skip { Self.beginsName($0) || TextBytes.isDigit($0) }
+    cursor.skip { Self.isNameStart($0) || TextBytes.isDigit($0) }
     let word = isAfterDot ? .other : ScriptWord(cursor.bytes, start..<cursor.at)
     isAfterDot = false
     isAfterCondition = word == .condition
@@ -127,7 +127,7 @@ struct ScriptTokens {
   }
 
   private mutating func number() {
-    cursor.skip { Self.beginsName($0) || TextBytes.isDigit($0) || $0 == UInt8(ascii: ".") }
+    cursor.skip { Self.isNameStart($0) || TextBytes.isDigit($0) || $0 == UInt8(ascii: ".") }
     endsValue()
   }
 

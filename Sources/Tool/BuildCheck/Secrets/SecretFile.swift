@@ -79,11 +79,11 @@ package enum SecretFile {
       buffer.replaceSubrange(0..<count - kept, with: Array(buffer[kept..<count]))
       (start, count, searched) = (start + kept, count - kept, end - kept)
     }
-    return try places(of: search.matches, in: file)
+    return try locations(of: search.matches, in: file)
   }
 
   /// Returns the matches with their places, for which the file is read again; nearly no file has any.
-  private static func places(of matches: [SecretSearch.Match], in file: borrowing Descriptor)
+  private static func locations(of matches: [SecretSearch.Match], in file: borrowing Descriptor)
     throws(SystemError) -> [Secret]
   {
     if matches.isEmpty { return [] }
@@ -94,15 +94,15 @@ package enum SecretFile {
     var left = matches.sorted { $0.offset < $1.offset }[...]
     while !left.isEmpty {
       let count = try read(file, at: Int64(start), into: &buffer, from: 0)
-      var place = 0
+      var from = 0
       while let match = left.first, match.offset < start + count || count == 0 {
-        let end = max(place, min(count, match.offset - start))
-        position = position.advanced(over: buffer[place..<end])
+        let end = max(from, min(count, match.offset - start))
+        position = position.advanced(over: buffer[from..<end])
         secrets.append(Secret(noun: match.noun, position: position))
-        place = end
+        from = end
         left.removeFirst()
       }
-      position = position.advanced(over: buffer[place..<count])
+      position = position.advanced(over: buffer[from..<count])
       start += count
     }
     return secrets

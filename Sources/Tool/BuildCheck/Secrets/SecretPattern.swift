@@ -162,51 +162,51 @@ struct SecretPattern: Sendable {
 // MARK: - Whether it is one
 
 extension SecretPattern {
-  /// Whether a text has such a secret at `place`, where the anchor is.
-  func isSecret(_ text: SecretText, at place: Int) -> Bool {
-    let end = place + anchor.count
+  /// Whether a text has such a secret at `index`, where the anchor is.
+  func isSecret(_ text: SecretText, at index: Int) -> Bool {
+    let end = index + anchor.count
     switch rule {
     case .itself: return true
     case .value(let alphabet, let counts):
-      return isWhole(text, at: place) && Self.isValue(text, from: end, alphabet, counts)
+      return isWhole(text, at: index) && Self.isValue(text, from: end, alphabet, counts)
     case .named(let alphabet, let counts): return Self.isNamed(text, from: end, alphabet, counts)
     case .noName(let alphabet, let counts):
-      return isWhole(text, at: place) && Self.isValue(text, from: end, alphabet, counts)
+      return isWhole(text, at: index) && Self.isValue(text, from: end, alphabet, counts)
         && text[text.end(of: alphabet, from: end)] != UInt8(ascii: ".")
     case .parts(let parts, let separator): return Self.areParts(text, from: end, parts, separator)
     case .telegram:
-      let number = text.start(of: .digits, before: place)..<place
-      let value = place + 1..<text.end(of: .word, from: place + 1)
+      let number = text.start(of: .digits, before: index)..<index
+      let value = index + 1..<text.end(of: .word, from: index + 1)
       return (8...10).contains(number.count) && value.count == 35 && text.isPlausible(value)
     case .password: return text.hasPassword(from: end)
-    case .twilio: return Self.isTwilio(text, near: place)
+    case .twilio: return Self.isTwilio(text, near: index)
     case .token(let names):
-      let token = place..<text.end(of: .dotted, from: end)
-      return isWhole(text, at: place)
-        && names.contains { text.first($0, from: place, before: token.upperBound) != nil }
+      let token = index..<text.end(of: .dotted, from: end)
+      return isWhole(text, at: index)
+        && names.contains { text.first($0, from: index, before: token.upperBound) != nil }
     case .pem: return Self.isPEM(text, from: end)
-    case .jwk: return Self.isKey(text, at: place)
+    case .jwk: return Self.isKey(text, at: index)
     case .openAI:
-      let start = text.start(of: .word, before: place)
-      return place - start >= 20 && text.has(Array("sk-".utf8), at: start)
+      let start = text.start(of: .word, before: index)
+      return index - start >= 20 && text.has(Array("sk-".utf8), at: start)
         && text.end(of: .word, from: end) - end >= 20
     case .slackHook:
       let path = end..<text.end(of: .base64, from: end)
       return path.count >= 40 && text.isPlausible(path)
     case .xcacheToken:
       let id = text.end(of: .hex, from: end)
-      return isWhole(text, at: place) && id - end == 12 && text[id] == UInt8(ascii: "_")
+      return isWhole(text, at: index) && id - end == 12 && text[id] == UInt8(ascii: "_")
         && text.end(of: .word, from: id + 1) - id == 44
     }
   }
 
   /// Whether the anchor isn't the middle of a longer word.
-  private func isWhole(_ text: SecretText, at place: Int) -> Bool {
-    guard let before = text[place - 1], let first = anchor.first,
+  private func isWhole(_ text: SecretText, at index: Int) -> Bool {
+    guard let before = text[index - 1], let first = anchor.first,
       SecretAlphabet.alphanumeric.contains(first)
     else { return true }
     // A line break of a JSON or script string is written as \n.
-    if before | 0x20 == UInt8(ascii: "n"), text[place - 2] == UInt8(ascii: "\\") { return true }
+    if before | 0x20 == UInt8(ascii: "n"), text[index - 2] == UInt8(ascii: "\\") { return true }
     return !SecretAlphabet.word.contains(before)
   }
 
@@ -222,8 +222,8 @@ extension SecretPattern {
   /// How far from its name a key of Twilio is looked for, in bytes.
   private static let near = 300
 
-  private static func isTwilio(_ text: SecretText, near place: Int) -> Bool {
-    let (start, end) = (max(0, place - near), min(text.count, place + near))
+  private static func isTwilio(_ text: SecretText, near index: Int) -> Bool {
+    let (start, end) = (max(0, index - near), min(text.count, index + near))
     var at = start
     while at < end {
       let word = at..<text.end(of: .word, from: at)
@@ -238,42 +238,42 @@ extension SecretPattern {
     text.end(of: .hex, from: range.lowerBound) == range.upperBound && text.isPlausible(range)
   }
 
-  /// Whether the value at a place is that of a member or variable whose name ends with `token`.
-  private static func isNamedToken(_ text: SecretText, before place: Int) -> Bool {
+  /// Whether the value at an index is that of a member or variable whose name ends with `token`.
+  private static func isNamedToken(_ text: SecretText, before index: Int) -> Bool {
     let quotesAndMarks = Set(#"'"`:= "#.utf8)
-    var end = place
-    while end > 0, place - end < 8, let byte = text[end - 1], quotesAndMarks.contains(byte) { end -= 1 }
-    guard end < place, end >= 5 else { return false }
+    var end = index
+    while end > 0, index - end < 8, let byte = text[end - 1], quotesAndMarks.contains(byte) { end -= 1 }
+    guard end < index, end >= 5 else { return false }
     return ["oken", "OKEN"].contains { text.has(Array($0.utf8), at: end - 4) }
   }
 
   private static func areParts(
     _ text: SecretText, from start: Int, _ parts: [(SecretAlphabet, ClosedRange<Int>)], _ separator: UInt8
   ) -> Bool {
-    var place = start
+    var index = start
     for (number, (alphabet, counts)) in parts.enumerated() {
       if number > 0 {
-        guard text[place] == separator else { return false }
-        place += 1
+        guard text[index] == separator else { return false }
+        index += 1
       }
-      let end = text.end(of: alphabet, from: place)
-      guard counts.contains(end - place) else { return false }
-      place = end
+      let end = text.end(of: alphabet, from: index)
+      guard counts.contains(end - index) else { return false }
+      index = end
     }
-    return text.isPlausible(start..<place)
+    return text.isPlausible(start..<index)
   }
 
   private static func isNamed(
     _ text: SecretText, from end: Int, _ alphabet: SecretAlphabet, _ counts: ClosedRange<Int>
   ) -> Bool {
     let quotes: Set<UInt8?> = [UInt8(ascii: "\""), UInt8(ascii: "'"), UInt8(ascii: "`")]
-    var place = end
-    if quotes.contains(text[place]) { place += 1 }
-    place = text.skippingSpace(from: place)
-    guard text[place] == UInt8(ascii: ":") || text[place] == UInt8(ascii: "=") else { return false }
-    place = text.skippingSpace(from: place + 1)
-    if quotes.contains(text[place]) { place += 1 }
-    return isValue(text, from: place, alphabet, counts)
+    var index = end
+    if quotes.contains(text[index]) { index += 1 }
+    index = text.skippingSpace(from: index)
+    guard text[index] == UInt8(ascii: ":") || text[index] == UInt8(ascii: "=") else { return false }
+    index = text.skippingSpace(from: index + 1)
+    if quotes.contains(text[index]) { index += 1 }
+    return isValue(text, from: index, alphabet, counts)
   }
 
   /// Whether a key follows a PEM header: libraries that write keys contain the header alone.
@@ -281,14 +281,14 @@ extension SecretPattern {
     guard let dashes = text.first("-----", from: start, before: start + 40),
       text.first("PRIVATE KEY", from: start, before: dashes) != nil
     else { return false }
-    var place = dashes + 5
+    var index = dashes + 5
     // Its headers (RFC 1421), quotes, and line breaks that are written as \n come before it.
-    let limit = min(text.count, place + 320)
-    let footer = text.first("-----", from: place, before: limit) ?? limit
-    while place < footer {
-      let end = text.end(of: .base64, from: place)
-      if end - place >= 40, text.isPlausible(place..<end, distinct: 12) { return true }
-      place = max(end, place) + 1
+    let limit = min(text.count, index + 320)
+    let footer = text.first("-----", from: index, before: limit) ?? limit
+    while index < footer {
+      let end = text.end(of: .base64, from: index)
+      if end - index >= 40, text.isPlausible(index..<end, distinct: 12) { return true }
+      index = max(end, index) + 1
     }
     return false
   }
@@ -296,14 +296,14 @@ extension SecretPattern {
   private static let keyLimit = 4096
 
   /// Whether the JSON object around a `kty` has a private member: `d`, or `k` of a symmetric key (RFC 7518 §6).
-  private static func isKey(_ text: SecretText, at place: Int) -> Bool {
-    var start = place
-    while start > 0, place - start < keyLimit, text[start] != UInt8(ascii: "{"),
+  private static func isKey(_ text: SecretText, at index: Int) -> Bool {
+    var start = index
+    while start > 0, index - start < keyLimit, text[start] != UInt8(ascii: "{"),
       text[start] != UInt8(ascii: "}")
     { start -= 1 }
     guard text[start] == UInt8(ascii: "{") else { return false }
-    var end = place
-    while end < text.count, end - place < keyLimit, text[end] != UInt8(ascii: "}") { end += 1 }
+    var end = index
+    while end < text.count, end - index < keyLimit, text[end] != UInt8(ascii: "}") { end += 1 }
     let quote = UInt8(ascii: "\"")
     var at = start + 1
     while at < end {

@@ -26,27 +26,27 @@ struct SecretSearch {
     let index = Self.index
     let end = min(range.upperBound, bytes.count - 3)
     index.slots.withUnsafeBufferPointer { slots in
-      var place = range.lowerBound
-      while place <= end {
-        let slot = slots[SecretIndex.hash(bytes[place], bytes[place + 1], bytes[place + 2])]
+      var position = range.lowerBound
+      while position <= end {
+        let slot = slots[SecretIndex.hash(bytes[position], bytes[position + 1], bytes[position + 2])]
         if slot != 0 {
           for candidate in index.candidates[Int(slot)] {
-            compare(bytes, candidate.pattern, at: place - candidate.skipped, range, offset)
+            compare(bytes, candidate.pattern, at: position - candidate.skipped, range, offset)
           }
         }
-        place += 2
+        position += 2
       }
     }
   }
 
   private mutating func compare(
-    _ bytes: UnsafeBufferPointer<UInt8>, _ pattern: Int, at place: Int, _ range: Range<Int>, _ offset: Int
+    _ bytes: UnsafeBufferPointer<UInt8>, _ pattern: Int, at position: Int, _ range: Range<Int>, _ offset: Int
   ) {
-    guard range.contains(place), matches.count < Self.limit else { return }
+    guard range.contains(position), matches.count < Self.limit else { return }
     let pattern = SecretPattern.all[pattern]
     let text = SecretText(bytes)
-    guard text.has(pattern.anchor, at: place), pattern.isSecret(text, at: place) else { return }
-    let match = Match(noun: pattern.noun, offset: offset + place)
+    guard text.has(pattern.anchor, at: position), pattern.isSecret(text, at: position) else { return }
+    let match = Match(noun: pattern.noun, offset: offset + position)
     if !matches.contains(match) { matches.append(match) }
   }
 

@@ -1,4 +1,4 @@
-/// The bytes around a place in a text, for the rules that recognise secrets.
+/// The bytes around a position in a text, for the rules that recognise secrets.
 struct SecretText {
   private let bytes: UnsafeBufferPointer<UInt8>
 
@@ -6,36 +6,36 @@ struct SecretText {
 
   var count: Int { bytes.count }
 
-  subscript(place: Int) -> UInt8? { bytes.indices.contains(place) ? bytes[place] : nil }
+  subscript(index: Int) -> UInt8? { bytes.indices.contains(index) ? bytes[index] : nil }
 
   /// Returns the end of the bytes from `start` on that belong to `alphabet`, at most `limit` of them.
   func end(of alphabet: SecretAlphabet, from start: Int, limit: Int = 4096) -> Int {
-    var place = start
-    while place < bytes.count, place - start < limit, alphabet.contains(bytes[place]) { place += 1 }
-    return place
+    var index = start
+    while index < bytes.count, index - start < limit, alphabet.contains(bytes[index]) { index += 1 }
+    return index
   }
 
   /// Returns the start of the bytes before `end` that belong to `alphabet`.
   func start(of alphabet: SecretAlphabet, before end: Int, limit: Int = 256) -> Int {
-    var place = end
-    while place > 0, end - place < limit, alphabet.contains(bytes[place - 1]) { place -= 1 }
-    return place
+    var index = end
+    while index > 0, end - index < limit, alphabet.contains(bytes[index - 1]) { index -= 1 }
+    return index
   }
 
-  /// Whether these bytes begin at a place.
-  func has(_ text: [UInt8], at place: Int) -> Bool {
-    place >= 0 && place + text.count <= bytes.count
-      && text.indices.allSatisfy { bytes[place + $0] == text[$0] }
+  /// Whether these bytes begin at an index.
+  func has(_ text: [UInt8], at index: Int) -> Bool {
+    index >= 0 && index + text.count <= bytes.count
+      && text.indices.allSatisfy { bytes[index + $0] == text[$0] }
   }
 
-  /// Returns where a text begins, from a place on and before `end`.
-  func first(_ text: String, from place: Int, before end: Int) -> Int? {
+  /// Returns where a text begins, from an index on and before `end`.
+  func first(_ text: String, from index: Int, before end: Int) -> Int? {
     let text = Array(text.utf8)
-    return place <= end ? (place..<max(place, min(end, count))).first { has(text, at: $0) } : nil
+    return index <= end ? (index..<max(index, min(end, count))).first { has(text, at: $0) } : nil
   }
 
-  /// Returns the place after white space.
-  func skippingSpace(from place: Int) -> Int { end(of: .space, from: place) }
+  /// Returns the index after white space.
+  func skippingSpace(from index: Int) -> Int { end(of: .space, from: index) }
 
   /// Whether a value looks like a real secret rather than an example, such as `xxxx…` or `AKIA…EXAMPLE`.
   func isPlausible(_ range: Range<Int>, distinct: Int = 8) -> Bool {

@@ -18,10 +18,10 @@ struct WideForm: Equatable {
     case (0xFE, 0xFF): (low, start) = (1, 2)
     default:
       var zeros = [0, 0]
-      for place in bytes.indices where bytes[place] == 0 { zeros[place & 1] += 1 }
-      let most = zeros[0] > zeros[1] ? 0 : 1
-      guard zeros[1 - most] == 0, zeros[most] * 2 * Self.part >= bytes.count else { return nil }
-      (low, start) = (1 - most, 0)
+      for index in bytes.indices where bytes[index] == 0 { zeros[index & 1] += 1 }
+      let zeroHalf = zeros[0] > zeros[1] ? 0 : 1
+      guard zeros[1 - zeroHalf] == 0, zeros[zeroHalf] * 2 * Self.part >= bytes.count else { return nil }
+      (low, start) = (1 - zeroHalf, 0)
     }
   }
 

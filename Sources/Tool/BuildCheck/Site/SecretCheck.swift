@@ -27,9 +27,9 @@ struct SecretCheck {
   /// Checks the names of all files, and the contents of those whose URLs are in `changed`; nil: of all.
   func result(changed: Set<String>?) throws(CheckError) -> Result {
     // An index page has two URLs, and is read once.
-    var places: [PathKey: Int] = [:]
+    var indices: [PathKey: Int] = [:]
     let files = site.files.enumerated().filter { index, file in
-      places.updateValue(places[PathKey(file.location)] ?? index, forKey: PathKey(file.location)) == nil
+      indices.updateValue(indices[PathKey(file.location)] ?? index, forKey: PathKey(file.location)) == nil
     }.map(\.element)
     let read = changed.map { urls in
       Set(site.files.filter { urls.contains($0.url.text) }.map { PathKey($0.location) })

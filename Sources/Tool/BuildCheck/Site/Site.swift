@@ -16,7 +16,7 @@ package struct Site: Sendable {
   let bases: [Base]
   /// Longer base URLs of bundles that aren't checked: everything below them is theirs.
   private let foreignBases: [String]
-  private let places: [String: Int]
+  private let indices: [String: Int]
 
   /// Creates a site; `others` are the base URLs of bundles that aren't part of the release.
   init(_ bundles: [CheckedBundle], others: [BaseURL] = []) {
@@ -26,12 +26,12 @@ package struct Site: Sendable {
     }
     let own = Set(bases.map(\.prefix))
     foreignBases = others.map { $0.text + "/" }.filter { !own.contains($0) }
-    places = Dictionary(
+    indices = Dictionary(
       files.enumerated().map { ($1.url.matchKey, $0) }, uniquingKeysWith: { first, _ in first })
   }
 
   /// Returns the index of the file that a device would return for `url`.
-  package func file(_ url: ResourceURL) -> Int? { places[url.matchKey] }
+  package func file(_ url: ResourceURL) -> Int? { indices[url.matchKey] }
 
   /// Returns the index of the file for `url` without its query.
   package func fileWithoutQuery(_ url: ResourceURL) -> Int? {

@@ -27,11 +27,11 @@ struct SiteJudge {
       findings += report.findings
       var seen: [String: Int] = [:]
       // A browser that finds one alternative doesn't request the next: only the first missing one of a group is reported.
-      var told: Set<Int> = []
+      var reported: Set<Int> = []
       for miss in report.misses where !live.contains(miss.url.matchKey) {
         if let group = miss.reference.group {
           let isLate = report.servedGroups[group].map { $0 < miss.reference.at } ?? false
-          guard miss.reference.isCertain, !isLate, told.insert(group).inserted else { continue }
+          guard miss.reference.isCertain, !isLate, reported.insert(group).inserted else { continue }
         }
         guard let finding = finding(miss, in: index, isLoaded: modules.contains(index)) else { continue }
         if finding.rule == .sourcemap, let first = firstMap {

@@ -7,7 +7,7 @@ import Values
 final class EngineProcess {
   private let settings: EngineSettings
   private let child: ChildProcess
-  private let lastWords: LastWords
+  private let errorReader: ErrorReader
   private var received: [UInt8] = []
   /// How many bytes of `received` are known to hold no line break.
   private var searched = 0
@@ -34,7 +34,7 @@ final class EngineProcess {
     }
     self.child = child
     interruption.atEnd { child.finish(within: 0) }
-    lastWords = try LastWords(of: child, trace)
+    errorReader = try ErrorReader(of: child, trace)
   }
 
   deinit {
@@ -76,17 +76,17 @@ final class EngineProcess {
       child.finish(within: 0)
       Interruption.waitIfAny()
       guard case .overdue(let id, _, _) = fault else {
-        throw PreviewError.badAnswer(fault, lastWords.words)
+        throw PreviewError.badAnswer(fault, errorReader.log)
       }
       loss = Loss(talk.open, page: id, why: fault.message)
     } catch is Ended {
       let end = child.finish(within: Self.ending)
       Interruption.waitIfAny()
       guard !talk.open.isEmpty else {
-        throw PreviewError.endedEarly(end, lastWords.words)
+        throw PreviewError.endedEarly(end, errorReader.log)
       }
       loss = Loss(
-        talk.open, page: nil, why: "\(EngineProgram.name) exited on it: \(end)\(lastWords.words.text)")
+        talk.open, page: nil, why: "\(EngineProgram.name) exited on it: \(end)\(errorReader.log.text)")
     }
     child.finish(within: Self.ending)
     return Run(reports: talk.reports, engine: talk.engine, loss: loss)
@@ -137,8 +137,8 @@ final class EngineProcess {
 }
 
 /// The program's standard error: noise, unless it ends without giving another reason.
-private final class LastWords: Sendable {
-  private let state = Locked((words: EngineWords(), isWhole: false))
+private final class ErrorReader: Sendable {
+  private let state = Locked((log: EngineErrorLog(), isWhole: false))
   private let thread: OSThread
 
   private static let longest = 400
@@ -158,7 +158,7 @@ private final class LastWords: Sendable {
           rest.removeSubrange(...end)
           guard !line.isEmpty else { continue }
           trace?("\(EngineProgram.name): \(line)")
-          state.withLock { $0.words.add(line) }
+          state.withLock { $0.log.add(line) }
         }
       }
       state.withLock { $0.isWhole = true }
@@ -166,8 +166,8 @@ private final class LastWords: Sendable {
   }
 
   /// What it wrote, after it has ended; a child process that outlives it may still be writing.
-  var words: EngineWords {
+  var log: EngineErrorLog {
     for _ in 0..<Self.patience where !state.withLock({ $0.isWhole }) { Clock.sleep(for: .milliseconds(5)) }
-    return state.withLock { $0.words }
+    return state.withLock { $0.log }
   }
 }

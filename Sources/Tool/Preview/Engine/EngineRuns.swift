@@ -3,7 +3,7 @@ import PreviewProtocol
 /// Opens pages in as many runs of the engine's program as needed: a page on which it ends or hangs costs only that page.
 struct EngineRuns {
   /// The maximum number of runs.
-  static let most = 5
+  static let maxRuns = 5
 
   let program: EngineProgram
   let settings: EngineSettings
@@ -17,7 +17,7 @@ struct EngineRuns {
   ) throws -> (reports: [PageReport], engine: String) {
     var (left, settings, engine) = (jobs, settings, "")
     var reports: [Int: PageReport] = [:]
-    for run in 1...Self.most where !left.isEmpty {
+    for run in 1...Self.maxRuns where !left.isEmpty {
       let process = try EngineProcess(program, settings, interruption, trace: trace)
       let before = reports.count
       let shown = try process.show(left) { progress(before + $0) }
@@ -31,7 +31,7 @@ struct EngineRuns {
       // To find out which of several pages it was, open them one by one, first those that were open.
       if loss.page == nil { settings.parallel = 1 }
       left = left.filter { loss.pages.contains($0.id) } + left.filter { !loss.pages.contains($0.id) }
-      guard run == Self.most else { continue }
+      guard run == Self.maxRuns else { continue }
       for job in left {
         reports[job.id] = PageReport(
           job, failure: "not opened: \(EngineProgram.name) exited on \(run) pages before it")

@@ -5,8 +5,8 @@ import Values
 /// Checks a release against what else is live: bundles that need what it removes, and the prefetch config.
 struct LiveCheck {
   /// The limits for reading other bundles' files.
-  private static let mostFiles = 500
-  private static let mostBytes: Int64 = 64 << 20
+  private static let maxFiles = 500
+  private static let maxBytes: Int64 = 64 << 20
 
   private let site: Site
   private let live: LiveBundles
@@ -48,7 +48,7 @@ struct LiveCheck {
     let keys = Set(gone.map(\.matchKey)).subtracting(held)
     if keys.isEmpty { return [] }
     var findings: [Finding] = []
-    var budget = (files: Self.mostFiles, bytes: Self.mostBytes)
+    var budget = (files: Self.maxFiles, bytes: Self.maxBytes)
     for bundle in try live.bundles() { findings += try references(of: bundle, to: keys, &budget) }
     return findings
   }
@@ -96,10 +96,10 @@ struct LiveCheck {
   private static func references(
     _ text: ReadText, _ bytes: [UInt8], _ place: ResourceURL, to gone: Set<String>, _ bundle: BundleName
   ) -> [Finding] {
-    var told: Set<String> = []
+    var reported: Set<String> = []
     return text.references.compactMap { reference in
       guard reference.kind != .sourceMap, let url = text.url(of: reference), gone.contains(url.matchKey),
-        told.insert(url.matchKey).inserted
+        reported.insert(url.matchKey).inserted
       else { return nil }
       return Finding(
         rule: .removed, severity: reference.isCertain && reference.kind.breaksPages ? .error : .warning,

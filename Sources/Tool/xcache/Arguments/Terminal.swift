@@ -37,7 +37,7 @@ struct Terminal: Sendable {
   }
 
   /// Returns the terminal with the settings of --quiet, --verbose and --no-color.
-  func told(by arguments: Arguments) -> Terminal {
+  func configured(by arguments: Arguments) -> Terminal {
     var terminal = self
     terminal.isQuiet = arguments.has("quiet")
     terminal.isVerbose = arguments.has("verbose")
@@ -46,7 +46,7 @@ struct Terminal: Sendable {
   }
 
   /// Returns the terminal for a command line, whose options the commands in messages repeat.
-  func told(by hints: Hints) -> Terminal {
+  func configured(by hints: Hints) -> Terminal {
     var terminal = self
     terminal.hints = hints
     return terminal

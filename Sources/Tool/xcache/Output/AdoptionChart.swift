@@ -5,8 +5,8 @@ import System
 /// Formats the versions and failures of devices for `status`.
 enum AdoptionChart {
   private static let width = 24
-  private static let mostVersions = 8
-  private static let mostURLs = 3
+  private static let maxVersions = 8
+  private static let maxURLs = 3
 
   static func lines(_ adoption: AdoptionAnswer) -> [String] {
     var lines: [String] = []
@@ -15,11 +15,11 @@ enum AdoptionChart {
     ] where span.polls > 0 {
       lines.append("polls \(words): \(span.polls)")
       let versions = span.versions.sorted { $0.polls > $1.polls }
-      for version in versions.prefix(mostVersions) {
+      for version in versions.prefix(maxVersions) {
         lines.append(line(version.version, version.polls, of: span.polls))
       }
-      if versions.count > mostVersions {
-        let rest = versions.dropFirst(mostVersions).clampedSum(\.polls)
+      if versions.count > maxVersions {
+        let rest = versions.dropFirst(maxVersions).clampedSum(\.polls)
         lines.append(line("further", rest, of: span.polls))
       }
     }
@@ -45,16 +45,16 @@ enum AdoptionChart {
     for failure in failures {
       let version = failure.version
       if reasons[version] == nil { order.append(version) }
-      if let place = reasons[version]?.firstIndex(where: { $0.0 == failure.reason }) {
-        let known = reasons[version]?[place].1 ?? 0
-        reasons[version]?[place].1 = known.addingClamped(failure.failures)
+      if let index = reasons[version]?.firstIndex(where: { $0.0 == failure.reason }) {
+        let known = reasons[version]?[index].1 ?? 0
+        reasons[version]?[index].1 = known.addingClamped(failure.failures)
       } else {
         reasons[version, default: []].append((failure.reason, failure.failures))
       }
     }
     guard !order.isEmpty else { return [] }
     var lines = ["failures reported by devices, last week:"]
-    for version in order.prefix(mostVersions) {
+    for version in order.prefix(maxVersions) {
       let words = (reasons[version] ?? []).map { "\($0.1) × \($0.0)" }
       lines.append("  version \(version): " + words.joined(separator: ", "))
       lines += urls(failures.filter { $0.version == version })
@@ -68,9 +68,9 @@ enum AdoptionChart {
     for failure in failures where !failure.url.isEmpty {
       counts[failure.url] = (counts[failure.url] ?? 0).addingClamped(failure.failures)
     }
-    let most = counts.sorted { ($1.value, $0.key) < ($0.value, $1.key) }
-    let rest = most.count > mostURLs ? ["    and \(most.count - mostURLs) more"] : []
-    return most.prefix(mostURLs).map { "    \($0.value) × \($0.key)" } + rest
+    let sorted = counts.sorted { ($1.value, $0.key) < ($0.value, $1.key) }
+    let rest = sorted.count > maxURLs ? ["    and \(sorted.count - maxURLs) more"] : []
+    return sorted.prefix(maxURLs).map { "    \($0.value) × \($0.key)" } + rest
   }
 }
 

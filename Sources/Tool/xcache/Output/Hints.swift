@@ -18,11 +18,11 @@ struct Hints: Sendable {
 
   /// Reads a whole command line, without the program's name. An invalid one yields what can be read of it.
   init(_ words: [String]) {
-    guard let place = words.firstIndex(where: { !$0.hasPrefix("-") }),
-      let command = XCache.commands.first(where: { $0.name == words[place] })
+    guard let verb = words.firstIndex(where: { !$0.hasPrefix("-") }),
+      let command = XCache.commands.first(where: { $0.name == words[verb] })
     else { return }
     let options = command.options + Command.common
-    let rest = words[..<place] + words[(place + 1)...]
+    let rest = words[..<verb] + words[(verb + 1)...]
     guard let arguments = try? Arguments(rest, options: options, environment: [:]) else { return }
     if ["prefetch", "policy"].contains(command.name) { document = command.name }
     if ["check", "publish"].contains(command.name) {

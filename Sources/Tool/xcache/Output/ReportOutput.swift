@@ -5,10 +5,10 @@ import Values
 
 /// Formats the counters that devices reported for `status`.
 enum ReportOutput {
-  private static let mostVersions = 3
+  private static let maxVersions = 3
 
   static func lines(_ reports: [AdoptionAnswer.Report]) -> [String] {
-    let shown = reports.prefix(mostVersions).map { ($0.version, Self.counts($0)) }.filter { !$0.1.isEmpty }
+    let shown = reports.prefix(maxVersions).map { ($0.version, Self.counts($0)) }.filter { !$0.1.isEmpty }
     if shown.isEmpty { return [] }
     return ["reported by devices, by version:"]
       + shown.flatMap { version, counts in
@@ -45,10 +45,10 @@ enum ReportOutput {
 
   private static func statuses(_ counts: DeviceCounts) -> String {
     let classes = [(200, "2xx"), (300, "3xx"), (400, "4xx"), (500, "5xx"), (0, "no answer")]
-    let told = classes.compactMap { status, name in
+    let shown = classes.compactMap { status, name in
       DeviceCount.status(status).flatMap { counts[$0] > 0 ? "\(counts[$0]) × \(name)" : nil }
     }
-    return told.isEmpty ? "" : "network responses: " + told.joined(separator: ", ")
+    return shown.isEmpty ? "" : "network responses: " + shown.joined(separator: ", ")
   }
 
   /// Returns the median and the 90th percentile of pages' times to a milestone.

@@ -19,7 +19,7 @@ struct Profiles {
   let path: String
   private(set) var profiles: [Profile] = []
 
-  private static let mostBytes = 1 << 18
+  private static let maxBytes = 1 << 18
   private static let longestToken = 1024
 
   /// Reads the file; there are no profiles if it doesn't exist.
@@ -32,7 +32,7 @@ struct Profiles {
       guard let status = try Kernel.status(path) else { return }
       guard status.kind == .file else { throw SettingsError(.unreadable("it is not a file"), in: path) }
       guard status.mode & 0o077 == 0 else { throw SettingsError(.open, in: path) }
-      bytes = try DurableFile.read(path, limit: Self.mostBytes)
+      bytes = try DurableFile.read(path, limit: Self.maxBytes)
     } catch let error as SettingsError {
       throw error
     } catch {

@@ -184,7 +184,7 @@ struct SettingsError: Error, Hashable, Sendable {
     do throws(JSONError) {
       return try JSONValue.parse(bytes)
     } catch {
-      let at = error.place(in: bytes).map { " at line \($0.line), column \($0.column)" } ?? ""
+      let at = error.position(in: bytes).map { " at line \($0.line), column \($0.column)" } ?? ""
       throw SettingsError(.notJSON(error, at: at), in: place)
     }
   }

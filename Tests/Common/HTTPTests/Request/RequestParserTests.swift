@@ -184,11 +184,11 @@ import TestSupport
     for _ in 0..<4_000 {
       var bytes = seeds[Int(random.next() % UInt64(seeds.count))]
       for _ in 0..<(random.next() % 4) where !bytes.isEmpty {
-        let place = Int(random.next() % UInt64(bytes.count))
+        let position = Int(random.next() % UInt64(bytes.count))
         switch random.next() % 3 {
-        case 0: bytes[place] = UInt8(truncatingIfNeeded: random.next())
-        case 1: bytes.remove(at: place)
-        default: bytes.insert(Array("\r\n :%./\0".utf8)[Int(random.next() % 8)], at: place)
+        case 0: bytes[position] = UInt8(truncatingIfNeeded: random.next())
+        case 1: bytes.remove(at: position)
+        default: bytes.insert(Array("\r\n :%./\0".utf8)[Int(random.next() % 8)], at: position)
         }
       }
       let splits = (0..<3).map { _ in Int(random.next() % UInt64(bytes.count + 1)) }.sorted()

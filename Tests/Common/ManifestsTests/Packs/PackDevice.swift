@@ -108,12 +108,12 @@ final class PackDevice {
     for arrival in changes.arrivals {
       switch arrival.source {
       case .record: files.append(next.next() ?? [])
-      case .held(let place):
-        guard let file = held[base.items[place].entry.sha256] else {
+      case .held(let index):
+        guard let file = held[base.items[index].entry.sha256] else {
           throw PackFault.damaged("a file isn't held")
         }
         files.append(file)
-      case .arrival(let place): files.append(files[place])
+      case .arrival(let index): files.append(files[index])
       }
     }
     let manifest = try changes.applied(

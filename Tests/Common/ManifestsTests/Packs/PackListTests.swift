@@ -33,7 +33,7 @@ import Testing
     var others: [Int64] = []
     var versions: [Int64] = [1]
     var since: [Int64] = [0]
-    var formPlaces: [Int64] = [1]
+    var formNumbers: [Int64] = [1]
     var forms: [[UInt8]] = [PackListTests.form]
     var after: [UInt8] = []
 
@@ -43,7 +43,7 @@ import Testing
         Varint.append(number, to: &out)
       }
       out += middle + sources
-      for number in others + versions + since + formPlaces { Varint.append(number, to: &out) }
+      for number in others + versions + since + formNumbers { Varint.append(number, to: &out) }
       Varint.append(forms.count, to: &out)
       for form in forms {
         Varint.append(form.count, to: &out)
@@ -99,13 +99,13 @@ import Testing
     Invalid("bytes of itself") { ($0.sources, $0.others) = ([6], [0]) },
     Invalid("resource version 0") { $0.versions = [0] },
     Invalid("manifest version 0") { $0.since = [9] },
-    Invalid("a form that isn't there") { $0.formPlaces = [2] },
-    Invalid("a form far away") { $0.formPlaces = [huge] },
+    Invalid("a form that isn't there") { $0.formNumbers = [2] },
+    Invalid("a form far away") { $0.formNumbers = [huge] },
     Invalid("a form of a partner that isn't there") { list in
       list.partners = [0]
       (list.starts, list.ends, list.middles) = ([0], [0], [27])
       list.middle = Array("https://m.example.com/b2.js".utf8)
-      (list.sources, list.formPlaces) = ([4], [0])
+      (list.sources, list.formNumbers) = ([4], [0])
     },
     Invalid("a form that isn't JSON") { $0.forms = [[0x7B]] },
     Invalid("a form without ctype") { $0.forms = [Array(#"{"download":"x"}"#.utf8)] },
@@ -125,13 +125,13 @@ import Testing
       list.arrivals = [2]
       (list.partners, list.starts, list.ends, list.middles) = ([1, 2], [22, 22], [3, 3], [2, 2])
       list.middle = Array("b2b2".utf8)
-      (list.sources, list.versions, list.since, list.formPlaces) = ([0, 0], [1, 1], [0, 0], [1, 1])
+      (list.sources, list.versions, list.since, list.formNumbers) = ([0, 0], [1, 1], [0, 0], [1, 1])
     },
     Invalid("entries out of order") { list in
       list.arrivals = [2]
       (list.partners, list.starts, list.ends, list.middles) = ([1, 2], [22, 22], [3, 3], [2, 2])
       list.middle = Array("b2a2".utf8)
-      (list.sources, list.versions, list.since, list.formPlaces) = ([0, 0], [1, 1], [0, 0], [1, 1])
+      (list.sources, list.versions, list.since, list.formNumbers) = ([0, 0], [1, 1], [0, 0], [1, 1])
     },
   ]
 
@@ -172,7 +172,7 @@ import Testing
       middle += [UInt8](repeating: UInt8(ascii: "a"), count: 3000 - middle.count) + Array("1000".utf8)
       for number in 1..<count { middle += "\(1000 + number)".utf8 }
       (list.middle, list.sources) = (middle, [UInt8](repeating: 4, count: count))
-      (list.versions, list.since, list.formPlaces) = (numbers, numbers, numbers)
+      (list.versions, list.since, list.formNumbers) = (numbers, numbers, numbers)
     }
     #expect(list.bytes.count < 20_000)
     #expect(throws: PackFault.overLimit) {
@@ -197,7 +197,7 @@ import Testing
     let forms = (0..<20_000).map { number in
       EntryForm(
         ctype: "a/b", others: JSONObject([.init(key: "headers", value: .string("\(number)"))]),
-        place: "https://c/1")
+        downloadBase: "https://c/1")
     }
     // All of them in one bucket of a table would take minutes.
     #expect(Set(forms).count == forms.count)
@@ -210,7 +210,8 @@ import Testing
       touched: [],
       arrivals: [
         PackChanges.Arrival(
-          url: url, partner: nil, form: EntryForm(ctype: "", others: JSONObject(), place: ""), version: 1,
+          url: url, partner: nil, form: EntryForm(ctype: "", others: JSONObject(), downloadBase: ""),
+          version: 1,
           manifestVersion: ManifestVersion(1), source: .held(0))
       ])
     #expect(throws: PackFault.damaged("an entry that is there already")) {

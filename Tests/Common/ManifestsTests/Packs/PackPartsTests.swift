@@ -65,7 +65,7 @@ import Testing
   @Test func numberOfRecordsIsLimited() {
     let head = PackHead(
       base: ManifestVersion(1), version: ManifestVersion(2), baseDigest: SHA256.of([]), digest: SHA256.of([]),
-      records: PackHead.mostRecords + 1, plainChanges: [], codedChanges: 0)
+      records: PackHead.maxRecords + 1, plainChanges: [], codedChanges: 0)
     #expect(throws: PackFault.self) { try PackHead.read(head.bytes) }
   }
 

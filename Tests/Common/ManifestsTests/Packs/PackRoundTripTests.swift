@@ -98,7 +98,7 @@ import Values
   @Test func plansNeedEntriesInTheFormOfOrigins() throws {
     let url = try ResourceURL("https://m.example.com/a.js")
     let plan = PackPlan(
-      [EntryDifference(url: url, old: nil, new: Samples.entry("odd"))], place: ({ _ in nil }, { _ in nil }),
+      [EntryDifference(url: url, old: nil, new: Samples.entry("odd"))], index: ({ _ in nil }, { _ in nil }),
       delta: { _ in nil }, stableName: \.text)
     #expect(plan == nil)
   }
@@ -109,7 +109,8 @@ import Values
     func entry(_ url: ResourceURL, _ text: String) throws -> Entry {
       try #require(
         PackChanges.Arrival(
-          url: url, partner: nil, form: EntryForm(ctype: "a/b", others: JSONObject(), place: "https://c/x/1"),
+          url: url, partner: nil,
+          form: EntryForm(ctype: "a/b", others: JSONObject(), downloadBase: "https://c/x/1"),
           version: 1, manifestVersion: ManifestVersion(1), source: .held(0)
         ).entry(PackSample.digest(of: Array(text.utf8))))
     }
@@ -121,7 +122,7 @@ import Values
     let places = [urls[1]: 0, urls[2]: 1]
     let plan = try #require(
       PackPlan(
-        changes, place: ({ places[$0] }, { _ in nil }), delta: { _ in nil }, stableName: { _ in "one name" }))
+        changes, index: ({ places[$0] }, { _ in nil }), delta: { _ in nil }, stableName: { _ in "one name" }))
     #expect(plan.changes.arrivals.map(\.partner) == [1, 0])
   }
 }

@@ -95,7 +95,8 @@ struct PackSample {
       }
       let form = EntryForm(
         ctype: Bool.random(using: &random) ? "text/javascript" : "application/javascript;charset=UTF-8",
-        others: others, place: "https://cdn.example.com/\(Int.random(in: 0..<2, using: &random))/xcache/7")
+        others: others,
+        downloadBase: "https://cdn.example.com/\(Int.random(in: 0..<2, using: &random))/xcache/7")
       let arrival = PackChanges.Arrival(
         url: url, partner: nil, form: form, version: (before[url]?.version ?? 0) + 1,
         manifestVersion: ManifestVersion(version - Int64.random(in: 0..<3, using: &random)), source: .held(0))
@@ -118,10 +119,10 @@ extension PackSample {
     let now = Dictionary(uniqueKeysWithValues: new.items.map { ($0.url, $0.entry) })
     let changes = Set(old.keys).union(now.keys).sorted().filter { old[$0] != now[$0] }
       .map { EntryDifference(url: $0, old: old[$0], new: now[$0]) }
-    let places = Dictionary(uniqueKeysWithValues: base.items.enumerated().map { ($1.url, $0) })
+    let indices = Dictionary(uniqueKeysWithValues: base.items.enumerated().map { ($1.url, $0) })
     let held = Dictionary(base.items.enumerated().map { ($1.entry.sha256, $0) }) { first, _ in first }
     return PackPlan(
-      changes, place: ({ places[$0] }, { held[$0] }), delta: { _ in nil },
+      changes, index: ({ indices[$0] }, { held[$0] }), delta: { _ in nil },
       stableName: { String($0.text.split(separator: ".").dropLast(2).joined(separator: ".")) })
   }
 
@@ -136,15 +137,16 @@ extension PackSample {
       guard let sha256 = new[arrival.url]?.sha256, let file = files[sha256] else { continue }
       var candidates = [(base: Int?.none, isRenamed: false, frame: PackFrame.encode(file, level: 19))]
       if let partner = arrival.partner, let old = files[plan.old[partner].entry.sha256] {
-        let place = plan.changes.touched[partner]
-        candidates.append((place, false, PackFrame.encode(file, base: old)))
+        let baseIndex = plan.changes.touched[partner]
+        candidates.append((baseIndex, false, PackFrame.encode(file, base: old)))
         if let renamed = renaming.applied(to: old) {
-          candidates.append((place, true, PackFrame.encode(file, base: renamed)))
+          candidates.append((baseIndex, true, PackFrame.encode(file, base: renamed)))
         }
       }
-      if let (place, isRenamed) = bases[arrival.url], let old = files[base.items[place].entry.sha256] {
+      if let (baseIndex, isRenamed) = bases[arrival.url], let old = files[base.items[baseIndex].entry.sha256]
+      {
         let base = isRenamed ? renaming.applied(to: old) ?? old : old
-        candidates = [(place, isRenamed, PackFrame.encode(file, base: base))]
+        candidates = [(baseIndex, isRenamed, PackFrame.encode(file, base: base))]
       }
       guard let best = candidates.min(by: { $0.frame?.count ?? .max < $1.frame?.count ?? .max }),
         let frame = best.frame

@@ -9,7 +9,7 @@ import Testing
 
   @Test func batchesRoundTrip() throws {
     var counts = DeviceCounts()
-    for (place, count) in DeviceCount.all.enumerated() { counts.add(count, Int64(place)) }
+    for (index, count) in DeviceCount.all.enumerated() { counts.add(count, Int64(index)) }
     let batch = DeviceBatch(version: ManifestVersion(553), counts: counts)
     #expect(try DeviceBatch(json: .parse(batch.body)) == batch)
     #expect(
@@ -51,11 +51,11 @@ import Testing
     for _ in 0..<20_000 {
       var bytes = whole
       for _ in 0...Int.random(in: 0..<4, using: &random) {
-        let place = Int.random(in: 0..<bytes.count, using: &random)
+        let index = Int.random(in: 0..<bytes.count, using: &random)
         switch Int.random(in: 0..<3, using: &random) {
-        case 0: bytes[place] = UInt8.random(in: 0...255, using: &random)
-        case 1: bytes.replaceSubrange(place..<min(bytes.count, place + 6), with: pieces.randomElement() ?? [])
-        default: bytes.insert(contentsOf: pieces.randomElement() ?? [], at: place)
+        case 0: bytes[index] = UInt8.random(in: 0...255, using: &random)
+        case 1: bytes.replaceSubrange(index..<min(bytes.count, index + 6), with: pieces.randomElement() ?? [])
+        default: bytes.insert(contentsOf: pieces.randomElement() ?? [], at: index)
         }
         if bytes.isEmpty { bytes = whole }
       }

@@ -56,7 +56,7 @@ import Testing
     ]
 
   private static func manifest(
-    _ version: Int64, _ site: Files, after before: Manifest, place: String, _ files: inout [SHA256: [UInt8]]
+    _ version: Int64, _ site: Files, after before: Manifest, base: String, _ files: inout [SHA256: [UInt8]]
   ) throws -> Manifest {
     var items: [ManifestItem] = []
     for file in site {
@@ -65,7 +65,7 @@ import Testing
       files[digest.sha256] = Array(file.text.utf8)
       var others = JSONObject()
       for header in file.headers { others["headers"] = [header.key: .string(header.value)] }
-      let form = EntryForm(ctype: file.ctype, others: others, place: place)
+      let form = EntryForm(ctype: file.ctype, others: others, downloadBase: base)
       if let old = before[url], old.sha256 == digest.sha256, EntryForm(old) == form {
         items.append(ManifestItem(url: url, entry: old))
         continue
@@ -80,13 +80,13 @@ import Testing
 
   @Test(.enabled(if: Vectors.areRecorded)) func packs() throws {
     var files: [SHA256: [UInt8]] = [:]
-    let place = "https://cdn.example.com/hxm/tech/xcache/1"
-    let first = try Self.manifest(552, Self.old, after: .empty, place: place, &files)
-    let second = try Self.manifest(553, Self.new, after: first, place: place, &files)
+    let base = "https://cdn.example.com/hxm/tech/xcache/1"
+    let first = try Self.manifest(552, Self.old, after: .empty, base: base, &files)
+    let second = try Self.manifest(553, Self.new, after: first, base: base, &files)
     let third = try Self.manifest(
-      554, Array(Self.new.dropLast(8)), after: second, place: place, &files)
+      554, Array(Self.new.dropLast(8)), after: second, base: base, &files)
     let moved = try Self.manifest(
-      556, Array(Self.new.dropLast(8)), after: third, place: "https://new.example.com/xcache/1", &files)
+      556, Array(Self.new.dropLast(8)), after: third, base: "https://new.example.com/xcache/1", &files)
     var cases: [JSONValue] = []
     func add(_ what: String, _ name: String, _ sample: PackSample, _ pack: [UInt8]) throws -> JSONValue {
       try Vectors.write(pack, "packs/\(name).xpk")

@@ -93,12 +93,12 @@ func withTemporaryFolder<R>(_ body: (String) throws -> R) throws -> R {
   @Test func removedLockFilesGiveNoLock() throws {
     try withTemporaryFolder { folder in
       let path = "\(folder)/lock"
-      let counts = Locked((holders: 0, most: 0))
+      let counts = Locked((holders: 0, peak: 0))
       let threads = try (0..<3).map { _ in
         try OSThread(name: "locks") {
           for _ in 0..<3000 {
             guard let lock = try? FileLock.take(path) else { continue }
-            counts.withLock { $0 = ($0.holders + 1, max($0.most, $0.holders + 1)) }
+            counts.withLock { $0 = ($0.holders + 1, max($0.peak, $0.holders + 1)) }
             counts.withLock { $0.holders -= 1 }
             try? Kernel.remove(path)
             _ = consume lock
@@ -106,7 +106,7 @@ func withTemporaryFolder<R>(_ body: (String) throws -> R) throws -> R {
         }
       }
       for thread in threads { thread.join() }
-      #expect(counts.withLock { $0.most } == 1)
+      #expect(counts.withLock { $0.peak } == 1)
       let lock = try FileLock.take(path)
       let isHeld = try lock?.isHeld(at: path)
       try Kernel.remove(path)

@@ -43,13 +43,13 @@ enum HostileURLs {
         + pick(queries, &random))
         .unicodeScalars)
     for _ in 0..<random.next() % 4 {
-      let place = Int(random.next() % UInt64(text.count + 1))
+      let index = Int(random.next() % UInt64(text.count + 1))
       switch random.next() % 3 {
-      case 0: if place < text.count { text.remove(at: place) }
-      case 1: text.insert(contentsOf: pick(pieces, &random).unicodeScalars, at: place)
+      case 0: if index < text.count { text.remove(at: index) }
+      case 1: text.insert(contentsOf: pick(pieces, &random).unicodeScalars, at: index)
       default:
-        guard let scalar = Unicode.Scalar(UInt32(random.next() % 256)), place < text.count else { continue }
-        text[place] = scalar
+        guard let scalar = Unicode.Scalar(UInt32(random.next() % 256)), index < text.count else { continue }
+        text[index] = scalar
       }
     }
     var string = String.UnicodeScalarView()

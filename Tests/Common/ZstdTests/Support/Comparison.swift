@@ -18,13 +18,13 @@ enum Comparison {
     var decoder = ZstdDecoder(
       dictionary: dictionary, windowLimit: 1 << Int(windowLog), limit: Int64(limit))
     do {
-      var place = 0
-      while place < coded.count {
-        let count = min(pieces, coded.count - place)
-        try decoder.push(coded.span.extracting(place..<place + count).bytes) { piece in
+      var offset = 0
+      while offset < coded.count {
+        let count = min(pieces, coded.count - offset)
+        try decoder.push(coded.span.extracting(offset..<offset + count).bytes) { piece in
           piece.withUnsafeBytes { outcome.bytes.append(contentsOf: $0) }
         }
-        place += count
+        offset += count
       }
       try decoder.finish()
     } catch let error as ZstdError {

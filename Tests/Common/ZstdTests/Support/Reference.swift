@@ -36,14 +36,14 @@ enum Reference {
       plain.withUnsafeBytes { source in
         coded.withUnsafeMutableBytes { target in
           var output = ZSTD_outBuffer(dst: target.baseAddress, size: target.count, pos: 0)
-          var place = 0
+          var offset = 0
           while true {
-            let count = making.flush == 0 ? source.count : min(source.count - place, making.flush)
-            let isLast = place + count == source.count
-            var input = ZSTD_inBuffer(src: source.baseAddress.map { $0 + place }, size: count, pos: 0)
+            let count = making.flush == 0 ? source.count : min(source.count - offset, making.flush)
+            let isLast = offset + count == source.count
+            var input = ZSTD_inBuffer(src: source.baseAddress.map { $0 + offset }, size: count, pos: 0)
             let left = ZSTD_compressStream2(context, &output, &input, isLast ? ZSTD_e_end : ZSTD_e_flush)
             precondition(left == 0, "libzstd: \(String(cString: ZSTD_getErrorName(left)))")
-            place += count
+            offset += count
             if isLast { break }
           }
           written = output.pos
@@ -69,19 +69,19 @@ enum Reference {
     return dictionary.withUnsafeBytes { dictionary in
       ZSTD_DCtx_refPrefix(context, dictionary.baseAddress, dictionary.count)
       return coded.withUnsafeBytes { source in
-        var place = 0
+        var offset = 0
         for end in [min(1, source.count), source.count] {
           while true {
-            var input = ZSTD_inBuffer(src: source.baseAddress, size: end, pos: place)
+            var input = ZSTD_inBuffer(src: source.baseAddress, size: end, pos: offset)
             let full = room.withUnsafeMutableBytes { target in
               var output = ZSTD_outBuffer(dst: target.baseAddress, size: target.count, pos: 0)
               left = ZSTD_decompressStream(context, &output, &input)
               bytes.append(contentsOf: target[..<output.pos])
               return output.pos == target.count
             }
-            place = input.pos
+            offset = input.pos
             if ZSTD_isError(left) != 0 || bytes.count > limit { return (bytes, false) }
-            if place == end, !full || left == 0 { break }
+            if offset == end, !full || left == 0 { break }
           }
         }
         return (bytes, left == 0)

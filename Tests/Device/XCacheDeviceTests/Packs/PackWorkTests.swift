@@ -42,9 +42,9 @@ import Testing
     #expect(try installer.index().version.number == 2)
   }
 
-  @Test(arguments: [(350_000, 3), (1 << 20, 8)]) func workIsLimited(most: Int64, files: Int) throws {
+  @Test(arguments: [(350_000, 3), (1 << 20, 8)]) func workIsLimited(limit: Int64, files: Int) throws {
     let (installer, pack, _, _) = try many(8)
-    installer.work = PackWork(left: most)
+    installer.work = PackWork(left: limit)
     do {
       try installer.push(pack.span.bytes)
       #expect(files == 8)

@@ -62,10 +62,10 @@ private final class Cache {
     var model: [(number: Int, count: Int)] = []
     for _ in 0..<5000 {
       let number = Int.random(in: 0..<40, using: &random)
-      let place = model.firstIndex { $0.number == number }
-      #expect((cache.bytes(digest(number)) != nil) == (place != nil))
-      if let place {
-        model.insert(model.remove(at: place), at: 0)
+      let index = model.firstIndex { $0.number == number }
+      #expect((cache.bytes(digest(number)) != nil) == (index != nil))
+      if let index {
+        model.insert(model.remove(at: index), at: 0)
       } else {
         let count = Int.random(in: 0...40, using: &random)
         cache.keep(file(count), as: digest(number))

@@ -553,9 +553,9 @@ import XCacheDevice
   }
 
   @Test func sixRequestsAtATimePerServer() async {
-    let running = Locked<(now: Int, most: Int)>((0, 0))
+    let running = Locked<(now: Int, peak: Int)>((0, 0))
     let transport = FakePageTransport { _ in
-      running.withLock { $0 = ($0.now + 1, max($0.most, $0.now + 1)) }
+      running.withLock { $0 = ($0.now + 1, max($0.peak, $0.now + 1)) }
       Clock.sleep(for: .milliseconds(3))
       running.withLock { $0.now -= 1 }
     }
@@ -565,7 +565,7 @@ import XCacheDevice
         group.addTask { _ = await Collected.fetch(NetworkRequest("https://m.test/\(number)"), by: fetcher) }
       }
     }
-    #expect(running.withLock { $0.most } <= 6 && running.withLock { $0.now } == 0)
+    #expect(running.withLock { $0.peak } <= 6 && running.withLock { $0.now } == 0)
   }
 }
 

@@ -101,13 +101,12 @@ import TestSupport
     return try body(destination)
   }
 
-  private static func place(_ files: [Placement], in destination: any Destination) throws -> [String: SHA256]
-  {
-    let placed = Locked<[String: SHA256]>([:])
-    try destination.place(files) { file, found throws(MirrorError) in
-      placed.withLock { $0[file.path] = found.sha256 }
+  private static func put(_ files: [Placement], in destination: any Destination) throws -> [String: SHA256] {
+    let written = Locked<[String: SHA256]>([:])
+    try destination.put(files) { file, found throws(MirrorError) in
+      written.withLock { $0[file.path] = found.sha256 }
     }
-    return placed.withLock { $0 }
+    return written.withLock { $0 }
   }
 
   @Test(arguments: Kind.all) func filesRoundTrip(_ kind: Kind) throws {
@@ -116,8 +115,8 @@ import TestSupport
       uniqueKeysWithValues: Self.paths.enumerated().map { ($1, Array("\($1) \($0)".utf8)) })
     try Self.run(place.open()) { destination in
       #expect(try destination.sizes(of: Self.paths) == Self.paths.map { _ in nil })
-      let placed = try Self.place(contents.map { Self.placement($0, $1) }, in: destination)
-      #expect(placed == contents.mapValues { SHA256.of($0) })
+      let written = try Self.put(contents.map { Self.placement($0, $1) }, in: destination)
+      #expect(written == contents.mapValues { SHA256.of($0) })
       try destination.sync()
       #expect(try destination.sizes(of: Self.paths) == Self.paths.map { Int64(contents[$0]?.count ?? -1) })
     }
@@ -138,7 +137,7 @@ import TestSupport
     let large = (0..<3_000_000).map { UInt8(truncatingIfNeeded: $0 &* 7 &+ $0 >> 11) }
     try Self.run(place.open()) { destination in
       let files = [Self.placement("xcache/1/empty", []), Self.placement("xcache/1/large", large)]
-      #expect(try Self.place(files, in: destination).count == 2)
+      #expect(try Self.put(files, in: destination).count == 2)
       try destination.sync()
     }
     let later = try place.open()
@@ -152,7 +151,7 @@ import TestSupport
     let place = try Place(kind)
     try Self.run(place.open()) { destination in
       let wrong = Self.placement("xcache/1/wrong", Array("wrong".utf8), sha256: .of(Array("right".utf8)))
-      #expect(throws: MirrorError.self) { try Self.place([wrong], in: destination) }
+      #expect(throws: MirrorError.self) { try Self.put([wrong], in: destination) }
     }
     #expect(try place.open().read("xcache/1/wrong") == nil)
   }
@@ -167,7 +166,7 @@ import TestSupport
         onLoss: { lost.add(1, ordering: .relaxed) }
       ) { (_) throws(MirrorError) in throw .lost(path: "xcache/1/gone") }
       let there = Self.placement("xcache/1/there", Array("there".utf8))
-      #expect(try Self.place([gone, there], in: destination).keys.sorted() == ["xcache/1/there"])
+      #expect(try Self.put([gone, there], in: destination).keys.sorted() == ["xcache/1/there"])
       try destination.sync()
     }
     #expect(lost.load(ordering: .relaxed) == 1)
@@ -194,7 +193,7 @@ import TestSupport
   @Test(arguments: Kind.all) func removedFilesAreGone(_ kind: Kind) throws {
     let place = try Place(kind)
     try Self.run(place.open()) { destination in
-      _ = try Self.place(Self.paths.map { Self.placement($0, Array($0.utf8)) }, in: destination)
+      _ = try Self.put(Self.paths.map { Self.placement($0, Array($0.utf8)) }, in: destination)
       try destination.sync()
       // Removing a missing file isn't an error.
       try destination.remove([Self.paths[0], Self.paths[1], "xcache/1/none"])
@@ -206,7 +205,7 @@ import TestSupport
   @Test(arguments: Kind.all) func otherFilesAreNotListed(_ kind: Kind) throws {
     let place = try Place(kind)
     try Self.run(place.open()) { destination in
-      _ = try Self.place([Self.placement("xcache/1/own", [1])], in: destination)
+      _ = try Self.put([Self.placement("xcache/1/own", [1])], in: destination)
       try destination.write([2], as: "mirror.json", Self.page)
       try destination.show()
       try destination.sync()
@@ -218,7 +217,7 @@ import TestSupport
     let place = try Place(kind)
     let path = "xcache/1/file"
     try Self.run(place.open()) { destination in
-      _ = try Self.place([Self.placement(path, Array("right".utf8))], in: destination)
+      _ = try Self.put([Self.placement(path, Array("right".utf8))], in: destination)
       try destination.sync()
     }
     try place.damage(path, Array("wrong".utf8))
@@ -226,7 +225,7 @@ import TestSupport
     #expect(try later.sizes(of: [path]) == [5])
     #expect(try later.files(at: [path]).first??.sha256 == .of(Array("wrong".utf8)))
     // A run that repairs writes it again.
-    try Self.run(place.open()) { _ = try Self.place([Self.placement(path, Array("right".utf8))], in: $0) }
+    try Self.run(place.open()) { _ = try Self.put([Self.placement(path, Array("right".utf8))], in: $0) }
     #expect(try place.open().read(path) == Array("right".utf8))
   }
 
@@ -249,7 +248,7 @@ import TestSupport
   @Test func objectsHaveTheirHeaders() throws {
     let place = try Place(.s3)
     try Self.run(place.open()) { destination in
-      _ = try Self.place([Self.placement("xcache/1/a.js", [1])], in: destination)
+      _ = try Self.put([Self.placement("xcache/1/a.js", [1])], in: destination)
       try destination.write([2], as: "xcache/shop/configure.json", Self.page)
     }
     #expect(

@@ -50,7 +50,7 @@ import TestSupport
     let urls = model.keys.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
     for url in urls.shuffled(using: &generator) {
       #expect(reader.entry(for: Array(url.utf8)).map { String(decoding: $0, as: UTF8.self) } == model[url])
-      #expect(reader.place(of: Array(url.utf8)) == urls.firstIndex(of: url))
+      #expect(reader.index(of: Array(url.utf8)) == urls.firstIndex(of: url))
     }
     #expect(reader.entry(for: Array("https://m.example.com/none".utf8)) == nil)
     var iterated: [String] = []

@@ -143,12 +143,12 @@ import Values
   /// A large pack is assembled before the transaction of its release, so that other releases needn't wait for it.
   @Test(arguments: [true, false]) func largePackIsAssembledBeforeTheTransaction(isLarge: Bool) throws {
     let folder = Locked("")
-    let most = Locked(0)
+    let peak = Locked(0)
     let clock: @Sendable () -> Int64 = {
       // The clock is read within the transaction.
       let path = folder.withLock { $0 }
       let names = path.isEmpty ? [] : (try? Folder.textNames("\(path)/derived/packs/1")) ?? []
-      most.withLock { $0 = max($0, names.filter { $0.hasSuffix(".xpk") }.count) }
+      peak.withLock { $0 = max($0, names.filter { $0.hasSuffix(".xpk") }.count) }
       return 1_763_500_000_000
     }
     let origin = try TestOrigin({ $0.packs.preassemblyThreshold = isLarge ? 1000 : 1 << 20 }, clock: clock)
@@ -156,7 +156,7 @@ import Values
     let release = try origin.release(["a.js": Self.unrelated(2)])
     folder.withLock { $0 = origin.folder }
     #expect(try origin.api("POST", "apps/shop/channels/online/releases", release).status == 201)
-    #expect(most.withLock { $0 } == (isLarge ? 1 : 0))
+    #expect(peak.withLock { $0 } == (isLarge ? 1 : 0))
     #expect(try PackServingTests.pack(origin, Self.poll("online", 1)) != nil)
     #expect(try origin.store.derived.packs().count == 1)
   }

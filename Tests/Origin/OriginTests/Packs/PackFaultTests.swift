@@ -50,9 +50,9 @@ import Testing
     if isRemoved {
       var options = Store.Options()
       options.isSecondary = true
-      let beside = try Store(path: origin.folder, options: options)
+      let secondary = try Store(path: origin.folder, options: options)
       let name = try #require(PackPath(download: pack.offer(of: channel).download))
-      #expect(try beside.derived.openPack(name, of: channel.id) == nil)
+      #expect(try secondary.derived.openPack(name, of: channel.id) == nil)
       #expect(try Kernel.status(file) == nil)
     }
     #expect(try origin.ask("GET", path).status == 200)

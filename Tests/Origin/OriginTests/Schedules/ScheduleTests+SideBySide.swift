@@ -112,7 +112,7 @@ extension ScheduleTests {
     // One act of a lane at a time; rollout steps run besides releases.
     #expect(lanes.begin([lane(1), lane(1, true)]) == [lane(1, true)])
     let more = (3...20).map { lane(Int64($0)) }
-    #expect(lanes.begin(more) == Array(more.prefix(ScheduleLanes.most - 2)))
+    #expect(lanes.begin(more) == Array(more.prefix(ScheduleLanes.maxBusy - 2)))
     #expect(lanes.begin(more + [lane(20, true)]) == [lane(20, true)])
     lanes.end(lane(2))
     #expect(lanes.begin([lane(1), lane(19), lane(2)]) == [lane(19)])

@@ -57,15 +57,17 @@ import Values
       let known = state.whole[waiting.claim.sha256]
       for number in 0..<20_000 {
         let sha256 = SHA256.of(Array("\(number)".utf8))
-        (state.whole[sha256], state.placed[sha256], state.reserved[sha256]) = (known, known, 1)
+        (state.whole[sha256], state.persisted[sha256], state.reserved[sha256]) = (known, known, 1)
       }
       for number in 0..<20_000 {
         let sha256 = SHA256.of(Array("\(number)".utf8))
-        (state.whole[sha256], state.placed[sha256], state.reserved[sha256]) = (nil, nil, nil)
+        (state.whole[sha256], state.persisted[sha256], state.reserved[sha256]) = (nil, nil, nil)
       }
     }
     store.releaseMemory()
-    let rooms = store.blobs.state.withLock { [$0.whole.capacity, $0.placed.capacity, $0.reserved.capacity] }
+    let rooms = store.blobs.state.withLock {
+      [$0.whole.capacity, $0.persisted.capacity, $0.reserved.capacity]
+    }
     #expect(rooms.allSatisfy { $0 < 100 })
     #expect(Self.reserved(store) == [waiting.claim.sha256])
     try store.publish(base: 0, set: ["w": waiting], sends: false)

@@ -54,14 +54,14 @@ import TestSupport
     let scratch = Scratch()
     let store = try Self.open(scratch, available: 50_000_000)
     let piece = [UInt8](repeating: 7, count: 65_536)
-    let (most, refused) = (Locked<Int64>(0), Locked(0))
+    let (peak, refused) = (Locked<Int64>(0), Locked(0))
     Parallel.forEach(8, threads: 8) { _ in
       do {
         var incoming = try store.receive(BlobClaim(sha256: .of([]), md5: .of([]), size: 12_000_000))
         for _ in 0..<183 {
           try incoming.append(piece.span.bytes)
           let there = Self.written(scratch.data + "/tmp")
-          most.withLock { $0 = max($0, there) }
+          peak.withLock { $0 = max($0, there) }
         }
         // Space is freed only after all others have found the disk full.
         while refused.withLock({ $0 }) < 6 { Clock.sleep(for: .milliseconds(1)) }
@@ -70,7 +70,7 @@ import TestSupport
         refused.withLock { $0 += 1 }
       }
     }
-    #expect(most.withLock { $0 } <= 50_000_000 - Self.left, "\(most.withLock { $0 })")
+    #expect(peak.withLock { $0 } <= 50_000_000 - Self.left, "\(peak.withLock { $0 })")
   }
 
   /// The disk doesn't know of bytes that others are about to write.

@@ -170,7 +170,7 @@ import TestSupport
         if case StoreError.freezeOver = $0 { true } else { false }
       }
     }
-    for _ in 0..<FreezePlan.most { _ = try freeze(store, from: 1, to: 2) }
+    for _ in 0..<FreezePlan.maxPlanned { _ = try freeze(store, from: 1, to: 2) }
     #expect { try freeze(store, from: 1, to: 2) } throws: {
       if case StoreError.tooManyFreezes = $0 { true } else { false }
     }

@@ -35,10 +35,10 @@ import TestSupport
         try store.publish(base: Int64(version), set: set)
       }
     }
-    var beside = Store.Options()
-    beside.isSecondary = true
+    var secondary = Store.Options()
+    secondary.isSecondary = true
     let path = scratch.data + "/xcache.db"
-    let good = try answers(try Store(path: scratch.data, options: beside))
+    let good = try answers(try Store(path: scratch.data, options: secondary))
     for ending in ["-wal", "-shm"] { try Kernel.remove(path + ending) }
     let bytes = try #require(try DurableFile.read(path))
     var random = seed &* 0x9E37_79B9_7F4A_7C15 | 1
@@ -50,7 +50,7 @@ import TestSupport
       damaged[at] ^= 1 << UInt8(random >> 30 & 7)
       try DurableFile.write(damaged, to: path)
       do {
-        let store = try Store(path: scratch.data, options: beside)
+        let store = try Store(path: scratch.data, options: secondary)
         if try store.checkup(deep: true).isClean {
           #expect(try answers(store) == good, "byte \(at) of xcache.db")
         } else {

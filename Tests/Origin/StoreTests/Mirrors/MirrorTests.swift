@@ -47,12 +47,12 @@ import TestSupport
     try store.publish(base: 0, set: ["a.js": Sample("one")])
     var options = Store.Options()
     options.isSecondary = true
-    let beside = try scratch.open(options)
-    let lease = try beside.acquireLease(holder: "mirror", seconds: 60)
+    let secondary = try scratch.open(options)
+    let lease = try secondary.acquireLease(holder: "mirror", seconds: 60)
     #expect(try store.leases() == [lease])
     try store.publish(base: 1, set: ["a.js": Sample("two")])
-    #expect(try beside.shop().version == ManifestVersion(2))
-    try beside.endLease(lease.id)
+    #expect(try secondary.shop().version == ManifestVersion(2))
+    try secondary.endLease(lease.id)
     #expect(try store.leases().isEmpty)
   }
 

@@ -32,10 +32,10 @@ import Values
       #expect(table[index] == item)
       #expect(table[index].url.path == item.url.path && table[index].url.query == item.url.query)
       #expect(table.sha256(at: index) == item.content.sha256)
-      #expect(table.place(of: item.url) == index)
-      #expect(table.place(of: try ResourceURL(item.url.text + "0")) == nil)
+      #expect(table.index(of: item.url) == index)
+      #expect(table.index(of: try ResourceURL(item.url.text + "0")) == nil)
     }
-    #expect(table.place(of: try ResourceURL("http://0/")) == nil)
-    #expect(ContentTable().place(of: try ResourceURL("http://0/")) == nil)
+    #expect(table.index(of: try ResourceURL("http://0/")) == nil)
+    #expect(ContentTable().index(of: try ResourceURL("http://0/")) == nil)
   }
 }

@@ -13,8 +13,8 @@ import TestSupport
   /// The steps before which the process is killed, spread over all of them.
   static let steps: [Int] = {
     let wanted = getenv("XCACHE_KILLS").flatMap { Int(String(cString: $0)) } ?? 5
-    let most = 30
-    return (1...most).filter { wanted >= most || $0 % (most / max(1, wanted)) == 0 }
+    let maxCount = 30
+    return (1...maxCount).filter { wanted >= maxCount || $0 % (maxCount / max(1, wanted)) == 0 }
   }()
 
   /// Thirty releases, each with a file of its own.

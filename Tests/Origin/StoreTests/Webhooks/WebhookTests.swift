@@ -263,7 +263,7 @@ import Values
     let hooks = try (0..<20).map { _ in try store.addWebhook(try draft(), by: anna) }
     try store.connections.transaction { (db) throws(StoreError) in
       for number in 0..<1000 {
-        let place = MessagePlace(app: apps[number % 5], channel: .online)
+        let place = EventChannel(app: apps[number % 5], channel: .online)
         let message = WebhookMessage(type: "freeze", places: [place], data: [:], text: "")
         for hook in hooks { _ = try db.queue(message, for: hook, now: 1) }
       }

@@ -139,7 +139,7 @@ import Values
     ] as [(String, Int, String)])
   func percentages(text: String, share: Int, shown: String) throws {
     #expect(try Percentage.read(text) == share)
-    #expect(ShareWords.percent(share) == shown)
+    #expect(ShareText.percent(share) == shown)
   }
 
   @Test(arguments: [

@@ -138,7 +138,7 @@ import Testing
   @Test func quietTerminals() throws {
     let captured = CapturedTerminal()
     let arguments = try Arguments(["--quiet", "--no-color"], options: Command.common, environment: [:])
-    let terminal = captured.terminal(isInteractive: true, usesColour: true).told(by: arguments)
+    let terminal = captured.terminal(isInteractive: true, usesColour: true).configured(by: arguments)
     terminal.remark("good to know")
     terminal.progress("half")
     terminal.endProgress()

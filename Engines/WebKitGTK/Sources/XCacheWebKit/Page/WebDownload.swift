@@ -54,11 +54,11 @@ public final class WebDownload {
   private static func fileName(_ name: String) -> String {
     let last = name.split(separator: "/").last ?? ""
     if ["", ".", ".."].contains(last) { return "download" }
-    let most = 200
-    if last.utf8.count <= most { return String(last) }
+    let maxBytes = 200
+    if last.utf8.count <= maxBytes { return String(last) }
     let type = last.lastIndex(of: ".").map { last[$0...] }.flatMap { $0.utf8.count <= 32 ? $0 : nil } ?? ""
     var stem = last.dropLast(type.count)
-    while stem.utf8.count + type.utf8.count > most { stem.removeLast() }
+    while stem.utf8.count + type.utf8.count > maxBytes { stem.removeLast() }
     return (stem.isEmpty ? "download" : String(stem)) + type
   }
 

@@ -257,10 +257,10 @@ extension WebPage {
   /// Passes the page's signals about itself on to the runtime.
   private func addWatch() throws {
     let me = Weak(self)
-    try add({ message in me.object?.told(message) }, PageWatch.name, world: PageWatch.name)
+    try add({ message in me.object?.handle(message) }, PageWatch.name, world: PageWatch.name)
   }
 
-  private func told(_ message: String?) {
+  private func handle(_ message: String?) {
     guard let shown, let runtime = host.runtime, let message else { return }
     runtime.handleMessage(
       String(message.dropFirst().dropLast()), of: shown,

@@ -18,11 +18,12 @@ struct ChannelHandler: APIHandler {
     let allowed = states.filter { caller.allows(.read, app: $0.channel.app, channel: $0.channel.name) }
     let app = try store.defaultApp()
     // Which other apps exist is not for every token to know.
-    let isTold = app.map { app in caller.isUnlimited || allowed.contains { $0.channel.app == app } } ?? false
+    let showsDefault =
+      app.map { app in caller.isUnlimited || allowed.contains { $0.channel.app == app } } ?? false
     return .json(
       ChannelList(
         channels: allowed.map { ChannelSummary($0.channel, $0.freeze, $0.planned) },
-        defaultApp: isTold ? app : nil))
+        defaultApp: showsDefault ? app : nil))
   }
 
   /// `POST /default-app`: the app that answers polls that name none (docs/protocol.md §2), for unrestricted admins.
@@ -73,7 +74,7 @@ struct ChannelHandler: APIHandler {
     let acts = try store.scheduledActs(of: channel).filter { act in
       switch act.state {
       case .waiting: true
-      case .failed, .missed: act.end.map { store.now - $0.at < ScheduleLimits.told } ?? false
+      case .failed, .missed: act.end.map { store.now - $0.at < ScheduleLimits.reportedFor } ?? false
       case .done, .cancelled: false
       }
     }

@@ -34,8 +34,8 @@ struct FleetHandler: APIHandler {
     guard let step = SeriesStep(rawValue: name) else {
       throw Problem.badRequest("step=\(name): expected minute, hour, day or week")
     }
-    let most = Self.hours / Int(step.hours)
-    let points = try request.number("points", in: 1...min(most, Self.maxPoints)) ?? min(most, 48)
+    let steps = Self.hours / Int(step.hours)
+    let points = try request.number("points", in: 1...min(steps, Self.maxPoints)) ?? min(steps, 48)
     context.api.adoption.flush()
     let polls = try store.pollSeries(of: channel, step, points: points)
     var chart = SeriesChart(points: points)

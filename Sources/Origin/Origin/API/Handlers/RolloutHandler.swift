@@ -147,7 +147,7 @@ struct RolloutHandler: APIHandler {
     -> ScheduleInput
   {
     let verb = request.path[5]
-    let percent = share.map { " to \(ShareWords.percent($0, .two))" }
+    let percent = share.map { " to \(ShareText.percent($0, .two))" }
     return try context.schedule(
       "rollout.\(verb)", "rollout \(verb) of version \(open.candidate)\(percent ?? "")", at: time,
       route: "rollout/\(verb)", JSONValue(encoding: body).canonical)
@@ -217,7 +217,7 @@ struct RolloutHandler: APIHandler {
 
 extension RolloutAudience {
   /// Whom it names, for the summary of a scheduled act.
-  var words: String { ShareWords.audience(share: share, groups: groups, app: app?.text, .two) }
+  var words: String { ShareText.audience(share: share, groups: groups, app: app?.text, .two) }
 }
 
 extension RolloutInfo {

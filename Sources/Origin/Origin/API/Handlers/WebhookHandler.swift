@@ -18,13 +18,13 @@ struct WebhookHandler: APIHandler {
 
   /// `GET /webhooks/{id or URL}/deliveries`
   func deliveries() throws -> Response {
-    let limit = try request.number("limit", in: 1...Self.mostDeliveries) ?? Self.mostDeliveries
+    let limit = try request.number("limit", in: 1...Self.maxDeliveries) ?? Self.maxDeliveries
     return .json(
       WebhookDeliveryList(
         deliveries: try store.deliveries(to: request.path[1], limit: limit).map(WebhookDeliveryInfo.init)))
   }
 
-  private static let mostDeliveries = 1000
+  private static let maxDeliveries = 1000
 
   /// `POST /webhooks`
   func add(_ body: WebhookRequest) throws -> Response {
@@ -112,7 +112,7 @@ struct WebhookHandler: APIHandler {
 
   /// Certificates as they are stored: PEM, and no key by mistake.
   private func certificates(_ text: String) throws -> String {
-    guard text.utf8.count <= Self.mostCertificates else {
+    guard text.utf8.count <= Self.maxCertificates else {
       throw Problem.badRequest("\"ca\" is longer than 64 KB")
     }
     guard !text.contains("PRIVATE KEY-----") else {
@@ -133,7 +133,7 @@ struct WebhookHandler: APIHandler {
     return text
   }
 
-  private static let mostCertificates = 65_536
+  private static let maxCertificates = 65_536
 
   /// The address of a name is checked when something is sent: by then it may be another one.
   private func url(_ text: String?, allowsPrivate: Bool) throws -> ResourceURL {

@@ -49,7 +49,7 @@ final class BodyBudget: Sendable {
     private var held = 0
     private var isExtra = false
 
-    private enum Place { case within, extra }
+    private enum Grant { case within, extra }
 
     fileprivate init(_ budget: BodyBudget, _ token: String) {
       self.budget = budget
@@ -68,11 +68,11 @@ final class BodyBudget: Sendable {
       guard count > max(held, BodyBudget.free) else { return .granted }
       guard budget.clock() &- begin <= BodyBudget.longest else { return .late }
       if isExtra { return .granted }
-      let place = budget.state.withLock { [token, held, limit = budget.limit] state -> Place? in
+      let grant = budget.state.withLock { [token, held, limit = budget.limit] state -> Grant? in
         let (more, own) = (count - held, state.parts[token] ?? 0)
         let fits = state.used + more <= limit
-        let most = state.extra == nil ? limit / 4 : state.extra == token ? limit / 2 : limit
-        if fits, own + more <= limit / 4 || own == held && own + more <= most {
+        let maxHeld = state.extra == nil ? limit / 4 : state.extra == token ? limit / 2 : limit
+        if fits, own + more <= limit / 4 || own == held && own + more <= maxHeld {
           state.change(token, by: more)
           return .within
         }
@@ -81,9 +81,9 @@ final class BodyBudget: Sendable {
         state.change(token, by: -held)
         return .extra
       }
-      guard let place else { return .full }
-      held = place == .within ? count : 0
-      isExtra = place == .extra
+      guard let grant else { return .full }
+      held = grant == .within ? count : 0
+      isExtra = grant == .extra
       return .granted
     }
   }

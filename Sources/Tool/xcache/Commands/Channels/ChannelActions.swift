@@ -114,14 +114,14 @@ enum ChannelActions {
     }
     let channel = try remote.address
     let name = "\(channel.channel) of \(channel.app)"
-    let told =
+    let outcome =
       switch verb {
       case "create": try create(remote, name, arguments)
       case "remove": try remove(remote, name)
       case "freeze": try freeze(remote, name, arguments)
       default: try thaw(remote, name, arguments)
       }
-    if arguments.has("json") { terminal.say(json: told.document) } else { terminal.say(told.words) }
+    if arguments.has("json") { terminal.say(json: outcome.document) } else { terminal.say(outcome.words) }
     return .done
   }
 
@@ -165,9 +165,10 @@ enum ChannelActions {
   }
 
   /// The origin's answer as a document, and in words.
-  private typealias Told = (document: JSONValue, words: String)
+  private typealias Outcome = (document: JSONValue, words: String)
 
-  private static func create(_ remote: RemoteOrigin, _ name: String, _ arguments: Arguments) throws -> Told {
+  private static func create(_ remote: RemoteOrigin, _ name: String, _ arguments: Arguments) throws -> Outcome
+  {
     let (api, channel) = (try remote.api, try remote.address)
     let url = try arguments.value("public-url").map { try SettingsValue.url($0, in: "--public-url") }
     let isNewApp = try refuseMisspelt(channel.app, api, creates: arguments.has("create"))
@@ -180,7 +181,7 @@ enum ChannelActions {
     )
   }
 
-  private static func remove(_ remote: RemoteOrigin, _ name: String) throws -> Told {
+  private static func remove(_ remote: RemoteOrigin, _ name: String) throws -> Outcome {
     let (api, channel) = (try remote.api, try remote.address)
     let waiting = ScheduleCommand.waiting(channel, api)
     let answer = try api.remove(channel)
@@ -195,7 +196,8 @@ enum ChannelActions {
     )
   }
 
-  private static func freeze(_ remote: RemoteOrigin, _ name: String, _ arguments: Arguments) throws -> Told {
+  private static func freeze(_ remote: RemoteOrigin, _ name: String, _ arguments: Arguments) throws -> Outcome
+  {
     let (api, channel) = (try remote.api, try remote.address)
     var request = FreezeRequest(reason: try arguments.text("reason") ?? "")
     request.from = try arguments.time(ahead: "from")
@@ -222,7 +224,7 @@ enum ChannelActions {
     )
   }
 
-  private static func thaw(_ remote: RemoteOrigin, _ name: String, _ arguments: Arguments) throws -> Told {
+  private static func thaw(_ remote: RemoteOrigin, _ name: String, _ arguments: Arguments) throws -> Outcome {
     let (api, channel) = (try remote.api, try remote.address)
     let planned = try arguments.number("planned", in: 1...Int.max).map { Int64($0) }
     let answer = try api.thaw(channel, ThawRequest(planned: planned))

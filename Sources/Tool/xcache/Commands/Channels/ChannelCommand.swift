@@ -108,7 +108,7 @@ enum ChannelSet {
       let share = text == "none" ? nil : try Percentage.read(text)
       request.reports = share.map { .integer($0) } ?? .null
       words.append(
-        share.map { "devices send \(ShareWords.percent($0)) of their usage reports" }
+        share.map { "devices send \(ShareText.percent($0)) of their usage reports" }
           ?? "devices send all usage reports")
     }
     guard !words.isEmpty else {

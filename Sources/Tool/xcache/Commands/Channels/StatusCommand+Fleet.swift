@@ -50,10 +50,10 @@ extension StatusCommand {
   /// The lines above a channel's state: what is wrong with it that the state doesn't say itself, and where else devices or
   /// releases are affected.
   static func problems(_ fleet: FleetOverview, of channel: ChannelAddress, _ terminal: Terminal) -> [String] {
-    let told = ["frozen", "damaged", "killed"]
+    let shown = ["frozen", "damaged", "killed"]
     return fleet.problems.filter { problem in
       problem.isAbout(channel.app, channel.channel)
-        ? !told.contains(problem.code) : problem.severity == "error"
+        ? !shown.contains(problem.code) : problem.severity == "error"
     }.map { line($0, terminal) }
   }
 

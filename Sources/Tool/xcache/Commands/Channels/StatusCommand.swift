@@ -188,7 +188,7 @@ enum StatusCommand {
     if let prefetch = overview.prefetch { lines.append("prefetch   \(DocumentLog.line(prefetch))") }
     if let interval = overview.interval { lines.append("interval   \(interval) s between polls") }
     if let share = overview.reports {
-      lines.append("reports    \(ShareWords.percent(share)) of devices' usage reports")
+      lines.append("reports    \(ShareText.percent(share)) of devices' usage reports")
     }
     return lines
   }

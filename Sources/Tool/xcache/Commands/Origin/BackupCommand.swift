@@ -33,7 +33,7 @@ enum BackupCommand {
     guard let target = try arguments.value("to") else {
       throw UsageError("--to DIR is required: the backup's folder")
     }
-    let store = try MaintenanceOutput.besideStore(arguments)
+    let store = try MaintenanceOutput.sharedStore(arguments)
     let progress = ProgressLine(terminal)
     let report = try store.backUp(to: target, verify: arguments.has("verify")) { done, all in
       progress.show("copying", done, of: all)

@@ -30,7 +30,7 @@ enum DoctorCommand {
 
   private static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
     _ = try arguments.operands()
-    let store = try MaintenanceOutput.besideStore(arguments)
+    let store = try MaintenanceOutput.sharedStore(arguments)
     let progress = ProgressLine(terminal)
     var checkup = try store.checkup(deep: arguments.has("deep")) { step, done, all in
       progress.show("\(step)", done, of: all, .bytes, step == "files" ? nil : "")

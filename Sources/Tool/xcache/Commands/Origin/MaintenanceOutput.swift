@@ -5,7 +5,7 @@ import Values
 /// What the commands that work on a data folder share.
 enum MaintenanceOutput {
   /// Opens the data folder in `--data`, which a server may have open, too.
-  static func besideStore(_ arguments: Arguments) throws -> Store {
+  static func sharedStore(_ arguments: Arguments) throws -> Store {
     guard let data = try arguments.value("data") else {
       throw UsageError("--data DIR is required: the origin's data folder")
     }

@@ -136,7 +136,7 @@ enum ServeCommand {
 
   private static func strayFolders(_ store: Store) -> [String] {
     store.unexpectedFolders.map { stray in
-      let place = stray.place.map { "moved to \($0)" } ?? "it can't be moved and stays there"
+      let place = stray.movedTo.map { "moved to \($0)" } ?? "it can't be moved and stays there"
       return "\(stray.path) is a folder where only xcache's own files belong; \(place)"
     }
   }

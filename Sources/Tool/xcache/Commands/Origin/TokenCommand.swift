@@ -174,11 +174,11 @@ enum TokenCommand {
   }
 
   /// How many channels are asked for their bundles, a request each, for a warning.
-  private static let mostChannels = 20
+  private static let maxChannels = 20
 
   /// The bundles of channels, as far as a server can be asked.
   private static func bundles(of channels: [ChannelAddress], _ arguments: Arguments) throws -> [BundleName] {
-    guard try arguments.value("data") == nil, channels.count <= mostChannels else {
+    guard try arguments.value("data") == nil, channels.count <= maxChannels else {
       throw UsageError("the bundles aren't asked for")
     }
     let api = try RemoteOrigin(arguments, namesApp: false).api

@@ -63,13 +63,13 @@ enum SmokeCommand {
     try check(bundles)
     let size = try PageSize.read(arguments)
     let timeout = try PageTimeout.read(arguments)
-    let mostPages = try arguments.number("max-pages", in: 1...10_000)
+    let maxPages = try arguments.number("max-pages", in: 1...10_000)
     let parallel = try arguments.number("parallel", in: 1...8)
     let pictures = try arguments.value("screenshots")
     var smoke = SmokeTest(try EngineProgram(arguments.environment), try Interruption())
     smoke.size = size
     smoke.timeout = timeout
-    smoke.mostPages = mostPages ?? smoke.mostPages
+    smoke.maxPages = maxPages ?? smoke.maxPages
     smoke.parallel = parallel ?? smoke.parallel
     let recording = try arguments.value("record")
     if recording != nil, !arguments.all("fixtures").isEmpty {

@@ -39,7 +39,7 @@ extension SmokeResult {
   }
 
   /// How many of a page's notes are printed; `--json` has all of them.
-  private static let mostNotes = 8
+  private static let maxNotes = 8
 
   private static func lines(_ verdict: SmokeVerdict, _ terminal: Terminal) -> [String] {
     let word =
@@ -49,9 +49,9 @@ extension SmokeResult {
     let line =
       "\(word)  \(verdict.page.text)  \(Count.text(requests, "request")), first content "
       + "\(PreviewOutput.milliseconds(report.firstContentfulPaint)), load \(PreviewOutput.milliseconds(report.load))"
-    let more = verdict.notes.count - mostNotes
+    let more = verdict.notes.count - maxNotes
     return [line]
-      + (verdict.failures + verdict.notes.prefix(mostNotes)).map { "  " + Self.line($0, terminal) }
+      + (verdict.failures + verdict.notes.prefix(maxNotes)).map { "  " + Self.line($0, terminal) }
       + (more > 0 ? ["  … and \(Count.text(more, "more note")); --json has them all"] : [])
   }
 

@@ -71,7 +71,7 @@ enum LogCommand {
   /// Describes a rollout from a release's point of view.
   private static func rollout(_ rollout: RolloutInfo) -> String {
     switch rollout.state {
-    case "open": "candidate, \(ShareWords.percent(rollout.share))\(rollout.paused ? ", paused" : "")"
+    case "open": "candidate, \(ShareText.percent(rollout.share))\(rollout.paused ? ", paused" : "")"
     case "completed": "candidate, completed"
     default: "candidate, \(rollout.state)"
     }

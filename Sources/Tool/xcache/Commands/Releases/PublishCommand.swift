@@ -66,12 +66,12 @@ enum PublishCommand {
     let options = try options(arguments, bundles, remote)
     let drawn = ProgressLine(terminal)
     // A smoke test plans the release once before.
-    let told = Locked<Set<Publisher.Progress>>([])
+    let printed = Locked<Set<Publisher.Progress>>([])
     let publisher = Publisher(
       try remote.api, cache: PublishCache(environment: Environment.variables),
       program: "xcache/\(XCache.version)"
     ) { step in
-      if step.isRemark, !told.withLock({ $0.insert(step).inserted }) { return }
+      if step.isRemark, !printed.withLock({ $0.insert(step).inserted }) { return }
       tell(step, drawn, terminal, isDryRun: isDryRun)
     }
     defer { terminal.endProgress() }
@@ -153,7 +153,7 @@ enum PublishCommand {
   private static func loopbackWarning(_ remote: RemoteOrigin) throws -> String? {
     let url = try remote.api.overview(of: try remote.address).value.publicURL
     guard url.isLoopback else { return nil }
-    return "devices are told to download from \(url), which only this machine reaches; "
+    return "devices are printed to download from \(url), which only this machine reaches; "
       + "`xcache channel set --public-url URL` moves the channel to a URL that devices reach"
   }
 

@@ -66,15 +66,15 @@ extension PublishResult {
   }
 
   /// How many pages are named; --json has all.
-  private static let mostPages = 10
+  private static let maxPages = 10
 
   /// For a dry run: the pages that would change.
   private var pageLines: [String] {
     let pages = changedPages
     if pages.isEmpty { return [] }
-    let more = pages.count - Self.mostPages
+    let more = pages.count - Self.maxPages
     return ["\(Count.text(pages.count, "page")) would change:"]
-      + pages.prefix(Self.mostPages).map { "  \($0)" }
+      + pages.prefix(Self.maxPages).map { "  \($0)" }
       + (more > 0 ? ["  … and \(more) more; --json has them all"] : [])
   }
 

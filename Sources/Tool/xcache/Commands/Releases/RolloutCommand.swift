@@ -81,7 +81,7 @@ enum RolloutCommand {
     var table = Table(["VERSION", "SHARE", "STATE", "WHEN", "WHO", "WHY"], rightAligned: [0, 1])
     for rollout in ended {
       table.add([
-        rollout.version.text, ShareWords.percent(rollout.share), rollout.state, rollout.changedAt.formatted,
+        rollout.version.text, ShareText.percent(rollout.share), rollout.state, rollout.changedAt.formatted,
         rollout.changedBy,
         [rollout.prefetch.map { "prefetch config \($0)" }, rollout.reason?.onOneLine].compactMap(\.self)
           .joined(separator: ": "),
@@ -103,10 +103,10 @@ enum RolloutCommand {
     }
     let (candidate, all) = (polls(open.version), hour.polls)
     guard all > 0 else { return "no device has polled in this hour or the one before" }
-    let share = ShareWords.percent(Int((Double(candidate) / Double(all) * 10_000).rounded()))
+    let share = ShareText.percent(Int((Double(candidate) / Double(all) * 10_000).rounded()))
     return
       "in \(Count.text(Int(clamping: all), "poll")) of this hour and the one before: \(share) have version \(open.version), "
-      + "\(ShareWords.percent(Int((Double(polls(full)) / Double(all) * 10_000).rounded()))) version \(full)"
+      + "\(ShareText.percent(Int((Double(polls(full)) / Double(all) * 10_000).rounded()))) version \(full)"
   }
 
   /// What a release that changes nothing leaves open, for its author, who may have thought of the candidate.
@@ -278,7 +278,7 @@ extension RolloutInfo {
   }
 
   /// Whom it goes to, such as `5 % of the devices and group qa, with app version >=4.2`.
-  var audience: String { ShareWords.audience(share: share, groups: groups, app: app) }
+  var audience: String { ShareText.audience(share: share, groups: groups, app: app) }
 }
 
 extension RolloutChangeInfo {

@@ -11,7 +11,7 @@ struct LivePage {
   let fields: HTTPFields
 
   /// The most pages of a release to look at, and how long each may take: a release doesn't wait for a site.
-  private static let most = 5
+  private static let maxPages = 5
   private static let timeouts = HTTPTimeouts(connect: 3_000, stall: 3, total: 5)
 
   /// Returns warnings for new and changed pages of a build with the worker; none for pages that can't be had, as before the
@@ -19,7 +19,7 @@ struct LivePage {
   static func warnings(_ plan: Plan, _ source: BundleSource, http: HTTPClient = HTTPClient()) -> [String] {
     guard WebBuild.hasWorker(source) else { return [] }
     let pages = plan.put.filter { $0.content.ctype.essence == "text/html" }
-    return pages.prefix(most).flatMap { page -> [String] in
+    return pages.prefix(maxPages).flatMap { page -> [String] in
       let request = HTTPRequest("GET", page.url.text, timeouts: timeouts)
       guard let reply = try? http.send(request) else { return [] }
       let live = LivePage(url: page.url.text, status: reply.status, fields: reply.fields)

@@ -32,8 +32,8 @@ enum PageInjection {
       prefix = String(repeating: "../", count: depth)
     }
     let line = Array("<script src=\"\(prefix)\(WebBuild.scriptName)\" defer></script>".utf8)
-    let place = markup.firstScript ?? markup.headEnd ?? markup.doctypeEnd ?? 0
-    return .line(Array(page[..<place] + line + page[place...]))
+    let insertion = markup.firstScript ?? markup.headEnd ?? markup.doctypeEnd ?? 0
+    return .line(Array(page[..<insertion] + line + page[insertion...]))
   }
 
   /// Whether the page's encoding is ASCII-compatible, so that a line can be inserted.

@@ -35,16 +35,16 @@ struct WorkerScript {
   /// come first.
   func beginning(with line: String) -> [UInt8] {
     let mark: [UInt8] = [0xEF, 0xBB, 0xBF]
-    var place = code.starts(with: mark) ? mark.count : 0
-    while let end = directive(from: place) { place = end }
-    let isFirst = place == 0 || place == mark.count && code.starts(with: mark)
-    return Array(bytes[..<place]) + Array((isFirst ? line + "\n" : "\n" + line + "\n").utf8)
-      + Array(bytes[place...])
+    var position = code.starts(with: mark) ? mark.count : 0
+    while let end = directive(from: position) { position = end }
+    let isFirst = position == 0 || position == mark.count && code.starts(with: mark)
+    return Array(bytes[..<position]) + Array((isFirst ? line + "\n" : "\n" + line + "\n").utf8)
+      + Array(bytes[position...])
   }
 
-  /// Returns the end of a directive that begins at a place.
-  private func directive(from place: Int) -> Int? {
-    let rest = code[place...].drop(while: Self.isSpace)
+  /// Returns the end of a directive that begins at a position.
+  private func directive(from position: Int) -> Int? {
+    let rest = code[position...].drop(while: Self.isSpace)
     guard let quote = rest.first, quote == UInt8(ascii: "\"") || quote == UInt8(ascii: "'"),
       let close = rest.dropFirst().firstIndex(of: quote)
     else { return nil }
@@ -57,8 +57,8 @@ struct WorkerScript {
     return isNewLine && (Self.isName(byte) || "\"'{".utf8.contains(byte)) ? close + 1 : nil
   }
 
-  private func word(_ text: String, at place: Int) -> Int? {
-    code[place...].starts(with: text.utf8) ? place + text.utf8.count : nil
+  private func word(_ text: String, at position: Int) -> Int? {
+    code[position...].starts(with: text.utf8) ? position + text.utf8.count : nil
   }
 
   private static func isSpace(_ byte: UInt8) -> Bool { byte == 0x20 || (0x09...0x0D).contains(byte) }
@@ -96,7 +96,7 @@ struct WorkerScript {
           index += 1
         }
         index = min(index + 1, bytes.count)
-        for place in start..<index where bytes[place] != UInt8(ascii: "\n") { code[place] = 0x20 }
+        for position in start..<index where bytes[position] != UInt8(ascii: "\n") { code[position] = 0x20 }
       } else {
         if "\"'`".utf8.contains(byte) { quote = byte }
         index += 1

@@ -206,7 +206,7 @@ extension ControlPage {
       let isOn = conditions[keyPath: flag]
       return button("conditions?\(name)=\(isOn ? 0 : 1)", "\(name): \(isOn ? "yes" : "no")")
     }
-    let rows = held.files.prefix(Self.mostRows).map {
+    let rows = held.files.prefix(Self.maxRows).map {
       "<tr><td>\(Self.escaped($0.url))<td>\($0.size)<td>\($0.path == nil ? "waits" : "held")"
     }
     let rest = held.files.count - rows.count
@@ -227,7 +227,7 @@ extension ControlPage {
   }
 
   /// The maximum number of files that the page shows.
-  private static let mostRows = 1000
+  private static let maxRows = 1000
 
   private func overview(_ held: Snapshot) -> [(String, String)] {
     let activity = runtime.activity

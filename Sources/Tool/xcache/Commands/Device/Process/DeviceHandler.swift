@@ -200,7 +200,7 @@ final class DeviceHandler: Handler {
 
 /// The most recently opened pages: a browser tells when a page opens, but never when it closes.
 final class OpenPages: Sendable {
-  private static let most = 32
+  private static let maxOpen = 32
   private let runtime: Runtime
   private let pages = Locked<[OpenPage]>([])
 
@@ -210,7 +210,7 @@ final class OpenPages: Sendable {
     let page = runtime.open(url)
     let closed = pages.withLock { pages -> OpenPage? in
       pages.append(page)
-      return pages.count > Self.most ? pages.removeFirst() : nil
+      return pages.count > Self.maxOpen ? pages.removeFirst() : nil
     }
     if let closed { runtime.close(closed) }
     return page

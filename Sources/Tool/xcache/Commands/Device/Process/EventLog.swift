@@ -19,7 +19,7 @@ final class EventLog: Sendable {
   }
 
   /// How many lines are kept.
-  private static let most = 100
+  private static let maxLines = 100
   private let terminal: Terminal
   private let progress: ProgressLine
   private let isJSON: Bool
@@ -57,7 +57,7 @@ final class EventLog: Sendable {
     let line = Self.line(words, json)
     state.withLock { state in
       state.lines.append(line)
-      if state.lines.count > Self.most { state.lines.removeFirst() }
+      if state.lines.count > Self.maxLines { state.lines.removeFirst() }
     }
     terminal.endProgress()
     if isJSON { terminal.say(json: line.json) } else { terminal.say("\(line.time) \(words)") }

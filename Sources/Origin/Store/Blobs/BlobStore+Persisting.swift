@@ -14,19 +14,19 @@ extension BlobStore {
   private static let maxSyncedSingly = 32
 
   /// Makes received files durable under `blobs/`.
-  /// - Throws: `missingBlobs` for those that aren't there; `diskFull` or `system`, after which none counts as placed.
-  func place(_ digests: [SHA256]) throws(StoreError) {
+  /// - Throws: `missingBlobs` for those that aren't there; `diskFull` or `system`, after which none counts as persisted.
+  func persist(_ digests: [SHA256]) throws(StoreError) {
     let (waiting, unnamed) = state.withLock { state in
-      let waiting = digests.filter { state.placed[$0] == nil }
-      for sha256 in waiting { state.placing[sha256, default: 0] += 1 }
+      let waiting = digests.filter { state.persisted[$0] == nil }
+      for sha256 in waiting { state.persisting[sha256, default: 0] += 1 }
       return (waiting, waiting.filter { state.named[$0] == nil })
     }
     guard !waiting.isEmpty else { return }
     defer {
       state.withLock { state in
         for sha256 in waiting {
-          let others = (state.placing[sha256] ?? 1) - 1
-          state.placing[sha256] = others > 0 ? others : nil
+          let others = (state.persisting[sha256] ?? 1) - 1
+          state.persisting[sha256] = others > 0 ? others : nil
         }
       }
     }
@@ -35,7 +35,7 @@ extension BlobStore {
     if many { try syncAll(waiting) } else { try syncEach(waiting) }
     var gone = try StoreError.disk { () throws(SystemError) in try vanished(waiting) }
     let absent = try StoreError.disk { () throws(SystemError) in try rename(unnamed) }
-    for sha256 in absent where try !isPlacedByAnother(sha256) { gone.append(sha256) }
+    for sha256 in absent where try !isPersistedByAnother(sha256) { gone.append(sha256) }
     guard gone.isEmpty else {
       state.withLock { state in gone.forEach { state.forgetWhole($0) } }
       throw .missingBlobs(gone)
@@ -49,13 +49,13 @@ extension BlobStore {
     }
     state.withLock { state in
       for sha256 in waiting {
-        state.placed[sha256] = state.arrived(sha256)
+        state.persisted[sha256] = state.arrived(sha256)
         state.forgetWhole(sha256)
       }
     }
   }
 
-  /// Waits while files of these names are being removed. No removal can start after that, because these count as being placed.
+  /// Waits while files of these names are being removed. No removal can start after that, because these count as being persisted.
   private func awaitRemoval(of digests: [SHA256]) {
     while state.withLock({ state in
       !(state.beingRemoved.isEmpty && state.leaving.isEmpty) && digests.contains(where: state.isLeaving)
@@ -113,12 +113,12 @@ extension BlobStore {
     }
   }
 
-  /// Whether another release that needs the same bytes placed the file first; then its name is made durable once more.
+  /// Whether another release that needs the same bytes persisted the file first; then its name is made durable once more.
   /// That the name exists isn't enough, because a crash may have left that file.
-  private func isPlacedByAnother(_ sha256: SHA256) throws(StoreError) -> Bool {
-    let isPlaced = state.withLock { $0.placed[sha256] != nil || $0.placing[sha256, default: 0] > 1 }
+  private func isPersistedByAnother(_ sha256: SHA256) throws(StoreError) -> Bool {
+    let isPersisted = state.withLock { $0.persisted[sha256] != nil || $0.persisting[sha256, default: 0] > 1 }
     let isGood = try row(of: sha256).map { !$0.isQuarantined } ?? false
-    guard isPlaced || isGood else { return false }
+    guard isPersisted || isGood else { return false }
     return try StoreError.disk { () throws(SystemError) in try Kernel.status(folder.blob(sha256)) != nil }
   }
 
@@ -176,7 +176,7 @@ extension BlobStore {
     let digests = contents.map(\.content.sha256).filter { seen.insert($0).inserted }
     try refusePurged(digests)
     let stamp = try reserve(digests)
-    // A file that arrived a moment ago has no row, or has one from a release that was just made: then it is placed once more.
+    // A file that arrived a moment ago has no row, or has one from a release that was just made: then it is persisted once more.
     var known = arrived(digests)
     var survey = Survey()
     survey.waiting = digests.filter { known[$0] != nil }
@@ -192,7 +192,7 @@ extension BlobStore {
       }
     }
     if !survey.missing.isEmpty {
-      // Another release may have given them rows in between. A placed file is forgotten only after its row exists, so a
+      // Another release may have given them rows in between. A persisted file is forgotten only after its row exists, so a
       // second look at the rows finds it.
       known.merge(try stored(survey.missing)) { first, _ in first }
       survey.missing.removeAll { known[$0] != nil }
@@ -213,7 +213,7 @@ extension BlobStore {
       let some = rest.prefix(Self.batchSize)
       rest = rest.dropFirst(Self.batchSize)
       state.withLock { state in
-        if state.named.isEmpty, state.whole.isEmpty, state.placed.isEmpty { return }
+        if state.named.isEmpty, state.whole.isEmpty, state.persisted.isEmpty { return }
         for sha256 in some { known[sha256] = state.arrived(sha256) }
       }
     }
@@ -244,10 +244,10 @@ extension BlobStore {
   }
 
   /// The digest of a file that is durable under `blobs/` and has no row yet.
-  func placed(_ sha256: SHA256) -> FileDigest? { state.withLock { $0.placed[sha256] } }
+  func persisted(_ sha256: SHA256) -> FileDigest? { state.withLock { $0.persisted[sha256] } }
 
   /// The digests of files that are durable under `blobs/` and have no row yet.
-  func placed(_ digests: Set<SHA256>) -> [SHA256: FileDigest] {
+  func persisted(_ digests: Set<SHA256>) -> [SHA256: FileDigest] {
     var found: [SHA256: FileDigest] = [:]
     var rest = Array(digests)[...]
     while !rest.isEmpty {
@@ -255,15 +255,15 @@ extension BlobStore {
       let some = rest.prefix(Self.batchSize)
       rest = rest.dropFirst(Self.batchSize)
       state.withLock { state in
-        if state.placed.isEmpty { return }
-        for sha256 in some { found[sha256] = state.placed[sha256] }
+        if state.persisted.isEmpty { return }
+        for sha256 in some { found[sha256] = state.persisted[sha256] }
       }
     }
     return found
   }
 
-  /// Forgets placed files that now have rows.
-  func forgetPlaced(_ digests: [SHA256]) {
-    state.withLock { state in digests.forEach { state.placed[$0] = nil } }
+  /// Forgets persisted files that now have rows.
+  func forgetPersisted(_ digests: [SHA256]) {
+    state.withLock { state in digests.forEach { state.persisted[$0] = nil } }
   }
 }

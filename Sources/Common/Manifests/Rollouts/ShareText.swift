@@ -1,5 +1,5 @@
 /// A share of 10,000 in words: of the devices that a rollout lets in, or of the reports that are sent.
-package enum ShareWords {
+package enum ShareText {
   /// How many decimals a percentage has.
   package enum Decimals: Hashable, Sendable {
     /// None, one or two: `5`, `0.5`, `0.05`.

@@ -1,7 +1,7 @@
 import System
 
 /// What the engine's program and its child processes wrote to standard error, to explain a failure.
-package struct EngineWords: Sendable {
+package struct EngineErrorLog: Sendable {
   private var lines: [String] = []
 
   /// How many lines are kept, and how many of these are shown.

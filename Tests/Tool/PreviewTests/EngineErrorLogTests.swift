@@ -2,7 +2,7 @@ import Testing
 
 @testable import Preview
 
-@Suite("Messages of the engine on standard error") struct EngineWordsTests {
+@Suite("Messages of the engine on standard error") struct EngineErrorLogTests {
   private static let refusal = "Xvfb doesn't start; see what it says: Xvfb -displayfd 1"
 
   /// Output of Xvfb on Debian 12, and the expected message.
@@ -36,17 +36,19 @@ import Testing
 
   @Test("A display that can't start is reported with the cause, not in Xvfb's words", arguments: faults)
   func displays(_ lines: [String], _ says: String) {
-    let text = EngineWords(lines).explaining(Self.refusal)
+    let text = EngineErrorLog(lines).explaining(Self.refusal)
     #expect(text.hasPrefix("Xvfb, the display that pages are painted on, didn't start: it "), "\(text)")
     #expect(text.contains(says), "\(text)")
     for word in ["(EE)", "_XSERV", "XKB"] { #expect(!text.contains(word), "\(text)") }
   }
 
   @Test("Unknown messages are quoted in part") func unknown() {
-    let words = EngineWords(["_XSERVTransmkdir: x", "(EE) ", "Fatal server error:", "(EE) no such luck(EE) "])
+    let words = EngineErrorLog([
+      "_XSERVTransmkdir: x", "(EE) ", "Fatal server error:", "(EE) no such luck(EE) ",
+    ])
     #expect(words.explaining(Self.refusal) == Self.refusal + "; it said: no such luck")
     #expect(words.explaining("no right \"hosts\"") == "no right \"hosts\"; it said: no such luck")
-    #expect(EngineWords().explaining(Self.refusal) == Self.refusal)
+    #expect(EngineErrorLog().explaining(Self.refusal) == Self.refusal)
     // Xvfb may print these at every start.
     let noise = [
       "The XKEYBOARD keymap compiler (xkbcomp) reports:",
@@ -54,12 +56,12 @@ import Testing
       "Errors from xkbcomp are not fatal to the X server",
       "_XSERVTransmkdir: Owner of /tmp/.X11-unix should be set to root",
     ]
-    #expect(EngineWords(noise).text == "")
-    #expect(EngineWords(noise + ["segmentation fault"]).text == "; it said: segmentation fault")
+    #expect(EngineErrorLog(noise).text == "")
+    #expect(EngineErrorLog(noise + ["segmentation fault"]).text == "; it said: segmentation fault")
   }
 
   @Test("Of many lines, the last ones are shown") func many() {
-    let words = EngineWords((1...1000).map { "line \($0)" })
+    let words = EngineErrorLog((1...1000).map { "line \($0)" })
     #expect(words.text == "; it said: line 996 ⏎ line 997 ⏎ line 998 ⏎ line 999 ⏎ line 1000")
   }
 }

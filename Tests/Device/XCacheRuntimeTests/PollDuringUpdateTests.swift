@@ -6,7 +6,7 @@ import Testing
 @testable import XCacheRuntime
 
 /// Polls during a download: a policy doesn't wait for it.
-@Suite struct PollBesideTests {
+@Suite struct PollDuringUpdateTests {
   let bench: RuntimeBench
   var origin: FakeOrigin { bench.origin }
   private static let kill = #""intercept":false,"bypass":[]"#
@@ -61,7 +61,7 @@ import Testing
     let due = await trigger(runtime, waiters: 3)
     #expect(await becomes { runtime.device?.isKilled == true })
     #expect(try await bench.ask(runtime, RuntimeBench.script) == "killed")
-    #expect(await becomes { runtime.state.withLock { $0.pollBeside == nil } })
+    #expect(await becomes { runtime.state.withLock { $0.concurrentPoll == nil } })
     #expect(polls() == 1 && runtime.version == "1")
     // The interval counts from then, and listeners get the event.
     let again = await trigger(runtime, waiters: 4)
@@ -82,7 +82,7 @@ import Testing
       advance()
       let due = await trigger(runtime, waiters: count + 1)
       #expect(await becomes { device.policy.withLock { $0.failures } == count })
-      #expect(await becomes { runtime.state.withLock { $0.pollBeside == nil } })
+      #expect(await becomes { runtime.state.withLock { $0.concurrentPoll == nil } })
       _ = due
     }
     origin.fail(nil)

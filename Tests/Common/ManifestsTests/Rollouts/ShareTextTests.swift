@@ -2,7 +2,7 @@ import Testing
 
 @testable import Manifests
 
-@Suite struct ShareWordsTests {
+@Suite struct ShareTextTests {
   @Test(
     arguments: [
       (0, "0 %", "0 %", "0%"), (5, "0.05 %", "0.05 %", "0.05%"), (50, "0.5 %", "0.50 %", "0.50%"),
@@ -10,9 +10,9 @@ import Testing
       (10_000, "100 %", "100 %", "100%"),
     ] as [(Int, String, String, String)])
   func shares(share: Int, needed: String, two: String, option: String) {
-    #expect(ShareWords.percent(share) == needed)
-    #expect(ShareWords.percent(share, .two) == two)
-    #expect(ShareWords.option(share) == option)
+    #expect(ShareText.percent(share) == needed)
+    #expect(ShareText.percent(share, .two) == two)
+    #expect(ShareText.option(share) == option)
   }
 
   @Test(
@@ -21,6 +21,6 @@ import Testing
       (["dogfood", "qa"], ">=4.2", "2.5 % of the devices and groups dogfood, qa, with app version >=4.2"),
     ] as [([String], String?, String)])
   func audiences(groups: [String], app: String?, words: String) {
-    #expect(ShareWords.audience(share: 250, groups: groups, app: app) == words)
+    #expect(ShareText.audience(share: 250, groups: groups, app: app) == words)
   }
 }
