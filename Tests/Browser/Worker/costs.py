@@ -30,7 +30,7 @@ CLASSIC = '<script src="/classic.js"></script>'
 
 
 def classic(version):
-    """A classic script: V8's traces include code cache sizes for these, but not for modules."""
+    """A classic script: Chromium 156 has no cached code for modules that it fetches in the background."""
     functions = "".join(f"function f{i}(a, b) {{ let s = a; for (let k = 0; k < b; k++) s = (s * {i + 3} + k) % {i + 7}; return s; }}\n" for i in range(800))
     return f"{functions}window.classic = [{', '.join(f'f{i}' for i in range(800))}].reduce((s, f) => s + f({version}, 3), 0);".encode()
 

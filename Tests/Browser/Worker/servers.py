@@ -236,10 +236,11 @@ class Origin:
         assert self.server.wait(30) == 0, "the origin ended with an error"
 
     def run(self, *words, check=True, cwd=None):
-        """Runs a command, and returns its output."""
+        """Runs a command, and returns its output; `warned` has what it wrote to stderr."""
         result = subprocess.run(
             [self.xcache, *words, "--server", f"http://127.0.0.1:{self.proxy.origin_port}"], text=True, capture_output=True, cwd=cwd,
             env={**os.environ, "XCACHE_TOKEN": self.token, "XDG_CACHE_HOME": f"{self.folder}/cache"})
+        self.warned = result.stderr
         if check and result.returncode:
             raise AssertionError(f"xcache {' '.join(words)}: {result.stderr}")
         return result.stdout
