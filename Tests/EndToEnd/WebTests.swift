@@ -1,8 +1,10 @@
 import Glibc
 import Manifests
+import SocketServer
 import System
 import Testing
 import TestSupport
+import Values
 
 @Suite("xcache web")
 struct WebTests {
@@ -243,7 +245,8 @@ struct WebTests {
   func removes() throws {
     let scratch = try Scratch()
     try scratch.folder("dist", ["index.html": Self.page])
-    let outcome = try Self.run(scratch, "remove", "--dir", "dist")
+    #expect(try Self.run(scratch, "remove", "--dir", "dist").exitCode == 3)
+    let outcome = try Self.run(scratch, "remove", "--dir", "dist", "--create")
     #expect(outcome.exitCode == 0 && outcome.output == Self.wrote)
     #expect(try Self.text(scratch, "dist/xcache-sw.js").contains("unregister"))
     #expect(try Self.text(scratch, "dist/xcache.js").hasPrefix("//"))
@@ -269,6 +272,47 @@ struct WebTests {
     try scratch.folder("dist", ["index.html": Self.page])
     let outcome = try Outcome(Child([Binary.path, "web"] + words, environment: [:], in: scratch.path))
     #expect(outcome.exitCode != 0 && outcome.errors.contains(says), "\(outcome.errors)")
+  }
+
+  @Test(
+    "publish compares a site that answers after 300 ms, also in a dry run and if nothing changes, and remarks that it can't"
+  )
+  func comparesSite() throws {
+    try Site.with { site in
+      var server: SocketServer? = SocketServer { request in
+        let policy = request.path.hasSuffix(".js") ? "default-src 'self'" : "script-src 'self'"
+        let answer: [SocketServer.Step] = .answer(
+          200, [("Content-Security-Policy", policy), ("Cache-Control", "no-store")])
+        return [.sleep(milliseconds: 300)] + answer
+      }
+      let base = "\(server?.url ?? "")/"
+      let folder = try site.scratch.folder("web", ["index.html": Self.page])
+      #expect(try site.run("web", "init", "--dir", folder, "--app", "shop", "--inject").exitCode == 0)
+      func publish(_ more: [String] = []) throws -> (warnings: [String], errors: String) {
+        let words = [
+          "publish", "--create", folder, "--app", "shop", "--bundle", "main", "--base-url", base,
+          "--index", "--json",
+        ]
+        let outcome = try Outcome(try site.start(words + more))
+        #expect(outcome.exitCode == 0, "\(outcome.errors)")
+        let document = try JSONValue.parse(Array(outcome.output.utf8))
+        return (document["warnings"]?.array?.compactMap(\.string) ?? [], outcome.errors)
+      }
+      for more in [["--dry-run"], [], []] {
+        let (warnings, errors) = try publish(more)
+        #expect(warnings.contains { $0.contains("add \(site.url) to connect-src") }, "\(warnings)")
+        for page in [base, base + "index.html"] {
+          #expect(
+            warnings.contains { $0.hasPrefix("\(page) has Content-Security-Policy from") }, "\(warnings)")
+          #expect(warnings.contains { $0.contains("\(page) is answered with Cache-Control: no-store") })
+        }
+        #expect(warnings.allSatisfy { errors.contains("warning: \($0)\n") })
+        #expect(!errors.contains("weren't compared"))
+      }
+      server = nil
+      let (warnings, errors) = try publish()
+      #expect(warnings.isEmpty && errors.contains("weren't compared with those of the site"), "\(errors)")
+    }
   }
 
   @Test("publish warns if a build lacks the worker that the previous release had")

@@ -149,12 +149,12 @@ final class EasyHandle {
     // Without this, a request that ends during the system's name lookup would block this thread until the lookup returns,
     // and with it every other request of a pool: 9.5 s were measured with a name server that doesn't answer.
     set(CURLOPT_QUICK_EXIT, 1)
-    set(CURLOPT_CONNECTTIMEOUT_MS, request.timeouts.connect)
+    set(CURLOPT_CONNECTTIMEOUT_MS, request.timeouts.connectMilliseconds)
     // One of many requests that share a slow line gets little of it.
     let least = request.timeouts.bytesPerSecond
     set(CURLOPT_LOW_SPEED_LIMIT, request.waitsForConnection ? min(32, least) : least)
-    set(CURLOPT_LOW_SPEED_TIME, request.timeouts.stall)
-    set(CURLOPT_TIMEOUT_MS, request.timeouts.total)
+    set(CURLOPT_LOW_SPEED_TIME, request.timeouts.stallSeconds)
+    set(CURLOPT_TIMEOUT_MS, request.timeouts.totalMilliseconds)
     set(CURLOPT_TCP_KEEPALIVE, 1)
     set(CURLOPT_BUFFERSIZE, 262_144)
     set(CURLOPT_UPLOAD_BUFFERSIZE, 262_144)

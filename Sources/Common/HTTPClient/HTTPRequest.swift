@@ -87,22 +87,22 @@ package struct HTTPProgress: Equatable, Sendable {
   package let received: Int64
 }
 
-/// The time limits of an exchange.
+/// The time limits of an exchange. Their units differ, as libcurl's do, so the names say them.
 package struct HTTPTimeouts: Hashable, Sendable {
-  /// Milliseconds within which a connection has to be established, including name lookup and TLS.
-  package var connect: Int
-  /// Seconds for which fewer than `bytesPerSecond` may be transferred, including the wait for the response; in a pool,
+  /// The time within which a connection has to be established, including name lookup and TLS.
+  package var connectMilliseconds: Int
+  /// The time for which fewer than `bytesPerSecond` may be transferred, including the wait for the response; in a pool,
   /// fewer than 32 if that is less.
-  package var stall: Int
-  /// Milliseconds for the whole exchange; 0 for no limit.
-  package var total: Int
+  package var stallSeconds: Int
+  /// The time for the whole exchange; 0 for no limit.
+  package var totalMilliseconds: Int
   /// The rate below which an exchange counts as stalled.
   package var bytesPerSecond = 1024
 
-  package init(connect: Int = 10_000, stall: Int = 30, total: Int = 0) {
-    self.connect = connect
-    self.stall = stall
-    self.total = total
+  package init(connectMilliseconds: Int = 10_000, stallSeconds: Int = 30, totalMilliseconds: Int = 0) {
+    self.connectMilliseconds = connectMilliseconds
+    self.stallSeconds = stallSeconds
+    self.totalMilliseconds = totalMilliseconds
   }
 }
 

@@ -38,7 +38,8 @@ public final class CurlPageTransport: PageTransport {
     resolver: (any Resolver)? = nil
   ) {
     pool = HTTPPool(connections: min(max(connections, 1), 64))
-    var timeouts = HTTPTimeouts(connect: connectSeconds.seconds * 1000, stall: stallSeconds.seconds)
+    var timeouts = HTTPTimeouts(
+      connectMilliseconds: connectSeconds.seconds * 1000, stallSeconds: stallSeconds.seconds)
     // An event stream may send little for a long time, as long as it sends something.
     timeouts.bytesPerSecond = 1
     self.timeouts = timeouts

@@ -17,7 +17,8 @@ public final class CurlServiceExchange: ServiceExchange {
   public func get(_ request: ServiceRequest) throws(LookupError) -> [UInt8] {
     var httpRequest = HTTPRequest(
       "GET", request.url, fields: [("Accept", request.accept)],
-      timeouts: HTTPTimeouts(connect: request.milliseconds, stall: 30, total: request.milliseconds))
+      timeouts: HTTPTimeouts(
+        connectMilliseconds: request.milliseconds, stallSeconds: 30, totalMilliseconds: request.milliseconds))
     httpRequest.authorities = authorities
     httpRequest.addresses = request.address.map { [$0.authority] }
     do {

@@ -27,7 +27,8 @@ public final class CurlTransport: Transport {
     resolver: (any Resolver)? = nil
   ) {
     pool = HTTPPool(connections: connections)
-    timeouts = HTTPTimeouts(connect: connectSeconds.seconds * 1000, stall: stallSeconds.seconds)
+    timeouts = HTTPTimeouts(
+      connectMilliseconds: connectSeconds.seconds * 1000, stallSeconds: stallSeconds.seconds)
     self.authorities = authorities
     self.resolver = resolver
   }
@@ -85,8 +86,8 @@ public final class CurlTransport: Transport {
   private func timeouts(of request: TransportRequest) -> HTTPTimeouts {
     guard let seconds = request.stallSeconds?.seconds else { return timeouts }
     var timeouts = timeouts
-    timeouts.stall = min(timeouts.stall, seconds)
-    timeouts.connect = min(timeouts.connect, seconds * 1000)
+    timeouts.stallSeconds = min(timeouts.stallSeconds, seconds)
+    timeouts.connectMilliseconds = min(timeouts.connectMilliseconds, seconds * 1000)
     return timeouts
   }
 
@@ -94,7 +95,7 @@ public final class CurlTransport: Transport {
   public func tell(_ document: [UInt8], to url: String) {
     let httpRequest = HTTPRequest(
       "POST", url, fields: [("Content-Type", "application/json")], body: .bytes(document),
-      timeouts: HTTPTimeouts(connect: 3_000, stall: 5, total: 5_000))
+      timeouts: HTTPTimeouts(connectMilliseconds: 3_000, stallSeconds: 5, totalMilliseconds: 5_000))
     _ = try? send(httpRequest, isUntouched: { false }) { httpRequest throws(HTTPClientError) in
       try client.withLock { $0 }.send(httpRequest, into: .memory(limit: 1 << 16))
     }

@@ -43,7 +43,8 @@ struct ResolvedRequest {
   ) -> Outcome {
     var httpRequest = request
     httpRequest.addresses = resolution.addresses.map(\.authority)
-    httpRequest.timeouts.connect = min(request.timeouts.connect, AddressDialer.timeout)
+    httpRequest.timeouts.connectMilliseconds = min(
+      request.timeouts.connectMilliseconds, AddressDialer.timeout)
     let taken = Locked<HTTPRoute?>(nil)
     httpRequest.routed = { route in taken.withLock { $0 = route } }
     let result = Result { () throws(HTTPClientError) in try perform(httpRequest) }

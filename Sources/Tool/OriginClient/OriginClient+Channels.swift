@@ -99,7 +99,7 @@ extension OriginClient {
     -> OriginAnswer<RebaseAnswer>
   {
     var call = OriginCall("POST", "\(channel.path)/rebase", request)
-    call.timeouts.stall = OriginCall.releaseTimeout
+    call.timeouts.stallSeconds = OriginCall.releaseTimeout
     return try send(call)
   }
 
@@ -120,7 +120,7 @@ extension OriginClient {
     -> OriginAnswer<ReleaseAnswer>
   {
     var call = OriginCall("POST", "\(channel.path)/rollout/halt", request)
-    call.timeouts.stall = OriginCall.releaseTimeout
+    call.timeouts.stallSeconds = OriginCall.releaseTimeout
     return try send(call)
   }
 

@@ -29,7 +29,7 @@ extension OriginClient {
   /// Runs a garbage collection and waits up to an hour for it to end: a retry would only report on a second round.
   package func collect(_ request: GCRequest) throws(OriginError) -> OriginAnswer<GCReport> {
     var call = OriginCall("POST", "gc", request)
-    call.timeouts.stall = 3600
+    call.timeouts.stallSeconds = 3600
     return try send(call)
   }
 
@@ -99,7 +99,7 @@ extension OriginClient {
   /// Removes bytes from everywhere.
   package func purge(_ request: PurgeRequest) throws(OriginError) -> OriginAnswer<PurgeAnswer> {
     var call = OriginCall("POST", "purge", request)
-    call.timeouts.stall = OriginCall.releaseTimeout
+    call.timeouts.stallSeconds = OriginCall.releaseTimeout
     return try send(call)
   }
 

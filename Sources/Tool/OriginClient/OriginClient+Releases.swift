@@ -33,7 +33,7 @@ extension OriginClient {
     -> OriginAnswer<PromotionAnswer>
   {
     var call = OriginCall("POST", "\(channel.path)/promote", request)
-    call.timeouts.stall = OriginCall.releaseTimeout
+    call.timeouts.stallSeconds = OriginCall.releaseTimeout
     return try send(call)
   }
 
@@ -45,7 +45,7 @@ extension OriginClient {
   {
     var call = OriginCall("POST", "\(channel.path)/releases")
     call.fields = [("Content-Type", "application/json")]
-    call.timeouts.stall = OriginCall.releaseTimeout
+    call.timeouts.stallSeconds = OriginCall.releaseTimeout
     if let plan {
       var document = JSONValue(encoding: request.options).object ?? JSONObject()
       document["plan"] = .string(plan.hex)
@@ -86,7 +86,7 @@ extension OriginClient {
     -> OriginAnswer<RollbackAnswer>
   {
     var call = OriginCall("POST", "\(channel.path)/rollback", request)
-    call.timeouts.stall = OriginCall.releaseTimeout
+    call.timeouts.stallSeconds = OriginCall.releaseTimeout
     return try send(call)
   }
 }

@@ -150,7 +150,7 @@ package final class OriginClient: Sendable {
     policy.isAct = !call.isRepeatable
     // Whether an attempt with unknown outcome may have been carried out.
     var isOpen = false
-    let end = Clock.monotonicNanoseconds() + UInt64(call.timeouts.stall) * 1_000_000_000
+    let end = Clock.monotonicNanoseconds() + UInt64(call.timeouts.stallSeconds) * 1_000_000_000
     while true {
       let outcome: RetryPolicy.Outcome
       let last: Result<HTTPReply, OriginError>

@@ -41,7 +41,7 @@ import Testing
   ])
   func misbehavingServers(_ item: Case) throws {
     let server = SocketServer { _ in item.steps }
-    let request = HTTPRequest("GET", server.url, timeouts: HTTPTimeouts(stall: 1), redirects: 3)
+    let request = HTTPRequest("GET", server.url, timeouts: HTTPTimeouts(stallSeconds: 1), redirects: 3)
     let words = try #require(failure(of: request))
     #expect(words.contains(item.words), "\(words)")
     // A misbehavingServers exchange leaves nothing behind that the next one could read.
@@ -65,7 +65,8 @@ import Testing
   @Test func serversWithoutTLS() throws {
     let server = SocketServer { _ in [] }
     let words = failure(
-      of: HTTPRequest("GET", "https://127.0.0.1:\(server.port)/", timeouts: HTTPTimeouts(connect: 1000)))
+      of: HTTPRequest(
+        "GET", "https://127.0.0.1:\(server.port)/", timeouts: HTTPTimeouts(connectMilliseconds: 1000)))
     #expect(words != nil)
   }
 

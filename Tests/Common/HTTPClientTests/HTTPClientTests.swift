@@ -40,7 +40,7 @@ import Testing
       return [.send(Array(head.utf8))]
     }
     let reply = try client.send(
-      HTTPRequest("HEAD", server.url, body: .bytes(body), timeouts: HTTPTimeouts(total: 10_000)))
+      HTTPRequest("HEAD", server.url, body: .bytes(body), timeouts: HTTPTimeouts(totalMilliseconds: 10_000)))
     #expect(reply.status == 200 && reply.body.isEmpty && reply.fields["x-body"] == "0")
   }
 

@@ -51,7 +51,8 @@ struct WebhookSender: Sendable {
         ("Content-Type", "application/json"), ("webhook-id", id), ("webhook-timestamp", "\(seconds)"),
         ("webhook-signature", job.secret.signature(of: id, at: seconds, job.body)),
       ], body: .bytes(job.body),
-      timeouts: HTTPTimeouts(connect: Self.timeout, stall: Self.timeout / 1000, total: Self.timeout),
+      timeouts: HTTPTimeouts(
+        connectMilliseconds: Self.timeout, stallSeconds: Self.timeout / 1000, totalMilliseconds: Self.timeout),
       watch: { [isStopping] _ in !isStopping() })
     request.asksBeforeBody = false
     request.authorityCertificates = job.authorities

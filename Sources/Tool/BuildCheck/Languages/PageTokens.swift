@@ -17,6 +17,8 @@ package struct PageTag {
   fileprivate(set) var closesItself = false
   /// The offset of its `<`.
   package fileprivate(set) var start = 0
+  /// The offset behind its `>`.
+  package fileprivate(set) var end = 0
 
   /// Returns the first attribute with that name; later ones are ignored.
   package func value(_ name: String) -> Range<Int>? { attributes.first { $0.name == name }?.value }
@@ -142,6 +144,7 @@ package struct PageTokens {
       let byte = cursor.byte
       if byte == UInt8(ascii: ">") {
         cursor.at += 1
+        tag.end = cursor.at
         return tag
       }
       tag.closesItself = byte == UInt8(ascii: "/") && cursor.byte(1) == UInt8(ascii: ">")

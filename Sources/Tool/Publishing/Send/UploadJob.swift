@@ -102,7 +102,7 @@ final class UploadJob: Sendable {
       call.body = .bytes(try pack(files))
     }
     // After the last byte, the origin may still have to write gigabytes.
-    call.timeouts.stall = 120
+    call.timeouts.stallSeconds = 120
     call.watch = { [self] more in tell(more) }
     _ = try PublishError.asking { () throws(OriginError) in try api.send(call) }
   }

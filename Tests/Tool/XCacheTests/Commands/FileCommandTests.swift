@@ -2,6 +2,7 @@ import Manifests
 import System
 import Testing
 import TestSupport
+import Values
 
 @testable import xcache
 
@@ -96,7 +97,7 @@ import TestSupport
   }
 
   @Test func workerIsRemoved() throws {
-    #expect(web("remove").output == Self.written)
+    #expect(web("remove", "--create").output == Self.written)
     #expect(try text("xcache.js") == "// xcache was removed from this site.\n")
     #expect(try text("xcache-sw.js").contains("unregister"))
     #expect(
@@ -104,8 +105,83 @@ import TestSupport
         + "\n")
   }
 
+  /// Three files in a wrong folder would be deployed with it.
+  @Test func removalWantsAWorker() throws {
+    let outcome = web("remove")
+    #expect(
+      outcome.code == .refused
+        && outcome.error
+          == "xcache: \(folder.path) has no xcache-sw.js: give the folder that is published; after a fresh build, which "
+          + "has none yet, add --create\n"
+    )
+    #expect(try DurableFile.read(folder.path + "/xcache.js") == nil)
+  }
+
+  @Test func removalNamesTheLineOfTheOwnWorker() throws {
+    try folder.write("xcache-sw.js", "1")
+    try folder.write("app.js", "// importScripts(\"xcache-sw.js\")")
+    try folder.write("sw.js", "importScripts(\"xcache-sw.js\");")
+    let outcome = web("remove")
+    #expect(outcome.code == .done)
+    #expect(
+      outcome.error.hasSuffix(
+        "sw.js has importScripts(\"xcache-sw.js\"): delete that line when no browser has the old worker any more, with "
+          + "these files\n"), "\(outcome.error)")
+    #expect(!outcome.error.contains("app.js"))
+    #expect(
+      web("remove", "--json").output
+        == #"{"importedBy":["sw.js"],"written":["xcache-sw.js","xcache-sw-packs.js","xcache.js"]}"# + "\n")
+  }
+
+  /// A project's sources aren't changed, and what isn't part of the site isn't, either.
+  @Test(arguments: [".git/config", "node_modules/a/index.js"])
+  func projectsAreRefused(_ sign: String) throws {
+    try folder.write(sign, "x")
+    try folder.write("src/index.html", "<head></head>")
+    let words = ["init", "--app", "shop", "--server", "https://o.example", "--inject"]
+    func run(_ more: String...) -> (code: ExitCode, output: String, error: String) {
+      CapturedTerminal.run(["web"] + words + more + ["--dir", folder.path])
+    }
+    let refused = run()
+    #expect(
+      refused.code == .refused && refused.error.contains("--force") && refused.error.contains("project"),
+      "\(refused.error)")
+    #expect(try text("src/index.html") == "<head></head>")
+    #expect(run("--force").output.contains("wrote src/index.html"))
+  }
+
+  @Test func packagesAndHiddenFoldersAreLeftOut() throws {
+    try folder.write("package.json", "{}")
+    try folder.write("index.html", "<head></head>")
+    for name in ["lib/node_modules/a/index.html", ".cache/index.html"] {
+      try folder.write(name, "<head></head>")
+    }
+    let outcome = web("init", "--app", "shop", "--server", "https://o.example", "--inject")
+    #expect(outcome.code == .done)
+    #expect(outcome.output == Self.written + "wrote index.html\n" + Self.polls("https"))
+    #expect(outcome.error.contains("has a package.json"), "\(outcome.error)")
+    #expect(try text(".cache/index.html") == "<head></head>")
+  }
+
+  /// A CI job sees it: by its exit code, and in its document.
+  @Test func pagesThatRefuseTheScriptFail() throws {
+    let policy = "<meta http-equiv=Content-Security-Policy content=\"script-src 'none'\">"
+    try folder.write("index.html", policy)
+    try folder.write("part.html", "{% block a %}<p>{% endblock %}")
+    let outcome = web("init", "--app", "shop", "--server", "https://o.example", "--inject", "--json")
+    #expect(outcome.code == .failed)
+    let document = try JSONValue.parse(Array(outcome.output.utf8))
+    #expect(document["refused"] == ["index.html"] && document["skipped"] == ["part.html"])
+    let warnings = document["warnings"]?.array?.compactMap(\.string) ?? []
+    #expect(
+      warnings.count == 3 && warnings[0].hasPrefix("index.html has a Content-Security-Policy"), "\(warnings)")
+    #expect(warnings.last?.hasPrefix("part.html begins with a template's mark") == true, "\(warnings)")
+  }
+
   @Test(arguments: [
-    (["--limit", "0"], "--limit 0 is not a size such as 50MB"),
+    (["--limit", "0"], "--limit 0 is too small for a site; expected at least 1MB"),
+    (["--limit", "10B"], "--limit 10B is too small for a site; expected at least 1MB"),
+    (["--limit", "999KB"], "--limit 999KB is too small for a site; expected at least 1MB"),
     (["--limit", "lots"], "--limit lots is not a size such as 50MB"),
     (["--host", "*"], "--host *: hosts are names, or *.example.com"),
     (["--host", "a/b", "--host", "c"], "--host a/b c: hosts are names, or *.example.com"),

@@ -87,6 +87,70 @@ import Values
     #expect(Self.injected(page) == place.replacing("|", with: Self.line))
   }
 
+  /// A template's condition could leave the line out, and a page of several heads needs it in each.
+  @Test(arguments: [
+    (
+      "<html><head><title>{{ t }}</title>{% if a %}<script src=a.js></script>{% endif %}</head>",
+      "<html><head>|<title>{{ t }}</title>{% if a %}<script src=a.js></script>{% endif %}</head>"
+    ),
+    (
+      "<head>\n<meta charset=utf-8><% if (a) { %><script src=a.js></script><% } %>",
+      "<head>\n<meta charset=utf-8>|<% if (a) { %><script src=a.js></script><% } %>"
+    ),
+    (
+      "<head><?php if ($a): ?><script src=a.js></script><?php endif ?>",
+      "<head>|<?php if ($a): ?><script src=a.js></script><?php endif ?>"
+    ),
+    ("<!doctype html><html lang=de>{{#if a}}<script>", "<!doctype html><html lang=de>|{{#if a}}<script>"),
+    (
+      "{% if a %}<head><script src=a.js></script></head>{% else %}<head></head>{% endif %}",
+      "{% if a %}<head>|<script src=a.js></script></head>{% else %}<head>|</head>{% endif %}"
+    ),
+    (
+      "{% if a %}<head><script src=xcache.js></script></head>{% else %}<head></head>{% endif %}",
+      "{% if a %}<head><script src=xcache.js></script></head>{% else %}<head>|</head>{% endif %}"
+    ),
+    // No mark stands between.
+    ("<head><script src=a.js></script>{{ t }}", "<head>|<script src=a.js></script>{{ t }}"),
+    ("<p>{{ t }}", "|<p>{{ t }}"),
+  ])
+  func templates(page: String, place: String) {
+    #expect(Self.injected(page) == place.replacing("|", with: Self.line))
+  }
+
+  @Test(arguments: [
+    "{% extends \"base.html\" %}<script>1</script>", "{{#if a}}<p>{{/if}}",
+    "\u{FEFF}\n<?php foot(); ?><script>",
+    "<!-- part -->\n<%= yield %>",
+  ])
+  func partsOfPagesAreLeftAlone(page: String) {
+    let outcome = PageInjection.injected(into: Array(page.utf8), depth: 0) { _ in false }
+    #expect(outcome == .fragment)
+  }
+
+  /// A server fills it in for the line as for the page's own scripts.
+  @Test(arguments: [
+    ("nonce=\"{{ csp_nonce }}\"", " nonce=\"{{ csp_nonce }}\""),
+    ("nonce='<%= n(\"a\") %>'", " nonce='<%= n(\"a\") %>'"),
+    ("nonce=abc", " nonce=\"abc\""), ("nonce", ""),
+    // The tokenizer sees the end of the value at the inner quote, or at the blank.
+    ("nonce=\"{{ n(\"a\") }}\"", ""), ("nonce={{ n }}", ""),
+  ])
+  func nonces(attribute: String, copied: String) {
+    let page = "<head><script \(attribute) src=a.js></script></head>"
+    let line = Self.line.replacing(" defer", with: copied + " defer")
+    #expect(Self.injected(page) == page.replacing("<head>", with: "<head>\(line)"))
+    let policy = PagePolicy(of: Array((Self.injected(page) ?? "").utf8))
+    #expect(policy.lacksNonce == (copied.isEmpty && attribute != "nonce"))
+  }
+
+  @Test func aCopiedNonceSatisfiesThePolicy() {
+    let page =
+      "<head><meta http-equiv=Content-Security-Policy content=\"script-src 'nonce-{{n}}'; worker-src 'self'\"><script nonce='{{n}}'>"
+    #expect(PagePolicy(of: Array(page.utf8)).advice == ["add 'self' to script-src, which refuses xcache.js"])
+    #expect(PagePolicy(of: Array((Self.injected(page) ?? "").utf8)).advice.isEmpty)
+  }
+
   @Test func pagesWithTheScript() {
     #expect(Self.injected("<head>\(Self.line)</head>") == nil)
     #expect(Self.injected("<head><script src=../XCache.js></script></head>") == nil)

@@ -104,7 +104,8 @@ enum DeviceNames {
 
     init(_ host: String, _ port: Int, _ address: IPAddress, _ authorities: String?) {
       self.address = address
-      var request = HTTPRequest("HEAD", "https://\(host):\(port)/", timeouts: HTTPTimeouts(connect: 5_000))
+      var request = HTTPRequest(
+        "HEAD", "https://\(host):\(port)/", timeouts: HTTPTimeouts(connectMilliseconds: 5_000))
       request.addresses = [address.authority]
       request.authorities = authorities
       let taken = Locked<HTTPRoute?>(nil)

@@ -83,8 +83,8 @@ enum PublishCommand {
     }
     let result = try publisher.publish(bundles, to: try remote.address, options)
     terminal.endProgress()
-    warn(result, bundles, remote, terminal, isDryRun: isDryRun)
-    report(result, smoke, remote, arguments, terminal)
+    let warnings = warn(result, bundles, remote, arguments, terminal)
+    report(result, smoke, warnings, remote, arguments, terminal)
     return .done
   }
 
@@ -115,30 +115,38 @@ enum PublishCommand {
     return options
   }
 
-  /// Warns of what the release is probably not meant to be.
+  /// Warns of what the release is probably not meant to be; returns the warnings that no other part of the JSON document has.
   private static func warn(
-    _ result: PublishResult, _ bundles: [BundleSource], _ remote: RemoteOrigin, _ terminal: Terminal,
-    isDryRun: Bool
-  ) {
+    _ result: PublishResult, _ bundles: [BundleSource], _ remote: RemoteOrigin, _ arguments: Arguments,
+    _ terminal: Terminal
+  ) -> [String] {
     for line in result.check.map({ CheckOutput.warnings($0, terminal) }) ?? [] { terminal.remark(line) }
-    for warning in result.plans.compactMap(WebBuild.warning(_:)) { terminal.remark(warning) }
-    for warning in bundles.compactMap(WebBuild.warning(_:)) { terminal.remark(warning) }
+    var warnings = result.plans.compactMap(WebBuild.warning(_:)) + bundles.compactMap(WebBuild.warning(_:))
     if result.answer.isChanged, let warning = try? loopbackWarning(remote) { terminal.remark(warning) }
-    for plan in isDryRun ? [] : result.plans {
-      guard let source = bundles.first(where: { $0.name == plan.bundle }) else { continue }
-      for warning in LivePage.warnings(plan, source) { terminal.remark(warning) }
+    let sites = result.plans.compactMap { plan in
+      bundles.first { $0.name == plan.bundle && WebBuild.hasWorker($0) }.map { (plan, $0) }
     }
+    // A channel that a dry run would create has no public URL yet.
+    let downloads = sites.isEmpty ? nil : try? remote.api.overview(of: remote.address).value.publicURL
+    for case let site? in sites.map({ LiveSite($0, $1, downloads: downloads) }) {
+      let found = site.warnings(arguments.http())
+      warnings += found.warnings
+      if let remark = found.remark { terminal.remark(remark) }
+    }
+    for warning in warnings { terminal.remark("warning: \(warning)") }
+    return warnings
   }
 
   /// Says what was done, or would be.
   private static func report(
-    _ result: PublishResult, _ smoke: SmokeResult?, _ remote: RemoteOrigin, _ arguments: Arguments,
-    _ terminal: Terminal
+    _ result: PublishResult, _ smoke: SmokeResult?, _ warnings: [String], _ remote: RemoteOrigin,
+    _ arguments: Arguments, _ terminal: Terminal
   ) {
     let isDryRun = arguments.has("dry-run")
     if arguments.has("json") {
       var document = result.json(dryRun: isDryRun).object ?? JSONObject()
       if let smoke { document["smoke"] = smoke.json }
+      if !warnings.isEmpty { document["warnings"] = .strings(warnings) }
       terminal.say(json: .object(document))
     } else if let scheduled = result.answer.scheduled {
       terminal.say(scheduled.line(remote.channel))
@@ -153,7 +161,7 @@ enum PublishCommand {
   private static func loopbackWarning(_ remote: RemoteOrigin) throws -> String? {
     let url = try remote.api.overview(of: try remote.address).value.publicURL
     guard url.isLoopback else { return nil }
-    return "devices are printed to download from \(url), which only this machine reaches; "
+    return "devices are told to download from \(url), which only this machine reaches; "
       + "`xcache channel set --public-url URL` moves the channel to a URL that devices reach"
   }
 

@@ -8,17 +8,26 @@ enum PageInjection {
     case present
     /// The page has a `<base href>`, and none of its references shows where that leads.
     case unknownBase
+    /// Not a page, but a part of pages that a template language puts together.
+    case fragment
   }
 
   /// Returns the page with the line.
   ///
   /// The line goes before the first script, so that pages report early; else before the end of the head, or after the
-  /// doctype. The script's URL has the form of the page's own URLs: a page that a router serves under many paths uses URLs from
-  /// the site's root. `depth` is the number of folders between the build's root and the page; `has` returns whether the build
-  /// has a file of a name.
+  /// doctype. If a template's mark stands before that, it could be a condition: then the line goes to the beginning of the head. A
+  /// page with several heads, of which a server sends one, gets it in each. The script's URL has the form of the page's own URLs: a
+  /// page that a router serves under many paths uses URLs from the site's root. `depth` is the number of folders between the
+  /// build's root and the page; `has` returns whether the build has a file of a name.
   static func injected(into page: [UInt8], depth: Int, has: (String) throws -> Bool) rethrows -> Outcome {
     let markup = PageMarkup(page)
-    if markup.loadsScript { return .present }
+    let places = places(for: markup, in: page)
+    if places.isEmpty { return .present }
+    if markup.heads.isEmpty, markup.htmlEnd == nil, markup.doctypeEnd == nil,
+      TemplateText.begins(page: page)
+    {
+      return .fragment
+    }
     let prefix: String
     if let root = try root(of: markup, has: has) {
       prefix = root
@@ -31,9 +40,36 @@ enum PageInjection {
     } else {
       prefix = String(repeating: "../", count: depth)
     }
-    let line = Array("<script src=\"\(prefix)\(WebBuild.scriptName)\" defer></script>".utf8)
-    let insertion = markup.firstScript ?? markup.headEnd ?? markup.doctypeEnd ?? 0
-    return .line(Array(page[..<insertion] + line + page[insertion...]))
+    let line = Array(
+      "<script src=\"\(prefix)\(WebBuild.scriptName)\"\(nonce(of: markup)) defer></script>".utf8)
+    var injected = page
+    for place in places.reversed() { injected.insert(contentsOf: line, at: place) }
+    return .line(injected)
+  }
+
+  /// Returns where the line goes, in order; empty if the page has it.
+  private static func places(for markup: PageMarkup, in page: [UInt8]) -> [Int] {
+    if markup.heads.count > 1 {
+      let ends = markup.heads.dropFirst() + [page.count]
+      return zip(markup.heads, ends).filter { head, end in
+        !markup.loads.contains { (head..<end).contains($0) }
+      }.map(\.0)
+    }
+    if markup.loadsScript { return [] }
+    let place = markup.firstScript ?? markup.headEnd ?? markup.doctypeEnd ?? 0
+    if let start = markup.heads.first ?? markup.htmlEnd ?? markup.doctypeEnd, start < place,
+      TemplateText.isIn(page[start..<place])
+    {
+      return [start]
+    }
+    return [place]
+  }
+
+  /// Returns the nonce that the page's scripts have, as an attribute of the line: a server fills it in for both.
+  private static func nonce(of markup: PageMarkup) -> String {
+    guard let nonce = markup.nonce, TemplateText.isWhole(nonce) else { return "" }
+    let quote = nonce.contains("\"") ? "'" : "\""
+    return " nonce=\(quote)\(nonce)\(quote)"
   }
 
   /// Whether the page's encoding is ASCII-compatible, so that a line can be inserted.

@@ -9,14 +9,25 @@ struct PageMarkup {
   private(set) var headEnd: Int?
   /// The offset behind the doctype.
   private(set) var doctypeEnd: Int?
-  /// Whether a script loads `xcache.js`, by its `src` or by its text.
-  private(set) var loadsScript = false
+  /// Where a line has its place at the beginning of each head: behind `<head>`, or behind the `<meta charset>` right after it.
+  private(set) var heads: [Int] = []
+  /// The offset behind `<html>`.
+  private(set) var htmlEnd: Int?
+  /// The offsets of scripts that load `xcache.js`, by their `src` or by their text.
+  private(set) var loads: [Int] = []
+  /// Whether such a script has a nonce.
+  private(set) var loadHasNonce = false
+  /// The value of the first other script's nonce, as it is written; nil if none has one.
+  private(set) var nonce: String?
   /// The URL of the first `<base>` that has one.
   private(set) var base: String?
   /// The values of `src` attributes without queries, in order, then those of `href` attributes.
   var references: [String] { sources + links }
   /// The texts of `<meta http-equiv="Content-Security-Policy">`.
   private(set) var policies: [String] = []
+
+  /// Whether a script loads `xcache.js`.
+  var loadsScript: Bool { !loads.isEmpty }
 
   private var sources: [String] = []
   private var links: [String] = []
@@ -42,13 +53,26 @@ struct PageMarkup {
       if attribute.name.hasSuffix("href") { links.append(Self.url(tokens.bytes[attribute.value])) }
     }
     switch tag.name {
+    case "html": if htmlEnd == nil { htmlEnd = tag.end }
+    case "head": heads.append(tag.end)
     case "script":
       if firstScript == nil { firstScript = tag.start }
+      let own = tag.value("nonce").map { String(decoding: tokens.bytes[$0], as: UTF8.self) } ?? ""
       let end = tokens.rawText?.upperBound ?? tag.attributes.last?.value.upperBound ?? tag.start
-      if Self.names(WebBuild.scriptName, tokens.bytes[tag.start..<end]) { loadsScript = true }
+      if Self.names(WebBuild.scriptName, tokens.bytes[tag.start..<end]) {
+        loads.append(tag.start)
+        if !own.isEmpty { loadHasNonce = true }
+      } else if nonce == nil, !own.isEmpty {
+        nonce = own
+      }
     case "base":
       if base == nil, let href = tag.value("href") { base = Self.url(tokens.bytes[href]) }
     case "meta":
+      if tag.value("charset") != nil, let head = heads.last,
+        tokens.bytes[head..<tag.start].allSatisfy(Self.isSpace)
+      {
+        heads[heads.count - 1] = tag.end
+      }
       guard Self.text(tag, "http-equiv", tokens)?.lowercased() == "content-security-policy",
         let policy = Self.text(tag, "content", tokens)
       else { return }

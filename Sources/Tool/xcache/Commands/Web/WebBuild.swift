@@ -41,13 +41,15 @@ struct WebBuild {
     return [Self.workerName, Self.packsName, Self.scriptName]
   }
 
-  private func write(_ bytes: [UInt8], to name: String) throws {
+  func write(_ bytes: [UInt8], to name: String) throws {
     try DurableFile.write(bytes, to: "\(folder)/\(name)")
   }
 
+  private static let settingsStart = "self.xcacheSettings="
+
   /// Returns the line from which the scripts read their settings.
   private static func head(_ settings: JSONValue) -> [UInt8] {
-    Array("self.xcacheSettings=".utf8) + settings.canonical + Array(";\n".utf8)
+    Array(settingsStart.utf8) + settings.canonical + Array(";\n".utf8)
   }
 
   private static func bytes(_ asset: xcache_asset) -> [UInt8] {
@@ -59,7 +61,8 @@ struct WebBuild {
   private static let otherWorkers = [
     "sw.js", "service-worker.js", "serviceworker.js", "serviceWorker.js", "ngsw-worker.js", "worker.js",
   ]
-  private static let line = "importScripts(\"\(workerName)\")"
+  /// The statement by which a site's own worker imports this one.
+  static let line = "importScripts(\"\(workerName)\")"
 
   /// Checks for workers of the site's own.
   /// - Throws: `Failure` if the build has a worker that wasn't named, or lacks the named one.
@@ -103,6 +106,16 @@ struct WebBuild {
     return true
   }
 
+  /// Returns the names of the site's own workers that import this one.
+  func importers() throws -> [String] {
+    try Folder.textNames(folder).filter { name in
+      guard name.hasSuffix(".js"), ![Self.workerName, Self.packsName, Self.scriptName].contains(name),
+        try Kernel.status("\(folder)/\(name)")?.kind == .file, let script = try script(of: name)
+      else { return false }
+      return script.names(Self.workerName) && script.names("importScripts")
+    }.sorted()
+  }
+
   private func text(of name: String) throws -> String? {
     try DurableFile.read("\(folder)/\(name)").map { String(decoding: $0, as: UTF8.self) }
   }
@@ -111,67 +124,19 @@ struct WebBuild {
     try DurableFile.read("\(folder)/\(name)").map(WorkerScript.init)
   }
 
-  // MARK: - Pages
-
-  /// Writes the line that loads the script to each page without it; returns the names of these pages, those of pages that
-  /// can't have it, and warnings.
-  func inject() throws -> (written: [String], skipped: [String], warnings: [String]) {
-    var written: [String] = []
-    var skipped: [String] = []
-    var warnings: [String] = []
-    var pages = 0
-    var open = [""]
-    while let prefix = open.popLast() {
-      for name in try Folder.textNames(folder + "/" + prefix) {
-        let path = prefix + name
-        let status = try Kernel.status("\(folder)/\(path)", followLinks: false)
-        if status?.kind == .folder { open.append(path + "/") }
-        let isPage = name.hasSuffix(".html") || name.hasSuffix(".htm")
-        if isPage, status?.kind == .link {
-          warnings.append(
-            "warning: \(path) is a symbolic link, which --inject doesn't follow: add the line to its target")
-        }
-        guard status?.kind == .file, isPage,
-          let page = try DurableFile.read("\(folder)/\(path)")
-        else { continue }
-        pages += 1
-        guard PageInjection.isReadable(page) else {
-          skipped.append(path)
-          warnings.append(
-            "warning: \(path) is UTF-16, which --inject doesn't write: add the line yourself, or write it in UTF-8"
-          )
-          continue
-        }
-        for advice in PagePolicy(of: page).advice {
-          warnings.append("warning: \(path) has a Content-Security-Policy that stands in the way: \(advice)")
-        }
-        let depth = prefix.utf8.count { $0 == UInt8(ascii: "/") }
-        switch try PageInjection.injected(into: page, depth: depth, has: has) {
-        case .present: break
-        case .line(let injected):
-          try write(injected, to: path)
-          written.append(path)
-        case .unknownBase:
-          skipped.append(path)
-          warnings.append(
-            "warning: \(path) has a <base href>, and no reference to a file of the build that says where it leads: add "
-              + "the line yourself, with the script's absolute URL")
-        }
-      }
-    }
-    if pages == 0 {
-      warnings.append(
-        "warning: \(folder) has no page, no .html file: browsers register the worker in pages that load "
-          + "\(Self.scriptName)")
-    }
-    return (written.sorted(), skipped.sorted(), warnings.sorted())
-  }
-
-  private func has(_ name: String) throws -> Bool {
-    try Kernel.status("\(folder)/\(name)")?.kind == .file
-  }
-
   // MARK: - Publishing
+
+  /// Returns the URLs from which a build's worker takes documents, by its settings; nil if it has no worker of `web init`.
+  static func bases(in folder: String) -> [BaseURL]? {
+    guard let script = (try? DurableFile.read("\(folder)/\(workerName)")) ?? nil,
+      script.starts(with: settingsStart.utf8)
+    else { return nil }
+    let line = script.dropFirst(settingsStart.utf8.count).prefix { $0 != UInt8(ascii: "\n") }
+    guard line.last == UInt8(ascii: ";"), let settings = try? JSONValue.parse(Array(line.dropLast())) else {
+      return nil
+    }
+    return ["server", "fallback"].compactMap { settings[$0]?.string.flatMap { try? BaseURL($0) } }
+  }
 
   /// Whether a bundle's build has the worker.
   static func hasWorker(_ source: BundleSource) -> Bool {
@@ -188,7 +153,7 @@ struct WebBuild {
       return nil
     }
     return
-      "warning: bundle \(source.name) has a service worker and index.html, which isn't published as \(folder.baseURL): that "
+      "bundle \(source.name) has a service worker and index.html, which isn't published as \(folder.baseURL): that "
       + "URL doesn't open offline. Use --index, or \"index\": true in xcache.json"
   }
 
@@ -197,12 +162,12 @@ struct WebBuild {
     func loses(_ name: String) -> Bool { plan.remove.contains { $0.hasSuffix("/\(name)") } }
     if loses(workerName) {
       return
-        "warning: bundle \(plan.bundle) had a service worker, \(workerName), and this build has none: browsers keep the old one"
+        "bundle \(plan.bundle) had a service worker, \(workerName), and this build has none: browsers keep the old one"
         + ". Run `xcache web init` after each build, or `xcache web remove` to remove it"
     }
     guard loses(packsName) else { return nil }
     return
-      "warning: bundle \(plan.bundle) has the service worker \(workerName) without \(packsName), which it imports: browsers "
+      "bundle \(plan.bundle) has the service worker \(workerName) without \(packsName), which it imports: browsers "
       + "don't accept the worker without it. Run `xcache web init` after each build, and deploy everything it writes"
   }
 }

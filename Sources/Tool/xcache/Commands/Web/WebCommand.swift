@@ -1,5 +1,6 @@
 import Manifests
 import System
+import Values
 
 /// `xcache web init | remove`.
 enum WebCommand {
@@ -10,19 +11,20 @@ enum WebCommand {
       .init(
         "init --dir dist --app shop --server https://xcache.example.com --inject",
         "after each build, before publishing"),
-      .init("remove --dir dist", "remove it for good from browsers that have it"),
+      .init("remove --dir dist --create", "remove it for good from browsers that have it"),
     ],
     notes: """
       init writes three files into the build: xcache-sw.js, the worker with its settings; xcache-sw-packs.js, which
       the worker imports when it is installed; and xcache.js, which pages load. --inject adds the line that loads it
-      to each page, and exits with 1 if a page can't have it. Run init after each build, before publishing. The worker
-      controls the folder that it is served from and everything below it. Serve both worker files with Cache-Control:
-      no-cache.
+      to each page, and exits with 1 if a page can't have it, or has a Content-Security-Policy that refuses it. It
+      leaves out node_modules and hidden folders. Run init after each build, before publishing. The worker controls
+      the folder that it is served from and everything below it. Serve both worker files with Cache-Control: no-cache.
       A page can have only one worker. If the build already has one, give it with --worker sw.js and import this one
       at its beginning; with --inject the line importScripts("xcache-sw.js") is added to it.
       remove is for good: it writes a worker that empties its caches and unregisters itself at the next visit, and
       scripts that do nothing in place of the other two. Publish and deploy the build, and keep the three files in it
-      for as long as browsers may have the old worker. To switch the worker off for some hours, with its files kept,
+      for as long as browsers may have the old worker. A folder without a worker is refused, unless --create says that
+      it is the right one, as after a fresh build. To switch the worker off for some hours, with its files kept,
       use 'xcache policy kill'.
       """,
     options: [
@@ -36,13 +38,16 @@ enum WebCommand {
       .value(
         "host", "NAME", "another host the worker may answer for, or *.example.com; repeatable"
       ).only("init"),
-      .value("limit", "SIZE", "limit the size of files in a browser (default: 100MB)").only("init"),
+      .value("limit", "SIZE", "limit the size of files in a browser (default: 100MB; at least 1MB)").only(
+        "init"),
       .value(
         "stale-after", "DAYS",
         "ask the network first if polls have failed for so long; 0: never (default: 30)"
       ).only("init"),
       .value("worker", "FILE", "the build's own worker, which imports this one").only("init"),
       .flag("inject", "add the line that loads xcache.js to each page").only("init"),
+      .flag("force", "write into a folder that looks like a project's, not a build's").only("init"),
+      .flag("create", "write into a folder without a worker, such as a fresh build's").only("remove"),
     ],
     run: { arguments, terminal in
       switch arguments.operands.first {
@@ -64,22 +69,28 @@ enum WebCommand {
     let build = try build(arguments)
     let settings = try WebSettings(arguments)
     let worker = try arguments.value("worker")
+    var warnings: [String] = []
+    if !arguments.has("force"), let warning = try build.checkRoot() { warnings.append(warning) }
     try build.checkWorker(worker, takesIn: arguments.has("inject"))
     var written = try build.write(settings, worker: worker)
-    var skipped: [String] = []
+    var injection = WebBuild.Injection()
     if arguments.has("inject") {
       if let worker, try build.takeIn(in: worker) { written.append(worker) }
-      let injection = try build.inject()
+      injection = try build.inject()
       written += injection.written
-      skipped = injection.skipped
-      injection.warnings.forEach(arguments.remark)
+      warnings += injection.warnings
     }
+    for warning in warnings { arguments.remark("warning: \(warning)") }
     // Nobody reads the warnings of a CI job that passed, and such a page has no worker.
-    let outcome = skipped.isEmpty ? ExitCode.done : .failed
+    let outcome = injection.isComplete ? ExitCode.done : .failed
     if arguments.has("json") {
-      terminal.say(json: [
-        "settings": settings.json, "skipped": .strings(skipped), "written": .strings(written),
-      ])
+      var document = JSONObject()
+      if !injection.refused.isEmpty { document["refused"] = .strings(injection.refused) }
+      document["settings"] = settings.json
+      document["skipped"] = .strings(injection.skipped)
+      if !warnings.isEmpty { document["warnings"] = .strings(warnings) }
+      document["written"] = .strings(written)
+      terminal.say(json: .object(document))
       return outcome
     }
     for name in written { terminal.say("wrote \(name)") }
@@ -93,14 +104,25 @@ enum WebCommand {
 
   private static func remove(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
     _ = try arguments.operands("remove")
-    let written = try build(arguments).writeRemover()
+    let build = try build(arguments)
+    if !arguments.has("create") { try build.checkRemoval() }
+    let importers = try build.importers()
+    let written = try build.writeRemover()
     if arguments.has("json") {
-      terminal.say(json: ["written": .strings(written)])
-    } else {
-      for name in written { terminal.say("wrote \(name)") }
+      var document = JSONObject()
+      if !importers.isEmpty { document["importedBy"] = .strings(importers) }
+      document["written"] = .strings(written)
+      terminal.say(json: .object(document))
+      return .done
+    }
+    for name in written { terminal.say("wrote \(name)") }
+    terminal.remark(
+      "once this build is deployed, browsers empty their caches and unregister the worker at their next visit, for good; "
+        + "`xcache policy kill` only switches it off for a while")
+    for name in importers {
       terminal.remark(
-        "once this build is deployed, browsers empty their caches and unregister the worker at their next visit, for good; "
-          + "`xcache policy kill` only switches it off for a while")
+        "\(name) has \(WebBuild.line): delete that line when no browser has the old worker any more, with these files"
+      )
     }
     return .done
   }

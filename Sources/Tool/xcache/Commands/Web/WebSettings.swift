@@ -50,8 +50,12 @@ struct WebSettings {
       settings["hosts"] = .strings(list.names)
     }
     if let text = try arguments.value("limit") {
-      guard let bytes = Bytes.parse(text), bytes > 0 else {
+      guard let bytes = Bytes.parse(text) else {
         throw UsageError("--limit \(text) is not a size such as 50MB")
+      }
+      // With less, a browser would keep next to nothing, and nobody means that.
+      guard bytes >= 1_000_000 else {
+        throw UsageError("--limit \(text) is too small for a site; expected at least 1MB")
       }
       settings["limit"] = .integer(bytes)
     }

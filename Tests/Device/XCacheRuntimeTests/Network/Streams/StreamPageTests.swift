@@ -146,7 +146,7 @@ import XCacheDevice
   /// Long polls may take minutes, as without the proxy: as long as the proxy keeps an idle connection of the engine.
   @Test func timeoutsAllowLongPolls() {
     let seconds = ProxyConnection.idleMilliseconds / 1000
-    #expect(CurlPageTransport().timeouts.stall == seconds)
+    #expect(CurlPageTransport().timeouts.stallSeconds == seconds)
     #expect(StreamPageTransport(LinuxProxyNetwork()).stallSeconds == seconds)
     #expect(MemoryStream.timeout == ProxyConnection.idleMilliseconds)
   }
