@@ -179,6 +179,8 @@ mutants: packages tools ## wake each fault of Tests/Mutants: the conformance cas
 test-vectors: ## run docs/vectors against the decoder in Python that was written from docs/protocol.md alone
 	@python3 -c 'import zstandard' 2>/dev/null || .ci/packages python3 python3-zstandard
 	docs/vectors/run.py
+	@python3 -c 'import cryptography' 2>/dev/null || .ci/packages python3-cryptography
+	Tests/Conformance/trust/make.py --check
 
 test-rollouts: packages ## 100,000 random decisions about rollouts: JavaScript and Swift have to decide as Python does (COUNT, SEED)
 	@python3 -c 'import zstandard' 2>/dev/null || .ci/packages python3 python3-zstandard

@@ -95,6 +95,8 @@ let package = Package(
     library("Common/TLS", ["CSSL", "System"]),
 
     // Floor 3
+    // What is signed, and what a device makes sure of. Nothing imports it yet but its tests.
+    library("Common/Trust", ["Manifests", "System", "Values"]),
     library("Origin/Server", ["HTTP", "Linux", "System", "TLS", "Values"]),
     library("Origin/Store", ["Archive", "CSQLite", "CAssets", "Manifests", "Linux", "System", "Values"]),
     library("Tool/BuildCheck", ["Manifests", "System", "Values"]),
@@ -208,6 +210,7 @@ let package = Package(
     tests("Common/HTTPTests", ["HTTP", "Linux", "TestSupport", "Values"]),
     tests("Common/ValuesTests", ["TestSupport", "Values"]),
     tests("Common/ManifestsTests", ["Compression", "Manifests", "System", "TestSupport", "Values"]),
+    tests("Common/TrustTests", ["Manifests", "System", "TestSupport", "Trust", "Values"]),
     tests("Common/TLSTests", ["System", "TLS", "TLSPeer"]),
     tests("Origin/ServerTests", ["Server", "HTTP", "Linux", "System", "TLS", "TLSPeer", "Values"]),
     // Beside libzstd, with which everything is compared.

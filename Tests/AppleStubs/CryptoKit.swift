@@ -42,3 +42,17 @@ public enum Curve25519 {
     }
   }
 }
+
+public enum P256 {
+  public enum Signing {
+    public struct ECDSASignature: Sendable {
+      public init<D: Collection>(derRepresentation data: D) throws where D.Element == UInt8 {}
+    }
+
+    public struct PublicKey {
+      public init<Bytes: RandomAccessCollection>(derRepresentation data: Bytes) throws where Bytes.Element == UInt8 {}
+      public func isValidSignature<D: Collection>(_ signature: ECDSASignature, for data: D) -> Bool
+      where D.Element == UInt8 { false }
+    }
+  }
+}

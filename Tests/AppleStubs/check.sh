@@ -61,7 +61,7 @@ target() {
 
 standardLibrary
 for stub in Darwin CryptoKit Dispatch Security Foundation Network WebKit UIKit; do module "$stub" "Tests/AppleStubs/$stub.swift"; done
-names=${TARGETS:-Backports Zstd Values System HTTP Manifests Compression Archive HTTPDNS XCacheDevice XCacheClient XCacheRuntime DeviceApple XCacheFoundation BuildCheck ExampleiOS}
+names=${TARGETS:-Backports Zstd Values System HTTP Manifests Trust Compression Archive HTTPDNS XCacheDevice XCacheClient XCacheRuntime DeviceApple XCacheFoundation BuildCheck ExampleiOS}
 for name in $names; do target "$name"; done
 
 # What the documents show an app's developer.

@@ -68,6 +68,17 @@
     }
   }
 
+  /// ECDSA signatures on P-256 with SHA-256 (FIPS 186-5).
+  package enum ECDSAP256 {
+    /// Whether `signature`, in DER, is a valid signature of `message` by `publicKey`, a SubjectPublicKeyInfo in DER.
+    package static func verifies(_ signature: [UInt8], of message: [UInt8], by publicKey: [UInt8]) -> Bool {
+      guard let key = try? P256.Signing.PublicKey(derRepresentation: publicKey),
+        let signature = try? P256.Signing.ECDSASignature(derRepresentation: signature)
+      else { return false }
+      return key.isValidSignature(signature, for: message)
+    }
+  }
+
   /// Random bytes, and constant-time comparison.
   package enum Secrets {
     /// Returns `count` bytes from the operating system's generator.

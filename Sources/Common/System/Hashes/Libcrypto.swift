@@ -94,6 +94,26 @@
     }
   }
 
+  /// ECDSA signatures on P-256 with SHA-256 (FIPS 186-5).
+  package enum ECDSAP256 {
+    /// Whether `signature`, in DER, is a valid signature of `message` by `publicKey`, a SubjectPublicKeyInfo in DER.
+    package static func verifies(_ signature: [UInt8], of message: [UInt8], by publicKey: [UInt8]) -> Bool {
+      let key = publicKey.withUnsafeBufferPointer { bytes in
+        var start = bytes.baseAddress
+        return d2i_PUBKEY(nil, &start, bytes.count)
+      }
+      guard let key else { return false }
+      defer { EVP_PKEY_free(key) }
+      // Whoever chooses the key chooses no other algorithm with it.
+      guard EVP_PKEY_get_base_id(key) == EVP_PKEY_EC, EVP_PKEY_get_bits(key) == 256,
+        let context = EVP_MD_CTX_new()
+      else { return false }
+      defer { EVP_MD_CTX_free(context) }
+      guard EVP_DigestVerifyInit(context, nil, EVP_sha256(), nil, key) == 1 else { return false }
+      return EVP_DigestVerify(context, signature, signature.count, message, message.count) == 1
+    }
+  }
+
   /// A key that makes Ed25519 signatures. Devices never have one, so Apple's systems have no counterpart.
   package struct SigningKey: Sendable {
     /// The seed that the key is derived from: 32 bytes (RFC 8032 §5.1.5).

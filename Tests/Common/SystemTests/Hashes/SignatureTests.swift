@@ -36,4 +36,26 @@ import Testing
     signature[10] ^= 1
     #expect(!Ed25519.verifies(signature, of: message, by: key))
   }
+
+  /// RFC 6979, appendix A.2.5: P-256 with SHA-256, and the message "sample".
+  @Test func signaturesOnP256AreVerified() throws {
+    let key = try Self.bytes(
+      "3059301306072a8648ce3d020106082a8648ce3d0301070342000460fed4ba255a9d31c961eb74c6356d68c049b8"
+        + "923b61fa6ce669622e60f29fb67903fe1008b8bc99a41ae9e95628bc64f2f1b20c2d7e9f5177a3c294d4462299")
+    var signature = try Self.bytes(
+      "3046022100efd48b2aacb6a8fd1140dd9cd45e81d69d2c877b56aaf991c34d0ea84eaf37"
+        + "16022100f7cb1c942d657c41d436c7a1b6e29f65f3e900dbb9aff4064dc4ab2f843acda8")
+    let message = Array("sample".utf8)
+    #expect(ECDSAP256.verifies(signature, of: message, by: key))
+    #expect(!ECDSAP256.verifies(signature, of: message + [0], by: key))
+    #expect(!ECDSAP256.verifies(Array(signature.dropLast()), of: message, by: key))
+    #expect(!ECDSAP256.verifies(signature, of: message, by: Array(key.dropLast())))
+    #expect(!ECDSAP256.verifies([], of: message, by: []))
+    // A point that isn't on the curve.
+    var stray = key
+    stray[90] ^= 1
+    #expect(!ECDSAP256.verifies(signature, of: message, by: stray))
+    signature[10] ^= 1
+    #expect(!ECDSAP256.verifies(signature, of: message, by: key))
+  }
 }
