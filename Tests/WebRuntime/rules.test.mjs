@@ -1,10 +1,12 @@
 // The worker's rules that need no browser: polls, bypassed pages, prefetching, ranges.
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { named, withoutOthers } from "../../public/runtime/src/protocol/members.js";
 import { stemOf } from "../../public/runtime/src/protocol/urls.js";
 import { rangeOf } from "../../public/runtime/src/worker/answers.js";
 import { readClock, serverTime } from "../../public/runtime/src/worker/clock.js";
+import { isOverdue, misses } from "../../public/runtime/src/worker/missed.js";
 import { PollPolicy, takes } from "../../public/runtime/src/worker/polling.js";
 import { isBypassed, isKilled, matches, readPattern, readPolicy } from "../../public/runtime/src/worker/policy.js";
 import { prefetchRequests, readPrefetch } from "../../public/runtime/src/worker/prefetch.js";
@@ -149,31 +151,30 @@ test("prefetch requests: queries and bodies", () => {
   assert.deepEqual(prefetchRequests(config, "https://m.example.com/other.html"), []);
 });
 
-test("set-aside files are dropped after a day, or at once for space, also if the clock was set back", async (t) => {
+test("set-aside files are dropped after a day, or at once for space, also if the clock was set back; what an open page knows stays", async (t) => {
   const hour = 3600e3;
   const now = 1000 * hour;
   t.mock.method(Date, "now", () => now);
-  for (const [age, at, stays] of [
-    [24 * hour, now - hour, true], [24 * hour, now - 25 * hour, false], [24 * hour, now + hour, true], [24 * hour, now + 25 * hour, false],
-    [0, now, false], [0, now - hour, false], [0, now + hour, false],
-  ]) {
-    const aside = new Map([["key", [{ entry: { download: "https://d/x" }, last: 1, at }]]]);
+  globalThis.self = { clients: { matchAll: async () => [{ id: "open" }] } };
+  t.after(() => delete globalThis.self);
+  /** @type {[number, number, string[], boolean, boolean?][]} the versions of pages that are open; whether the file stays, and its note */
+  const rows = [
+    [24 * hour, now - hour, [], true], [24 * hour, now - 25 * hour, [], false], [24 * hour, now + hour, [], true],
+    [24 * hour, now + 25 * hour, [], false], [0, now, [], false], [0, now - hour, [], false], [0, now + hour, [], false],
+    [24 * hour, now - 25 * hour, ["5"], true], [24 * hour, now - 25 * hour, ["6"], false], [24 * hour, now - 25 * hour, ["3"], false],
+    [0, now, ["5"], false, true],
+  ];
+  for (const [age, at, versions, stays, isNoted = stays] of rows) {
+    const aside = new Map([["key", [{ entry: { download: "https://d/xcache/4/4/id/x" }, last: 5, at }]]]);
     const dropped = [];
     const runtime = {
       aside, manifest: { map: new Map() }, store: { write: async () => {} }, files: { drop: async (downloads) => void dropped.push(...downloads) },
+      pages: new Map([["closed", { version: "5" }], ...versions.map((version) => ["open", { version }])]),
     };
     await dropAside(runtime, age);
-    assert.equal(runtime.aside.size === 1, stays, `${age} ${at - now}`);
-    assert.deepEqual(dropped, stays ? [] : ["https://d/x"]);
+    assert.equal(runtime.aside.size === 1, isNoted, `${age} ${at - now} ${versions}`);
+    assert.deepEqual(dropped, stays ? [] : ["https://d/xcache/4/4/id/x"]);
   }
-});
-
-test("ranges", () => {
-  for (const [text, wanted] of [
-    [null, undefined], ["bytes=0-0", [0, 1]], ["bytes=5-", [5, 10]], ["bytes=5-99", [5, 10]], ["bytes=-3", [7, 10]], ["bytes=-99", [0, 10]],
-    ["bytes=-0", null], ["bytes=10-", null], ["bytes=3-2", undefined], ["bytes=0-1,3-4", undefined], ["items=0-1", undefined], ["bytes=-", undefined],
-    [" Bytes = 1 - 2 ", [1, 3]],
-  ]) assert.deepEqual(rangeOf(text, 10), wanted, String(text));
 });
 
 test("a poll interrupted by the end of the process counts as failed, a finished one doesn't", () => {
@@ -192,6 +193,31 @@ test("a poll interrupted by the end of the process counts as failed, a finished 
     well.answered("origin", undefined, now);
   }
   assert.equal(well.saved.failures, 0);
+});
+
+test("failures are counted by days: on three at least, with none that is ahead of now", () => {
+  const day = 24 * 3600e3;
+  const after = (...days) => days.reduce((missed, at) => misses(missed, 1e12 + at * day), undefined);
+  for (const [days, wanted] of [
+    [[0], false], [[0, 31], false], [[0, 31, 31.001], false], [[0, 1, 31], true], [[0, 15, 29.9], false], [[0, 15, 29.9, 30], true],
+    // A clock that went ahead, and came back.
+    [[25_000, 0, 1, 2], false], [[0, 25_000, 25_001, 1, 2], false],
+  ]) assert.equal(isOverdue(after(...days), 30), wanted, String(days));
+  assert.deepEqual([0, 1, 2].map((days) => isOverdue(after(0, 1), days)), [false, true, false]);
+});
+
+test("a new server and a copy's answer leave the count of failed polls, an origin's and a newer version end it", () => {
+  const polls = new PollPolicy({ ...settings });
+  polls.failed("origin", 1e12, 0.5);
+  const missed = { first: 1e12, last: 1e12, days: 1 };
+  const next = new PollPolicy({ ...settings, server: "https://p.example.com" }, structuredClone(polls.saved));
+  assert.deepEqual([next.saved.missed, next.saved.failures], [missed, 0]);
+  next.answered("mirror", 30);
+  assert.deepEqual(next.saved.missed, missed);
+  next.answered("mirror", 30, true);
+  assert.equal(next.saved.missed, undefined);
+  polls.answered("origin", 30);
+  assert.equal(polls.saved.missed, undefined);
 });
 
 test("a page's URL is parsed once, however many patterns a policy has", () => {
@@ -287,6 +313,22 @@ test("a file that is used while others are trimmed stays", async () => {
   const files = { used, drop, present: async () => new Set(map.keys()) };
   await trim({ files, manifest: { map }, aside: new Map(), settings: { limit: 200 }, store: { write: async () => {} } });
   assert.deepEqual(dropped, ["a", "c"]);
+});
+
+test("ranges are cut as by the native runtimes", () => {
+  const source = readFileSync(new URL("../Common/HTTPTests/Semantics/SemanticsTests.swift", import.meta.url), "utf8");
+  const table = [...source.matchAll(/\("([^"\n]*)", (\d+), \.(single\((\d+)\.\.<(\d+)\)|whole|unsatisfiable|several\(.*?\]\))\)/g)];
+  assert.ok(table.length >= 27, `${table.length} rows of ByteRangesTests`);
+  for (const [, text, length, kind, start, end] of table) {
+    // Both answer one range alone.
+    const expected = text.includes(",") || /^(whole|several)/.test(kind) ? undefined : kind === "unsatisfiable" ? null : [+start, +end];
+    assert.deepEqual(rangeOf(text, +length), expected, `${text} of ${length}`);
+  }
+  for (const [text, expected] of [
+    ["bytes=0-99999999999", [0, 10]], ["bytes = 0-1", undefined], ["bytes =0-1", undefined], ["bytes= 0-1", [0, 2]], ["bytes=0 -1", undefined],
+    ["bytes=0- 1", undefined], ["bytes=0-1 ", [0, 2]], ["bytes=0-1,", [0, 2]], ["bytes=, 0-1", [0, 2]], ["bytes=,", undefined], ["", undefined],
+  ]) assert.deepEqual(rangeOf(text, 10), expected, text);
+  assert.equal(rangeOf(null, 10), undefined);
 });
 
 test("a script's stem is its URL without the hash of its content", () => {

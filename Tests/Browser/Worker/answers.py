@@ -73,6 +73,17 @@ def _(bench):
     assert (answer["status"], answer["headers"]["content-range"]) == (416, "bytes */2000"), answer
 
 
+@case("a range to beyond the end is the rest of the file, all of it, too")
+def _(bench):
+    app, tab, data = with_data(bench)
+    bench.stop_worker(tab)
+    # Of the stored response, and of what is in memory.
+    for asked, start in (("0-99999999999", 0), ("0-", 0), ("0-1999", 0), ("-99999999999", 0), ("1990-99999999999", 1990)):
+        answer = tab.fetch("data.txt", f"{{headers: {{Range: 'bytes={asked}'}}}}")
+        assert (answer["status"], answer["text"]) == (206, data[start:]), (asked, answer)
+        assert answer["headers"]["content-range"] == f"bytes {start}-1999/2000" and answer["headers"]["content-length"] == str(2000 - start)
+
+
 @case("ranges of a file of 40 MB, which isn't kept in memory")
 def _(bench):
     app = App(bench)
@@ -85,6 +96,7 @@ def _(bench):
     app.web.stop()
     bench.proxy.stop()
     bench.stop_worker(tab)
+    assert tab.eval("fetch('film.bin', {headers: {Range: 'bytes=0-99999999999'}}).then(async (r) => [r.status, (await r.blob()).size])") == [206, len(data)]
     for start in (0, 20_000_000, 39_999_992):
         answer = tab.fetch("film.bin", f"{{headers: {{Range: 'bytes={start}-{start + 7}'}}}}")
         assert (answer["status"], answer["text"]) == (206, data[start:start + 8].decode()), answer

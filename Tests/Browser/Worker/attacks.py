@@ -177,7 +177,7 @@ def _(bench):
     assert tab.state()["failures"] == 3
 
 
-@case("a page that failed twice opens from the store where the network has no answer, and once it came up as before")
+@case("a page that failed twice opens from the store where the network has no answer, and once it comes up there as before")
 def _(bench):
     app = App(bench)
     tab = app.visited(1, extra='<script type="module">if (localStorage.fails) throw new Error("of this browser")</script>')
@@ -192,11 +192,15 @@ def _(bench):
     assert tab.eval("lazy()") == "lazy 1"
     app.web.start()
     tab.eval("delete localStorage.fails")
-    tab.open(app.base)
-    assert tab.title() == "from the site"
-    tab.until("xcache.ready.then(() => true)")
-    tab.open(app.base)
-    assert tab.title() == "version 1"
+    for _ in range(2):
+        tab.open(app.base)
+        assert tab.title() == "from the site"
+        tab.until("xcache.ready.then(() => true)")
+    forward(bench, app, 3700)
+    for _ in range(2):
+        tab.open(app.base)
+        assert tab.title() == "version 1"
+        tab.state()
 
 
 def first_visit(bench):
@@ -369,6 +373,8 @@ def _(bench):
     second(bench, app)
     takes(app, tab, "pack")
     assert tab.state()["aside"] > 0
+    # A page that is open keeps what is its version's.
+    tab.open(app.base)
     forward(bench, app, 25 * 3600)
     tab.update(metered=True)
     assert tab.state()["aside"] == 0

@@ -215,6 +215,39 @@ def _(bench):
     app.hold(tab)
 
 
+@case("a first visit without room for the whole build: where the browser says so nothing is downloaded, and pages have what fits")
+def _(bench):
+    for tells in (True, False):
+        app = App(bench)
+        if tells:
+            app.worker = b"StorageManager.prototype.estimate = async () => ({quota: 2e6, usage: 0});\n" + app.worker
+        app.release(1, add={f"large{i}.bin": random.Random(i).randbytes(900_000) for i in range(6)})
+        tab = app.tab()
+        tab.session.send("Storage.overrideQuotaForOrigin", origin=app.web.url, quotaSize=2_000_000)
+        bench.proxy.forget()
+        tab.open(app.base)
+        until(lambda: tab.update() and tab.state()["version"] == "1", "the version", 20)
+        for _ in range(3):
+            tab.update()
+            forward(bench, app, 40)
+        state = tab.state()
+        seen = len(bench.proxy.seen("large"))
+        assert not app.web.seen("large") and (seen == 0 if tells else 1 <= seen <= 4), (seen, state)
+        assert 4 <= state["held"] < state["listed"], state
+        # The page that opened it comes under the worker, and opens offline.
+        tab.until("navigator.serviceWorker.controller !== null")
+        tab.open(app.base)
+        assert tab.eval("fetch('large5.bin').then((r) => r.arrayBuffer()).then((b) => b.byteLength)") == 900_000
+        opens(app, tab, 1)
+        app.web.start()
+        # With more room, the rest comes.
+        tab.session.send("Storage.overrideQuotaForOrigin", origin=app.web.url)
+        if tells:
+            bench.worker(app).eval("StorageManager.prototype.estimate = async () => ({quota: 2e9, usage: 0}); true")
+        forward(bench, app, 700)
+        app.hold(tab)
+
+
 @case("ranges of a large file: it is hashed once in a worker's life")
 def _(bench):
     app = App(bench)

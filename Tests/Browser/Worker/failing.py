@@ -253,6 +253,8 @@ def _(bench):
     tab = app.visited()
     bench.worker(app).eval("CacheStorage.prototype.open = CacheStorage.prototype.match = () => new Promise(() => {});")
     app.web.stop()
+    # Neither the site nor the download has it.
+    bench.proxy.stop()
     assert "error" in tab.fetch("help.html")
 
 

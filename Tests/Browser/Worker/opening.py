@@ -1,7 +1,7 @@
 """Opening pages: the first visit, later visits, offline."""
 import os, time
 from bench import App, case
-from servers import TYPES, Skipped
+from servers import TYPES, Skipped, says
 from steps import from_the_site, second, takes
 
 
@@ -19,6 +19,28 @@ def _(bench):
     app.release(2)
     app.hold(tab)
     assert tab.state()["page"] == "1" and tab.eval("lazy()") == "lazy 1"
+
+
+@case("first visit: a page whose address has a query comes under the worker as one without does")
+def _(bench):
+    app = App(bench)
+    app.release(1)
+    tab = app.tab()
+    tab.open(app.base + "?utm_source=mail#top")
+    assert not tab.controlled()
+    app.hold(tab)
+    tab.until("navigator.serviceWorker.controller !== null", seconds=10)
+    state = tab.state()
+    assert (state["page"], state["from"], state["why"]) == ("1", "network", "first-visit"), state
+    # The site has another release by the time that a page with a query opens.
+    other = App(bench)
+    other.release(1)
+    from_the_site(other, (b"version 1", b"from the site"))
+    tab = other.tab()
+    tab.open(other.base + "?utm_source=mail")
+    other.hold(tab)
+    time.sleep(1)
+    assert not tab.controlled()
 
 
 @case("first visit: a page of another release than the one that is published isn't taken")
@@ -259,7 +281,39 @@ def _(bench):
     tab = app.visited()
     tab.open(app.base + "?xcache-debug=1")
     text = tab.until("document.getElementById('xcache-debug')?.textContent")
-    tab.until("document.getElementById('xcache-debug').textContent.includes('xcache 1 → 1 (origin)')", text)
+    tab.until("document.getElementById('xcache-debug').textContent.includes('xcache 1 → 1 (origin)\\npage from the device\\n')", text)
+
+
+@case("who gave a page, and why it wasn't the device, is told")
+def _(bench):
+    app = App(bench, "/shop/")
+    app.release(1)
+    tab = app.tab()
+    tab.open(app.base)
+
+    def told():
+        state = tab.state()
+        return state["from"], state.get("why")
+    assert told() == ("network", "first-visit")
+    app.hold(tab)
+    tab.open(app.base)
+    assert told() == ("device", None)
+    app.web.files["shop/other.html"] = app.web.files["shop/index.html"]
+    tab.open(app.base + "other.html?xcache-debug=1")
+    assert told() == ("network", "unlisted")
+    tab.until("document.getElementById('xcache-debug').textContent.includes('page from the network (unlisted)')")
+    app.web.files["index.html"] = b'<!doctype html><title>front</title><script src="/shop/xcache.js" defer></script>'
+    tab.open(app.web.url + "/?xcache-debug=1")
+    assert told() == ("network", "outside")
+    tab.until("document.getElementById('xcache-debug').textContent.includes(\"outside of the registration's scope, \" + location.origin + '/shop/')")
+    bench.proxy.rules = [("policy.json", says(bypass=[app.base + "*"], version="5")), ("configure.json", says(policy="5"))]
+    tab.update()
+    tab.open(app.base)
+    assert told() == ("network", "bypassed")
+    bench.proxy.rules = [("policy.json", says(intercept=False, until="2100-01-01T00:00:00Z", version="6")), ("configure.json", says(policy="6"))]
+    tab.update()
+    tab.open(app.base)
+    assert told() == ("network", "killed")
 
 
 @case("the browser can be asked to keep the store, and says how much there is")

@@ -99,6 +99,13 @@ def forward(bench, app, seconds):
     bench.worker(app).eval(f"(() => {{ const now = Date.now; Date.now = () => now() + {seconds * 1000}; }})()")
 
 
+def fails_for(bench, app, tab, days):
+    """Polls on three days, the last one so many days after the first; all have to fail."""
+    for count in (0, days - 1, 1):
+        forward(bench, app, count * 24 * 3600)
+        assert tab.update()["kind"] == "failed"
+
+
 def lazy_of(app, version):
     """The name of a release's lazy chunk."""
     return next(name for name in app.files(version) if "lazy" in name)

@@ -117,7 +117,7 @@ def _(bench):
     for _ in range(2):
         tab.open(app.base)
         tab.until("document.readyState === 'complete'")
-    tab.until(KEPT % ("health", "kept?.size === 1 && [...kept.values()][0] === 2"))
+    tab.until(KEPT % ("health", "kept?.size === 1 && [...kept.values()][0].count === 2"))
 
     def hangs(request):
         until(lambda: not app.web.routes, "the end of the case")
@@ -130,9 +130,9 @@ def _(bench):
 
 @case("an error of a script of the page's own that keeps nothing from it isn't a failure")
 def _(bench):
-    renders = ('<script type="module">throw new Error("harmless")</script><script type="module">'
-               'document.body.append(document.createElement("main"))</script>')
-    later = '<script type="module">setTimeout(() => document.body.append(document.createElement("main")), 600); throw new Error("late")</script>'
+    shows = 'document.body.append(Object.assign(document.createElement("main"), {textContent: "the app"}))'
+    renders = f'<script type="module">throw new Error("harmless")</script><script type="module">{shows}</script>'
+    later = f'<script type="module">setTimeout(() => {shows}, 600); throw new Error("late")</script>'
     for extra in (renders, later):
         # Without `defer`, workers before this one saw the error, too.
         for is_deferred in (True, False):
@@ -148,6 +148,103 @@ def _(bench):
                 assert tab.title() == "version 1"
 
 
+TEXT = "Apples, pears and plums of this year's harvest, by the crate or by the pound, from the orchards around the lake. " * 2
+ANALYTICS = '<script defer src="/analytics.js"></script>'
+PICTURE = ('<svg style="display: block; width: 90vw; height: 90vh" viewBox="0 0 9 9"><rect width="9" height="9"/></svg>')
+REPLACES = ('<div id="root"><i>…</i></div><script type="module">const app = document.createElement("div"); '
+            'app.append(document.createElement("p")); app.firstChild.textContent = "the app"; root.replaceWith(app)</script>')
+
+
+def with_errors(bench, extra):
+    """A page with an own script that throws, whose site has another title; returns how often it failed, after two opens."""
+    app = App(bench)
+    tab = app.visited(1, extra=ANALYTICS + extra, add={"analytics.js": b"throw new Error('analytics')"})
+    from_the_site(app, (b"version 1", b"from the site"))
+    tab.open(app.base)
+    tab.state()
+    # The last look at what a page shows comes three seconds after its load.
+    time.sleep(0.5)
+    failed = tab.eval(KEPT % ("health", "[...(kept?.values() ?? [])][0]?.count ?? 0"))
+    tab.open(app.base)
+    assert tab.title() == ("from the site" if failed else "version 1"), (extra, failed)
+    return failed
+
+
+@case("an error on a page that is complete in its HTML, or whose spinner an app replaced, isn't a failure")
+def _(bench):
+    for extra in (f"<main>{TEXT}</main>", PICTURE, REPLACES):
+        assert with_errors(bench, extra) == 0, extra
+
+
+@case("an error on a page with a spinner, or what says that it loads, and no more, is a failure")
+def _(bench):
+    for extra in ("<p>Loading...</p>", f'<div class="app-spinner"><svg width="900" height="900"></svg>{TEXT}</div>',
+                  f'<main aria-busy="true">{TEXT}</main>', f"<noscript>{TEXT}</noscript>", f'<main style="margin-top: 500vh">{TEXT}</main>',
+                  f"<main hidden>{TEXT}</main>"):
+        assert with_errors(bench, extra) == 2, extra
+
+
+@case("a page that comes up from the network alone is tried from the device once an hour, not with each open")
+def _(bench):
+    app = App(bench)
+    tab = app.visited(1)
+    app.release(2, extra=THROWS)
+    app.hold(tab)
+    # The site is rolled back.
+    app.deploy(app.files(1))
+
+    def opens(count):
+        titles = []
+        for _ in range(count):
+            tab.open(app.base)
+            titles.append(tab.title()[-1])
+            tab.state()
+        return "".join(titles)
+    assert opens(10) == "2211111111"
+    state = tab.state()
+    assert (state["from"], state["why"], state["failures"]) == ("network", "failed", 0), state
+    # A restarted worker remembers it.
+    bench.stop_worker(tab)
+    assert opens(2) == "11"
+    for hours, seen in ((0.9, "11"), (0.2, "211"), (1.5, "11"), (0.6, "211")):
+        forward(bench, app, hours * 3600)
+        assert opens(len(seen)) == seen, hours
+    app.release(3)
+    app.hold(tab)
+    assert opens(2) == "33"
+
+
+CHAIN = {f"{name}.js": f"import './{after}.js';".encode() for name, after in zip("abc", "bcd")} | {"d.js": b"window.chained = true;"}
+
+
+@case("one wait for all of a page: what its document waited for in vain its scripts don't wait for again")
+def _(bench):
+    extra = '<script type="module" src="/a.js"></script>'
+    for fails in (True, False):
+        app = App(bench, staleAfter=10, patience=2000)
+        tab = app.visited(1, extra=(THROWS if fails else "") + extra, add=CHAIN)
+        if fails:
+            tab.open(app.base)
+            tab.state()
+            tab.until(KEPT % ("health", "kept?.size === 1"))
+        else:
+            tab.update()
+            bench.proxy.stop()
+            forward(bench, app, 12 * 24 * 3600)
+            assert tab.update()["kind"] == "failed"
+        answers, isOver = app.web.handle, []
+        app.web.handle = lambda request: until(lambda: isOver, "the end of the case")
+        begun = time.monotonic()
+        tab.open(app.base)
+        tab.until("window.chained")
+        took = time.monotonic() - begun
+        assert 2 <= took < 5, took
+        state = tab.state()
+        assert (state["from"], state["why"]) == ("device", "failed" if fails else "stale"), state
+        isOver.append(True)
+        app.web.handle = answers
+
+
 @case("without an answer to polls for as long as the site says, the network is asked first, and the device where it has none")
 def _(bench):
     app = App(bench, staleAfter=10, patience=500)
@@ -155,7 +252,7 @@ def _(bench):
     tab.update()
     from_the_site(app, (b"version 1", b"from the site"))
     bench.proxy.stop()
-    for days, title in ((9, "version 1"), (2, "from the site")):
+    for days, title in ((9, "version 1"), (2, "version 1"), (7, "version 1"), (2, "from the site")):
         forward(bench, app, days * 24 * 3600)
         assert tab.update()["kind"] == "failed"
         tab.open(app.base)
@@ -165,9 +262,14 @@ def _(bench):
     assert tab.title() == "version 1"
     app.web.start()
     bench.proxy.start()
+    # The site has the page of the release again, and still answers.
+    from_the_site(app, (b"from the site", b"version 1"))
+    forward(bench, app, 24 * 3600)
     assert tab.update()["kind"] == "nothing"
+    tab.until(KEPT % ("site", "kept.ahead === undefined"))
+    app.web.forget()
     tab.open(app.base)
-    assert tab.title() == "version 1"
+    assert tab.title() == "version 1" and not [entry for entry in app.web.log if entry.path == "/"]
 
 
 @case("a worker whose own script isn't on the site any more leaves, and not before it was missed twice")
@@ -191,16 +293,20 @@ def _(bench):
     assert tab.eval("caches.keys()") == []
 
 
-@case("an open page gets its own version of what both list, as long as it is here")
+@case("an open page gets its own version of what both list, also if it is not here any more")
 def _(bench):
     app = App(bench)
     tab = app.visited(1, add={"lang.json": b"1"})
     app.release(2, add={"lang.json": b"2"})
     app.hold(tab)
     assert tab.state()["page"] == "1" and tab.fetch("lang.json")["text"] == "1" and tab.eval("lazy()") == "lazy 1"
-    lose(tab, "/1/1/")
-    bench.stop_worker(tab)
-    assert tab.fetch("lang.json")["text"] == "2"
+    # What isn't here any more comes from its download, and from the site once nobody has it.
+    for old, rules in (("1", []), ("2", [("lang.json", fails(404))])):
+        lose(tab, "/1/1/")
+        bench.stop_worker(tab)
+        tab.session.send("Network.clearBrowserCache")
+        bench.proxy.rules = rules
+        assert tab.fetch("lang.json")["text"] == old
 
 
 @case("a lazy chunk of an open page's version that was never held, and is gone from the site, comes from its download")

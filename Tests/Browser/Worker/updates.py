@@ -126,6 +126,8 @@ def _(bench):
     tab = app.visited()
     app.release(2, add={"new.txt": b"new " * 50})
     bench.proxy.rules = [("pack=1", asks("&pack=1", "")), (".dcz", fails()), ("new.txt", flips())]
+    # The site would have the right ones.
+    del app.web.files["new.txt"]
     report = tab.update()
     assert report["kind"] == "failed" and tab.state()["version"] == "1", report
     until(lambda: [r for r in bench.proxy.log if r.path.startswith("/report") and b"integrity" in r.body], "the report")

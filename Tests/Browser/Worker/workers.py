@@ -102,12 +102,15 @@ def _(bench):
 @case("a worker whose second script is missing isn't installed, and the next visit takes it")
 def _(bench):
     app = App(bench)
-    app.release(1)
+    app.release(1, extra="<script>console.warn = (...words) => { window.warned = words.join(' '); }</script>")
     packs = app.web.files.pop("xcache-sw-packs.js")
     tab = app.tab()
     tab.open(app.base)
     tab.until("window.version === 1")
     assert tab.eval("xcache.ready.then((r) => r === undefined)")
+    # The browser's console names the file.
+    warned = tab.eval("window.warned")
+    assert "xcache-sw-packs.js is 404" in warned, warned
     app.web.files["xcache-sw-packs.js"] = packs
     tab.open(app.base)
     app.hold(tab)

@@ -95,6 +95,17 @@ case("of two URLs that match each other one is answered", ["D-71"], serve(dup.or
      trigger(dup.poll(), *[{"url": url, "times": [0, 1]} for url in dup.downloads(1)]), ask(SITE + "/a.js", {"status": 200}))
 case("a file that was right when it was last read is compared again once it has changed", ["D-80"], steps, serve(fresh=True),
      ask(APP, local("0123456789")), {"memoryShort": True}, {"damage": "0123456789"}, ask(APP, "network", asks=[{"url": world.url(1, APP), "times": [1, 6]}]))
+for value, status, text, headers in (
+    ("bytes=0-99999999999", 206, "0123456789", "bytes 0-9/10"), ("bytes=0-", 206, "0123456789", "bytes 0-9/10"),
+    ("bytes= 0-1", 206, "01", "bytes 0-1/10"), ("bytes = 0-1", 200, "0123456789", None), ("bytes=0 -1", 200, "0123456789", None),
+    ("bytes=0-1,", 206, "01", "bytes 0-1/10"),
+):
+    case(f"Range: {value}", ["D-76"], steps, ask(APP, local(text, status, Content_Range=headers), headers={"Range": value}))
+empty = World()
+empty.publish({APP: ""})
+case("ranges of an empty file", ["D-76"], got(empty), *[
+    ask(APP, local("", status, Content_Range=headers), headers={"Range": value}) for value, status, headers in
+    (("bytes=-5", 200, None), ("bytes=-0", 416, "bytes */0"), ("bytes=0-", 416, "bytes */0"))])
 
 # Pages that stay open during a switch.
 
@@ -145,8 +156,8 @@ case("a rollback ends it", ["D-87"], before, serve(rolled.origin(3, 2, rollback=
 case("a rollback before the page was opened doesn't", ["D-85", "D-87"], switched[:-3],
      serve(world.origin(2, 1, rollback="1"), world.files(2, 1), fresh=True), trigger(world.poll(1), *world.downloads(2, 1)),
      ask(PART, local("part one"), page="old"))
-case("24 hours after the switch what was set aside is deleted", ["D-86"], switched, later(24 * 3600 + 60), trigger(world.poll(2)),
-     {"gone": "part one"})
+case("24 hours after the switch what was set aside is deleted", ["D-86"], switched, {"pageClose": "old"}, later(24 * 3600 + 60),
+     trigger(world.poll(2)), {"gone": "part one"})
 case("after 24 hours it ends", ["D-86"], switched, later(24 * 3600 + 60), trigger(world.poll(2)), ask(PART, "network", page="old"),
      ask(APP, local("let two"), page="old"))
 

@@ -12,6 +12,7 @@ const self = globalThis;
 /** @type {{[kind: string]: ((event: any) => void)[]}} */
 const listeners = {};
 const pages = new Map();
+let opened = 0;
 const conditions = { onLine: true, connection: { saveData: false, type: "wifi" } };
 let now = 0;
 let store = "";
@@ -163,7 +164,7 @@ const commands = {
     return {};
   },
   async pageOpen({ url, sends }) {
-    const page = pages.size + 1;
+    const page = (opened += 1);
     pages.set(`page-${page}`, { id: `page-${page}`, url, postMessage() {} });
     await opens(url, page, sends);
     await tell({ ask: "began" }, page);
@@ -171,7 +172,11 @@ const commands = {
   },
   pageUp: async ({ page }) => ((await tell({ ask: "up" }, page)), {}),
   scriptFailed: async ({ page }) => ((await tell({ ask: "up", isFailed: true }, page)), {}),
-  pageClose: async ({ page }) => ((await tell({ ask: "left" }, page)), {}),
+  async pageClose({ page }) {
+    await tell({ ask: "left" }, page);
+    pages.delete(`page-${page}`);
+    return {};
+  },
   conditions({ network, dataSaver = false }) {
     if (network) conditions.onLine = network !== "offline";
     conditions.connection = { saveData: dataSaver, type: network === "metered" ? "cellular" : "wifi" };

@@ -69,13 +69,18 @@ export type UpdateReport = {
     why?: string;
 };
 /**
- * What the worker holds, and how often it answered; `page`: the version that this page was opened from; `candidate`: whether a rollout is
- * open, and the version is the one that goes to a part of the users first.
+ * What the worker holds, and how often it answered; `page`: the version that this page was opened from; `from`: who gave its document, and
+ * `why` that was, or had to be, the network: the kill switch (`killed`), the policy (`bypassed`), it isn't in the manifest (`unlisted`), it
+ * didn't come up twice in a row (`failed`), polls have failed for long (`stale`), its file isn't held (`missing`), the worker took too long
+ * (`late`), it opened before the worker (`first-visit`), it is outside of the worker's scope (`outside`); `candidate`: whether a rollout
+ * is open, and the version is the one that goes to a part of the users first.
  */
 export type State = {
     version: string;
     digest: string;
     page?: string;
+    from: "device" | "network";
+    why?: "killed" | "bypassed" | "unlisted" | "failed" | "stale" | "missing" | "late" | "first-visit" | "outside";
     candidate: boolean;
     source: "origin" | "mirror";
     failures: number;

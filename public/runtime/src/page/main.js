@@ -7,9 +7,14 @@ import { showOverlay } from "./overlay.js";
 /** What an update came to; `kind` is `early`, `nothing`, `patch`, `pack`, `whole`, `removed` (by the kill switch) or `failed`.
  * @typedef {{kind: string, source?: "origin" | "mirror", from: string, to: string, fetched: number, copied: number, deltas: number,
  *   bytes: number, why?: string}} UpdateReport */
-/** What the worker holds, and how often it answered; `page`: the version that this page was opened from; `candidate`: whether a rollout is
- * open, and the version is the one that goes to a part of the users first.
- * @typedef {{version: string, digest: string, page?: string, candidate: boolean, source: "origin" | "mirror", failures: number, listed: number,
+/** What the worker holds, and how often it answered; `page`: the version that this page was opened from; `from`: who gave its document, and
+ * `why` that was, or had to be, the network: the kill switch (`killed`), the policy (`bypassed`), it isn't in the manifest (`unlisted`), it
+ * didn't come up twice in a row (`failed`), polls have failed for long (`stale`), its file isn't held (`missing`), the worker took too long
+ * (`late`), it opened before the worker (`first-visit`), it is outside of the worker's scope (`outside`); `candidate`: whether a rollout
+ * is open, and the version is the one that goes to a part of the users first.
+ * @typedef {{version: string, digest: string, page?: string, from: "device" | "network",
+ *   why?: "killed" | "bypassed" | "unlisted" | "failed" | "stale" | "missing" | "late" | "first-visit" | "outside",
+ *   candidate: boolean, source: "origin" | "mirror", failures: number, listed: number,
  *   held: number, backlog: number, aside: number, policy: number, prefetch: number,
  *   counts: {local: number, passed: number, failed: number, late: number, bytes: number, prefetched: number}}} State */
 /** `updated`: a new version is ready for pages that open from now on; `worker`: a new worker waits; `removed`: the worker is gone.
@@ -26,16 +31,26 @@ const UPDATE_WAIT = 300_000;
 const HANGING = 15_000;
 /** Milliseconds after its load in which a page may still render what an error seemed to have kept from it. */
 const RENDERS = [300, 1000, 3000];
+/** What a page shows; what says that it isn't there yet; and what shows something without text. */
+const SHOWN = ":not(script,style,link,noscript,template,title,meta)";
+const WAITING = `:not(html,body):is([aria-busy=true],[role=progressbar],progress,${["loading", "loader", "spinner", "splash", "skeleton"]
+  .map((word) => `[class*=${word} i],[id*=${word} i]`)})`;
+const PAINTED = /^(img|svg|canvas|video)$/;
+/** Characters, and the share of the window, from which a page whose HTML has them is complete without its scripts. */
+const COMPLETE = { text: 100, area: 0.25 };
 /** Milliseconds from the load to the look at scripts that are to be stored by their URLs, and between two of them. */
 const STORES = { after: 5000, between: 50 };
-/** Milliseconds without a request after which a page that no worker sees has all, the longest wait for that, and between two looks. */
-const QUIET = { wanted: 1000, most: 20_000, every: 200 };
+/**
+ * Milliseconds without a request after which a page that no worker sees has all, and those after which it doesn't wait for what doesn't come;
+ * the longest wait for that, and between two looks.
+ */
+const QUIET = { wanted: 1000, stuck: 5000, most: 20_000, every: 200 };
 /** Milliseconds between two polls of a page that stays open. */
 const POLLS = 300_000;
 
 const script = /** @type {HTMLScriptElement | null} */ (document.currentScript)?.src ?? location.href;
 const settings = /** @type {PageSettings} */ (/** @type {any} */ (window).xcacheSettings ?? {});
-const container = navigator.serviceWorker;
+const container = workers();
 const workerURL = new URL(settings.worker ?? "xcache-sw.js", script).href;
 const scope = settings.scope ? new URL(settings.scope, document.baseURI).href : new URL(".", workerURL).href;
 /** Of this worker alone: several apps may live under one origin. */
@@ -45,11 +60,31 @@ const listeners = new Map();
 let wantsReload = false;
 let isRefused = false;
 let isFailed = false;
+/** Whether a promise was rejected that nobody took care of: only where a page stays blank it is told that by it. */
+let isRejected = false;
 let removedAt = -Infinity;
 /** @type {Promise<void>} what is stored, one after another */
 let storing = Promise.resolve();
 /** @type {string[]} scripts that didn't come */
 const lost = [];
+/** @type {Set<string>} what has come: an app may clear the browser's list, which also ends when it is full */
+const come = new Set();
+/** Called when something has come. */
+let hasCome = () => {};
+const comes = new PerformanceObserver((list) => {
+  for (const { name } of list.getEntries()) come.add(name);
+  hasCome();
+});
+try {
+  comes.observe({ type: "resource", buffered: true });
+} catch {}
+
+// A usual answer to this event is to reload for the sake of a new worker. That the first visit's page gets one is no reason.
+if (container && !container.controller) {
+  container.addEventListener("controllerchange", (event) => {
+    if (own(container.controller)) event.stopImmediatePropagation();
+  }, { capture: true, once: true });
+}
 
 /** The page's side of xcache's service worker, as `window.xcache`. */
 export const xcache = {
@@ -144,13 +179,13 @@ async function register() {
     });
     watch(registration);
     await active(registration);
-    if (!registration.active) throw new Error("it can't be installed");
+    if (!registration.active) throw new Error(await uninstalled());
     // Numbers alone: how long this page took, and whether a script failed before it was there.
     const paint = performance.getEntriesByName("first-contentful-paint")[0]?.startTime;
     const load = performance.timing.loadEventEnd - performance.timing.navigationStart;
     void ask({ ask: "opened", paint, load });
-    if (!own(container.controller)) await quiet(registration.active);
-    trigger();
+    const ends = own(container.controller) ? undefined : await quiet(registration.active);
+    void ask({ ask: "update" }).then(ends);
     setTimeout(stores, STORES.after);
     return registration;
   } catch (error) {
@@ -158,7 +193,29 @@ async function register() {
     isRefused = true;
     console.warn("xcache: the worker isn't registered:", error);
     return undefined;
+  } finally {
+    if (own(container?.controller)) comes.disconnect();
   }
+}
+
+/** What has the workers; a sandboxed frame may not even ask for it. */
+function workers() {
+  try {
+    return navigator.serviceWorker;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Why a worker wasn't installed: the browser doesn't say, and one of its two scripts may be missing. */
+async function uninstalled() {
+  const urls = [workerURL, new URL("xcache-sw-packs.js", workerURL).href];
+  for (const url of urls) {
+    const answer = await fetch(url, { method: "HEAD", cache: "no-store" }).catch(() => undefined);
+    const kind = answer?.headers.get("content-type") ?? "";
+    if (answer && (!answer.ok || !/javascript|ecmascript/.test(kind))) return `it can't be installed: ${url} is ${answer.status} ${kind}`;
+  }
+  return `it can't be installed: see what the browser says of ${urls.join(" and ")}`;
 }
 
 /**
@@ -200,21 +257,27 @@ function watch(registration) {
 const wait = (/** @type {number} */ milliseconds) => new Promise((resolve) => setTimeout(resolve, milliseconds));
 
 /**
- * Resolves when a page that the worker doesn't see has what it asked for; from then on the worker hears of what it asks.
+ * Resolves when a page that the worker doesn't see has what it asked for; the worker hears of what it asks meanwhile, and until what this
+ * gives is called.
  * @param {ServiceWorker} worker
  */
 async function quiet(worker) {
   const begun = performance.now();
   let last = begun;
-  const busy = () => {
+  const since = (/** @type {number} */ time) => performance.now() - time;
+  const tells = () => worker.postMessage({ xcache: { ask: "busy" } });
+  // What doesn't come isn't waited for: a browser has its reasons.
+  const isBusy = () => since(last) < QUIET.stuck && pending().length > 0;
+  hasCome = () => {
     last = performance.now();
-    worker.postMessage({ xcache: { ask: "busy" } });
+    tells();
   };
-  try {
-    new PerformanceObserver(busy).observe({ type: "resource" });
-  } catch {}
-  setInterval(() => void (pending().length > 0 && busy()), QUIET.every);
-  while (performance.now() - last < QUIET.wanted && performance.now() - begun < QUIET.most) await wait(QUIET.every);
+  const timer = setInterval(() => void (isBusy() && tells()), QUIET.every);
+  while ((since(last) < QUIET.wanted || isBusy()) && since(begun) < QUIET.most) await wait(QUIET.every);
+  return () => {
+    clearInterval(timer);
+    comes.disconnect();
+  };
 }
 
 /** @param {string[]} [ran] scripts of this page */
@@ -229,7 +292,7 @@ function stores(ran) {
  * @param {string[]} [ran]
  */
 async function store(ran) {
-  const asked = own(container.controller) && (await ask({ ask: "scripts", ran }));
+  const asked = own(container?.controller) && (await ask({ ask: "scripts", ran }));
   if (!asked?.scripts.length) return;
   const files = await caches.open(asked.store);
   const downloads = [];
@@ -301,12 +364,14 @@ function reloadWhenHidden() {
   if (wantsReload && document.visibilityState === "hidden") location.reload();
 }
 
-/** The scripts, and the stylesheets that scripts wait for, that haven't come. */
+/** The scripts, and the stylesheets that scripts wait for, that haven't come, of those that the browser loads. */
 function pending() {
-  const come = new Set(performance.getEntriesByType("resource").map(({ name }) => name));
-  const styles = [...document.querySelectorAll("link")].filter(({ rel, sheet }) => /\bstylesheet\b/i.test(rel) && !sheet);
-  const urls = [...[...document.scripts].map(({ src }) => src), ...styles.map(({ href }) => href)];
-  return urls.map((url) => url.split("#")[0]).filter((url) => url && !come.has(url));
+  for (const { name } of performance.getEntriesByType("resource")) come.add(name);
+  const styles = [...document.querySelectorAll("link")]
+    .filter(({ rel, sheet, disabled }) => /\bstylesheet\b/i.test(rel) && !sheet && !disabled);
+  const scripts = [...document.scripts].filter(({ noModule, type }) => !noModule && /^(module|.*script)?$/i.test(type));
+  const urls = [...scripts.map(({ src }) => src), ...styles.map(({ href }) => href)];
+  return urls.map((url) => url.split("#")[0]).filter((url) => /^http/.test(url) && !come.has(url) && !lost.includes(url));
 }
 
 /** No page of this app registers the worker at once again. */
@@ -363,27 +428,72 @@ setInterval(() => void (document.visibilityState === "visible" && trigger()), PO
 addEventListener("online", trigger);
 addEventListener("pageshow", ({ persisted }) => void (persisted && trigger()));
 
-/** What a page shows, by its elements; some errors keep none of them from it. */
-const shown = () => document.body?.querySelectorAll(":not(script,style,link)").length ?? 0;
-let shownFirst = shown();
-const rendered = () => void (isFailed && shown() > shownFirst && say({ ask: "rendered" }));
-if (document.readyState === "loading") addEventListener("readystatechange", () => void (shownFirst = shown()), { once: true, capture: true });
+/**
+ * The elements of a page, those in open shadow roots, too.
+ * @param {ParentNode | null} root
+ * @returns {Element[]}
+ */
+const elements = (root) => [...(root?.querySelectorAll(SHOWN) ?? [])].flatMap((one) =>
+  one.shadowRoot ? [one, ...elements(one.shadowRoot)] : one);
+/** Those that were there before a script could fail. */
+let first = new WeakSet(elements(document.body));
+/** @param {Element} element */
+const isWaiting = (element) => element.closest(WAITING) !== null;
+
+/**
+ * Whether an element is in what the user sees first.
+ * @param {Element} element
+ */
+function isSeen(element) {
+  const { top, left, bottom, right, width, height } = element.getBoundingClientRect();
+  // What is one pixel large is for screen readers.
+  const isHere = Math.min(width, height, bottom, right) > 1 && top < (innerHeight || Infinity) && left < (innerWidth || Infinity);
+  return isHere && getComputedStyle(element).visibility === "visible" && !isWaiting(element);
+}
+
+/** Whether a page shows what it is for, whatever failed: its own HTML has it, or something came that wasn't there. */
+function isShown() {
+  const all = elements(document.body);
+  let text = 0;
+  let area = 0;
+  for (const element of all) {
+    const own = [...element.childNodes].reduce((sum, { nodeType, nodeValue }) =>
+      nodeType === Node.TEXT_NODE ? sum + (nodeValue ?? "").replace(/\s+/g, "").length : sum, 0);
+    const isNew = !first.has(element);
+    const isPainted = PAINTED.test(element.localName);
+    if ((!own && !isNew && !isPainted) || !isSeen(element)) continue;
+    if (isNew) return true;
+    text += own;
+    if (isPainted) area += element.clientWidth * element.clientHeight;
+    if (text >= COMPLETE.text || area >= COMPLETE.area * innerWidth * innerHeight) return true;
+  }
+  return false;
+}
+
+const hasFailed = () => isFailed || isRejected || lost.length > 0;
+/** Whether there is nothing to see: an app that begins with an import may not have come that far. */
+const isBlank = () => !document.querySelector("img,svg,canvas,video,iframe,object,input") && !document.body?.innerText.trim();
+const rendered = () => void (hasFailed() && isShown() && say({ ask: "rendered" }));
+if (document.readyState === "loading") addEventListener("readystatechange", () => void (first = new WeakSet(elements(document.body))), { once: true, capture: true });
 
 addEventListener("error", ({ error, target }) => {
   if (error) isFailed = true;
-  if (target instanceof HTMLScriptElement) lost.push(target.src);
+  if (target instanceof HTMLScriptElement && target.src) lost.push(target.src.split("#")[0]);
 }, true);
+addEventListener("unhandledrejection", () => void (isRejected = true));
 // Whether this page comes up, for the worker that answered it. A deferred script runs before modules do, when nothing is "loading" any more.
 say({ ask: "began" });
 const [opening] = /** @type {PerformanceNavigationTiming[]} */ (performance.getEntriesByType("navigation"));
 if (document.readyState === "loading" || opening?.domContentLoadedEventEnd === 0) {
   // What it still waits for: something of another host that hangs is no fault of the page.
   const timer = setTimeout(() => say({ ask: "up", isFailed: true, isHanging: true, lost: pending() }), HANGING);
-  addEventListener("DOMContentLoaded", () => {
+  addEventListener("DOMContentLoaded", async () => {
     clearTimeout(timer);
-    say({ ask: "up", isFailed: isFailed && shown() <= shownFirst, lost });
+    for (const time of RENDERS) if (isBlank() && !isFailed) await wait(time);
+    const isBare = !isShown();
+    say({ ask: "up", isFailed: (isFailed && isBare) || (isRejected && isBlank()), lost: isBare ? lost : [] });
     // What comes up late did so.
-    if (isFailed) for (const time of RENDERS) setTimeout(rendered, time);
+    if (hasFailed()) for (const time of RENDERS) setTimeout(rendered, time);
   });
 } else say({ ask: "up" });
 addEventListener("pagehide", () => {
@@ -392,4 +502,4 @@ addEventListener("pagehide", () => {
 });
 
 /** @type {any} */ (window).xcache = xcache;
-if (new URLSearchParams(location.search).has("xcache-debug")) showOverlay(xcache, absence);
+if (new URLSearchParams(location.search).has("xcache-debug")) showOverlay(xcache, absence, scope);

@@ -52,15 +52,18 @@ export function headOf(request, entry) {
 
 /**
  * What a `Range` header asks of a file: from where to where; null: nothing that is there; undefined: all of it, also where it may be
- * passed over (RFC 9110 §14.2).
+ * passed over (RFC 9110 §14.2). `ByteRanges` in `Sources/Common/HTTP` has the same rules, with a limit of one range.
  * @param {string | null} text
  * @param {number} size
  * @returns {[number, number] | null | undefined}
  */
 export function rangeOf(text, size) {
-  const found = /^\s*bytes\s*=\s*(\d*)\s*-\s*(\d*)\s*$/i.exec(text ?? "");
+  // A list may have empty members, with blanks around them; a range has none inside (RFC 9110 §5.6.1, §14.1.1).
+  const found = /^bytes=[ \t,]*(\d*)-(\d*)[ \t,]*$/i.exec(text ?? "");
   if (!found || (!found[1] && !found[2])) return undefined;
-  if (!found[1]) return +found[2] > 0 && size > 0 ? [Math.max(0, size - +found[2]), size] : null;
+  // "If the selected representation is shorter than the specified suffix-length, the entire representation is used" (§14.1.2), which
+  // Content-Range can't say of an empty one.
+  if (!found[1]) return +found[2] === 0 ? null : size > 0 ? [Math.max(0, size - +found[2]), size] : undefined;
   const [first, last] = [+found[1], found[2] ? +found[2] : Infinity];
   if (last < first) return undefined;
   return first < size ? [first, Math.min(last, size - 1) + 1] : null;

@@ -118,5 +118,7 @@ async function read(url, how) {
   if (data.pack && !mayPack) fault(`${url}: a pack that nobody asked for`);
   if (data.rollback !== undefined && Number.isNaN(versionNumber(data.rollback))) fault(`${url}: a rollback of no version`);
   if (Number.isNaN(versionNumber(data.version)) || typeof data.update !== "boolean") fault(`${url}: no version`);
+  // A channel without a release has nothing that a device could be taken to.
+  if (data.update && data.version === "0") fault(`${url}: an update to no version`);
   return { ...data, rule: data.rollout === undefined ? undefined : readRule(data.rollout) };
 }

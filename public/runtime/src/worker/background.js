@@ -19,7 +19,8 @@ function trusted(url) {
  * What the other script has. It is fetched when the worker is installed, the browser keeps it with the worker's own, and each life of the
  * worker runs it when it first needs it.
  * @returns {{Updater: typeof import("./update.js").Updater, fetchNow: typeof import("./fetching.js").fetchNow,
- *   trim: typeof import("./room.js").trim, stateOf: typeof import("./state.js").stateOf,
+ *   isCached: typeof import("./fetching.js").isCached,
+ *   streamed: typeof import("./fetching.js").streamed, trim: typeof import("./room.js").trim, stateOf: typeof import("./state.js").stateOf,
  *   describes: typeof import("./rollouts.js").describes, leaves: typeof import("./rollouts.js").leaves}}
  */
 export function background() {

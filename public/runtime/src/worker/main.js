@@ -97,8 +97,13 @@ async function claims() {
   const all = await worker.clients.matchAll({ type: "window", includeUncontrolled: true });
   const ours = new Set((await worker.clients.matchAll({ type: "window" })).map(({ id }) => id));
   const others = all.filter(({ id, url }) => !ours.has(id) && url.startsWith(registration.scope));
-  if (!settings.isAlone || !others.every(({ url }) => runtime.cached.has(runtime.listed(url, true) ?? ""))) return;
-  for (const { id, url } of others) runtime.pages.set(id, { url, version: runtime.manifest.version, at: Date.now(), isOver: true });
+  if (!settings.isAlone) return;
+  const { isCached } = background();
+  for (const { url } of others) if (!(await isCached(runtime, url))) return;
+  const { version } = runtime.manifest;
+  for (const { id, url } of others) {
+    runtime.pages.set(id, { url, version, at: Date.now(), isOver: true, from: "network", why: "first-visit" });
+  }
   await worker.clients.claim();
 }
 
@@ -115,7 +120,8 @@ function ends() {
 }
 
 /** Unregisters at the end: from there on nothing of a worker without pages is sure to run. One of the site's own stays. */
-function goes() {
+async function goes() {
+  await updater?.looking;
   return ending && settings.isAlone && registration.unregister();
 }
 
@@ -138,7 +144,7 @@ const answers = {
   // A page that this worker doesn't see asks for something.
   busy: () => void (runtime.lastRequest = performance.now()),
   update: (_, { force, metered }) => update({ force, metered }),
-  state: async (event) => background().stateOf(runtime, await pageOf(event)),
+  state: async (event) => background().stateOf(runtime, await pageOf(event), /** @type {Client} */ (event.source)?.url),
   // What a page is to store again, by its own URL, so that V8 keeps what it compiled.
   scripts: (_, { ran }) => {
     for (const url of ran ?? []) runtime.ran(url);
@@ -159,13 +165,14 @@ const answers = {
     if (page) page.began = Date.now();
     return runtime.store.write({ pages: runtime.pages });
   },
-  up: async (event, { isFailed, isHanging, lost }) => {
-    // A script that isn't of this version and didn't come fails the page on the network, too.
+  up: async (event, { isFailed, isHanging, lost = [] }) => {
     const page = await pageOf(event);
-    const isCut = navigator.onLine === false || lost?.some?.((/** @type {string} */ url) => !runtime.listed(url, false));
-    if (page && isFailed && isCut) page.isOver = true;
+    // A script that isn't of this version and didn't come fails the page on the network, too.
+    const others = lost.filter((/** @type {string} */ url) => !runtime.listed(url, false));
+    const hasFailed = isFailed === true || lost.length > others.length;
+    if (page && hasFailed && (navigator.onLine === false || others.length > 0)) page.isOver = true;
     // One that waits for its own may still come up.
-    if (!isHanging) runtime.cameUp(page, isFailed === true && "script-failed");
+    if (!isHanging) runtime.cameUp(page, hasFailed && "script-failed");
     // The failure is counted even if the browser stops this worker now.
     return runtime.store.write({ pages: runtime.pages, health: runtime.health, tally: runtime.tally.batch });
   },

@@ -123,7 +123,7 @@ export async function fetchBytes(url, { limit, tries = 1, calm, look, head, ...h
  * @param {Uint8Array[]} pieces
  * @param {number} count
  */
-function joined(pieces, count) {
+export function joined(pieces, count) {
   const bytes = new Uint8Array(count);
   let at = 0;
   for (const piece of pieces) {

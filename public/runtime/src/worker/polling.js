@@ -1,13 +1,14 @@
 // When the worker polls, and whom it asks: the origin, or its copy after five failures in a row (docs/protocol.md §11). No I/O and
 // no clock: each call is told the time, in milliseconds since 1970. `XCacheDevice/Polling/PollPolicy.swift` has the same rules.
 
+import { misses } from "./missed.js";
+
 /** @typedef {"origin" | "mirror"} Source */
 /**
  * What is kept of it. `interval` is in seconds, `originWait` and the times in milliseconds; `asked`: who is asked in a poll that
- * isn't over; `good`: when one last was answered, `bad`: when one last failed since; `looked`, `gone`: leaving.js; `clock`: clock.js.
+ * isn't over; `missed`: those that failed since one was last answered; `clock`: clock.js.
  * @typedef {{server: string, source: Source, failures: number, interval: number, lastPoll: number, originWait: number, originDue: number,
- *   asked?: Source, good?: number, bad?: number, looked?: number, gone?: number,
- *   clock?: import("./clock.js").Clock}} Saved
+ *   asked?: Source, missed?: import("./missed.js").Missed, clock?: import("./clock.js").Clock}} Saved
  */
 
 const FAILURES_BEFORE_FALLBACK = 5;
@@ -17,14 +18,17 @@ const ORIGIN_WAITS = [30_000, 600_000];
 export class PollPolicy {
   /**
    * @param {{server: string, hasFallback: boolean}} settings
-   * @param {Saved} [saved] of an earlier worker; passed over where it was about another server
+   * @param {Saved} [saved] of an earlier worker; where it was about another server, that polls have failed is all that counts
    */
   constructor({ server, hasFallback }, saved) {
     this.hasFallback = hasFallback;
     /** @type {Saved} */
     this.saved = saved?.server === server
       ? { ...saved, source: hasFallback ? saved.source : "origin" }
-      : { server, source: "origin", failures: 0, interval: INTERVALS[0], lastPoll: 0, originWait: ORIGIN_WAITS[0], originDue: 0 };
+      : {
+        server, source: "origin", failures: 0, interval: INTERVALS[0], lastPoll: 0, originWait: ORIGIN_WAITS[0], originDue: 0,
+        missed: saved?.missed,
+      };
   }
 
   /**
@@ -50,10 +54,11 @@ export class PollPolicy {
    * Takes note of a good answer, which may carry the operator's interval in seconds.
    * @param {Source} by
    * @param {unknown} interval
-   * @param {number} now
+   * @param {boolean} [isNews] whether it ends what failed before: a copy that nobody renews answers for ever
    */
-  answered(by, interval, now) {
-    Object.assign(this.saved, { good: now, bad: 0, asked: undefined });
+  answered(by, interval, isNews = by === "origin") {
+    this.saved.asked = undefined;
+    if (isNews) this.saved.missed = undefined;
     const asked = Number.isSafeInteger(interval) ? Number(interval) : 0;
     this.saved.interval = Math.min(Math.max(asked, INTERVALS[0]), INTERVALS[1]);
     if (by === "origin") Object.assign(this.saved, { source: "origin", failures: 0 });
@@ -68,7 +73,7 @@ export class PollPolicy {
    */
   failed(asked, now, chance) {
     const { saved } = this;
-    Object.assign(saved, { bad: now, asked: undefined });
+    Object.assign(saved, { missed: misses(saved.missed, now), asked: undefined });
     if (asked !== "origin") return;
     saved.failures += 1;
     if (saved.source === "mirror") {

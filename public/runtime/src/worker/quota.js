@@ -14,7 +14,7 @@ const LEAST_GROWN = 1e6;
 export const isFull = (error) => error?.name === "QuotaExceededError";
 
 /** Bytes that may still be stored; nothing where the browser doesn't say. */
-async function room() {
+export async function room() {
   const { quota, usage } = (await navigator.storage?.estimate?.().catch(() => undefined)) ?? {};
   return quota === undefined || usage === undefined ? undefined : Math.max(0, quota - usage);
 }

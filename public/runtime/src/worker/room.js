@@ -1,5 +1,6 @@
 import { isFull } from "./quota.js";
 import { ASIDE_TIME, BACKLOG_TIME, isWithin } from "./settings.js";
+import { isOf } from "./store.js";
 
 /** Pages that are gone and may come back, by a browser's back button say. */
 const MOST_GONE = 64;
@@ -69,7 +70,8 @@ export async function trim(runtime) {
     .map(({ download, size }) => ({ download, size, at: files.used.get(download) ?? 0 }))
     .sort((a, b) => a.at - b.at);
   let bytes = sum(byUse);
-  if (bytes + sum(held([...aside.values()].flat().map(({ entry }) => entry))) > limit) await dropAside(runtime, 0);
+  const left = held([...aside.values()].flat().map(({ entry }) => entry));
+  if (left.length > 0 && bytes + sum(left) > limit) await dropAside(runtime, 0);
   for (const { download, size, at } of byUse) {
     if (bytes <= limit) break;
     // A page has asked for it meanwhile.
@@ -80,14 +82,19 @@ export async function trim(runtime) {
 }
 
 /**
+ * Drops files that were set aside, and the notes of them that no open page may ask by.
  * @param {Runtime} runtime
- * @param {number} age milliseconds for which what left stays
+ * @param {number} age milliseconds for which what left stays, and longer where a page that is open has it; 0: files stay for no page
  */
 export async function dropAside(runtime, age) {
   const now = Date.now();
-  const aside = new Map([...runtime.aside].map(([key, list]) => [key, list.filter(({ at }) => isWithin(age, at, now))]));
+  const open = await openClients();
+  const versions = new Set([...runtime.pages].filter(([id]) => open.has(id)).map(([, { version }]) => version));
+  const isOpen = (/** @type {import("./store.js").Aside} */ left) => [...versions].some((version) => isOf(left, version));
+  const stays = (/** @type {import("./store.js").Aside} */ left) => isWithin(age, left.at, now) || isOpen(left);
+  const aside = new Map([...runtime.aside].map(([key, list]) => [key, list.filter(stays)]));
   for (const [key, list] of aside) if (list.length === 0) aside.delete(key);
-  const left = [...aside.values()].flat().map(({ entry }) => entry);
+  const left = age ? [...aside.values()].flat().map(({ entry }) => entry) : [];
   const named = new Set([...runtime.manifest.map.values(), ...left].map(({ download }) => download));
   const gone = [...runtime.aside.values()].flat().map(({ entry }) => entry.download).filter((download) => !named.has(download));
   runtime.aside = aside;
@@ -96,10 +103,15 @@ export async function dropAside(runtime, age) {
   await runtime.store.write({ aside });
 }
 
+/** @returns {Promise<Set<string>>} the ids of what is open */
+async function openClients() {
+  const all = await /** @type {any} */ (self).clients.matchAll({ type: "all", includeUncontrolled: true });
+  return new Set(all.map((/** @type {Client} */ { id }) => id));
+}
+
 /** @param {Runtime} runtime */
 async function forgetPages(runtime) {
-  const open = new Set((await /** @type {any} */ (self).clients.matchAll({ type: "all", includeUncontrolled: true }))
-    .map((/** @type {Client} */ client) => client.id));
+  const open = await openClients();
   const now = Date.now();
   // One that is loading isn't listed yet, and one that the back button brings again isn't meanwhile.
   const gone = [...runtime.pages].filter(([id]) => !open.has(id));

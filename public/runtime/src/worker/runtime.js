@@ -8,15 +8,18 @@ import { Files } from "./files.js";
 import { NO_POLICY, isBypassed, isKilled, readPolicy } from "./policy.js";
 import { NO_PREFETCH, prefetchRequests, readPrefetch } from "./prefetch.js";
 import { followedPrefetch } from "./rollouts.js";
-import { ASIDE_TIME, DAY, isWithin } from "./settings.js";
-import { REMOVAL } from "./store.js";
+import { isOverdue } from "./missed.js";
+import { DAY, isWithin } from "./settings.js";
+import { REMOVAL, isOf } from "./store.js";
 import { Tally } from "./tally.js";
+import { either } from "./ways.js";
 
 /** @typedef {import("../protocol/entries.js").Entry} Entry */
 /** @typedef {import("./store.js").Aside} Aside */
 /** @typedef {import("./store.js").Kept} Kept */
 /** @typedef {import("./store.js").Manifest} Manifest */
 /** @typedef {import("./store.js").Page} Page */
+/** @typedef {import("./store.js").Why} Why */
 
 /** Milliseconds for which a prefetched answer waits for the page that it is for. */
 const PREFETCH_TIME = 60_000;
@@ -25,6 +28,10 @@ const PAGE_TIME = 20_000;
 /** Failures in a row after which a page is the network's, and pages that are counted. */
 const MOST_FAILURES = 2;
 const MOST_UNWELL = 256;
+/** Milliseconds before such a page is tried from here again, the first time and at most; each further time waits twice as long. */
+const RETRIES = [3600e3, DAY];
+/** Milliseconds for which files don't wait for a network that was late. */
+const LATE_TIME = 60_000;
 /** Failures that are told of at most, by one life of the worker. */
 const MOST_REPORTS = 16;
 /** @type {Manifest} */
@@ -32,8 +39,7 @@ export const NO_MANIFEST = { version: "0", digest: "", map: new Map() };
 
 /** Milliseconds from a file that a page asked for to the look at the disk limit. */
 const TRIM_PAUSE = 1000;
-const LATE = Symbol("late");
-/** How many times as long as a page waits for an answer of ours it is waited for where the network has none. */
+/** How many times as long as a page waits for the store it is waited for where there is nothing else. */
 const LAST_WAIT = 10;
 /** Characters from which V8 keeps what it compiled of a script, and scripts whose stored responses wait for that. */
 const LEAST_COMPILED = 1024;
@@ -43,10 +49,23 @@ const MOST_COMPILED = 256;
 const MOST_READ = 1 << 18;
 const MOST_READIED = 64;
 
-/** How a request is answered: `make` gives undefined where the network is to answer; `patience`: milliseconds that it may take.
- * @typedef {{make: () => Promise<Response | undefined>, patience: number}} Plan */
+/** Ranges of files of one page whose source is remembered. */
+const MOST_PARTS = 64;
 
-/** What is held, and what pages are answered of it. Whatever goes wrong here, a page gets the network. */
+/** @typedef {() => Promise<Response>} Plan how a request is answered */
+
+/**
+ * What is held, and what pages are answered of it.
+ *
+ * Who answers is decided once for a page, when its document is, and remembered with it (`Page.from`):
+ *
+ * - A page of the device gets the bytes of the version that it was opened at, for each listed file: held or set aside, else by the page's
+ *   URL or the download URL, whichever first gives the right ones. The network's answer is passed on once all of these have failed.
+ * - A page of the network gets its files from there. The device stands in only where the network fails, and only for a file whose name
+ *   has a hash, which is the same in every version: a page of two versions is worse than one that lacks a file.
+ *
+ * Whatever goes wrong here, a page gets the network.
+ */
 export class Runtime {
   /**
    * @param {import("./settings.js").Settings} settings
@@ -77,7 +96,7 @@ export class Runtime {
     this.backlog = new Set();
     /** @type {Set<string>} downloads of files that pages got from the network, once: what doesn't fit would be fetched again and again */
     this.filled = new Set();
-    /** @type {Map<string, number>} how often pages, by their addresses without query, didn't come up in a row */
+    /** @type {Map<string, import("./store.js").Health>} pages, by their addresses without query, that didn't come up */
     this.health = new Map();
     /** Whether what is kept was read; until then nothing can be said of a request at once. */
     this.isLoaded = false;
@@ -98,10 +117,16 @@ export class Runtime {
     this.begun = undefined;
     /** @type {import("./quota.js").Full | undefined} a version that there was no room for */
     this.full = undefined;
+    /** @type {import("./site.js").Site} */
+    this.site = {};
     /** @type {import("./rollouts.js").Rollout} */
     this.rollout = {};
     /** When a request last came. */
     this.lastRequest = 0;
+    /** When the network last was late for a file. */
+    this.lateAt = -Infinity;
+    /** When a poll was last tried though the browser says that there is no network. */
+    this.cut = 0;
     /** How many waits in a row ended while pages still asked. */
     this.restless = 0;
     /** @type {Map<string, [string, string]>} scripts whose stored responses have no URL: this and their entity tags, by download */
@@ -110,7 +135,9 @@ export class Runtime {
     this.cached = new Set();
     /** @type {Set<string>} failures that the origin was told */
     this.told = new Set();
-    this.files.damaged = () => this.tally.add("damaged");
+    this.files.damaged = () => notes(() => this.tally.add("damaged"));
+    /** @type {WeakMap<FetchEvent, Promise<Response>>} the network's answers: each request is sent once */
+    this.sent = new WeakMap();
     this.loading = this.load();
   }
 
@@ -127,13 +154,16 @@ export class Runtime {
     this.hold(kept.manifest ?? NO_MANIFEST);
     this.aside = new Map([...(kept.aside ?? [])].map(([key, list]) => [key, list.filter(({ entry }) => entry.download)]));
     this.rollback = kept.rollback ?? 0;
-    this.health = new Map(kept.health);
-    this.pages = new Map([...(kept.pages ?? []), ...this.pages]);
+    // An older worker kept numbers alone.
+    this.health = new Map([...(kept.health ?? [])].filter(([, health]) => health?.count > 0));
+    const pages = [...(kept.pages ?? [])].filter(([id, page]) => typeof id === "string" && typeof page?.url === "string" && page.version);
+    this.pages = new Map([...pages, ...this.pages]);
     this.backlog = new Set(kept.backlog);
     this.begun = kept.begun;
     this.full = kept.full;
+    this.site = kept.site ?? {};
     this.rollout = { ...kept.rollout };
-    this.tally = new Tally(kept.tally?.counts && kept.tally);
+    this.tally = new Tally(kept.tally);
     for (const [download, at] of [...(kept.used ?? [])].sort(([, a], [, b]) => a - b)) this.files.uses(download, at);
   }
 
@@ -148,6 +178,7 @@ export class Runtime {
 
   async load() {
     this.isLoaded = this.isLate = false;
+    this.tooLate = after(LAST_WAIT * this.settings.patience);
     const timer = setTimeout(() => (this.isLate = true), this.settings.patience);
     // A store that can't be read is one that holds nothing.
     const kept = await this.store.read().catch(() => undefined);
@@ -196,12 +227,8 @@ export class Runtime {
     if (!page || page.version === this.manifest.version) return undefined;
     // A rollback since the page was opened: what it took back isn't given any more.
     if (+page.version < this.rollback && this.rollback <= +this.manifest.version) return undefined;
-    const now = Date.now();
-    // The manifest version in a download is the one that brought the file in.
-    const fitting = (this.aside.get(matchKey(url)) ?? [])
-      .filter(({ entry, last, at, ended }) =>
-        !ended && last >= +page.version && +entry.download.split("/").slice(-4)[0] <= +page.version && isWithin(ASIDE_TIME, at, now))
-      .sort((a, b) => a.last - b.last);
+    // Who asks is open, however long ago the switch was.
+    const fitting = (this.aside.get(matchKey(url)) ?? []).filter((aside) => isOf(aside, page.version)).sort((a, b) => a.last - b.last);
     return fitting[0]?.entry;
   }
 
@@ -217,20 +244,48 @@ export class Runtime {
     this.lastRequest = performance.now();
     this.forgetPrefetched(event);
     if (this.isOver || !this.isOurs(request)) return undefined;
-    if (this.isLoaded) {
-      this.opened(event);
-      const plan = this.plan(event);
-      if (plan) return this.guarded(event, plan);
-      this.passes();
-      // What was asked for and isn't taken would be asked for again.
-      return this.preloads && request.mode === "navigate" ? this.network(event) : undefined;
-    }
-    const make = async () => {
-      await this.loading;
-      this.opened(event);
-      return this.plan(event)?.make();
+    if (!this.isLoaded) return this.unloaded(event);
+    const plan = this.decided(event);
+    if (plan) return plan();
+    this.passes();
+    // What was asked for and isn't taken would be asked for again.
+    return this.preloads && request.mode === "navigate" ? this.network(event) : undefined;
+  }
+
+  /**
+   * Where what is kept isn't read yet. If that takes long, the network may answer, which makes a page one of the network; an answer that
+   * isn't good waits for what is kept.
+   * @param {FetchEvent} event
+   */
+  async unloaded(event) {
+    const { patience } = this.settings;
+    /** @returns {Promise<true | Response | undefined>} */
+    const loaded = async () => {
+      // Once for all: a store that is stuck delays nothing for ever.
+      await Promise.race([this.loading, this.tooLate]);
+      return this.isLoaded || undefined;
     };
-    return this.guarded(event, { make, patience: this.settings.patience });
+    const found = await either(loaded, () => this.given(event, isGood), this.isLate ? 0 : patience);
+    if (found instanceof Response) {
+      notes(() => this.opened(event));
+      this.settles(event, "network", "late");
+      return found;
+    }
+    const plan = this.decided(event);
+    if (plan) return plan();
+    this.passes();
+    return this.network(event);
+  }
+
+  /**
+   * Takes note of a page that opens, and how a request is answered; undefined: by the network.
+   * @param {FetchEvent} event
+   */
+  decided(event) {
+    const why = notes(() => this.opened(event));
+    const plan = this.plan(event, why);
+    if (!plan) this.settles(event, "network", why ?? "missing");
+    return plan;
   }
 
   /**
@@ -246,62 +301,152 @@ export class Runtime {
   }
 
   /**
-   * How a request is answered; undefined: by the network.
    * @param {FetchEvent} event
-   * @returns {Plan | undefined}
+   * @param {Why | undefined} why as in `opened`
+   * @returns {Plan | undefined} undefined: the network answers
    */
-  plan(event) {
+  plan(event, why) {
     const { request, clientId } = event;
     if (this.isOver || isKilled(this.policy, this.time())) return undefined;
-    const isPage = request.mode === "navigate";
-    const page = isPage ? undefined : this.pages.get(clientId);
-    const pageURL = isPage ? request.url : page?.url;
-    if (this.policy.bypass.length + this.health.size > 0 || this.isStale() || isFresh(request)) {
-      if (pageURL === undefined) return { make: () => this.answerUnknown(event), patience: this.settings.patience };
-      return this.planOf(pageURL, event, clientId, isPage, page);
-    }
-    return this.planFor(request, clientId, isPage, page);
+    if (request.mode === "navigate") return this.planOfPage(event, why);
+    const page = this.pages.get(clientId);
+    // Of a page that this worker hasn't seen, the address decides.
+    if (page || (this.policy.bypass.length + this.health.size === 0 && !this.isStale())) return this.planOf(event, page, page?.url);
+    return async () => {
+      const client = await clients.get(clientId);
+      const plan = this.planOf(event, undefined, client?.url ?? request.url);
+      if (plan) return plan();
+      this.passes();
+      return this.network(event);
+    };
   }
 
   /**
-   * As `planFor`, for a page that may be left alone: nothing of a bypassed one, and of one that didn't come up what the network hasn't.
-   * @param {string} pageURL
    * @param {FetchEvent} event
-   * @param {string} client
-   * @param {boolean} isPage
-   * @param {Page | undefined} page
+   * @param {Why | undefined} why the network is asked first
    * @returns {Plan | undefined}
    */
-  planOf(pageURL, event, client, isPage, page) {
-    if (isBypassed(this.policy, pageURL, this.time())) return undefined;
+  planOfPage(event, why) {
+    if (why === "bypassed" || why === "unlisted") return undefined;
     const { request } = event;
-    const plan = this.planFor(request, client, isPage, page);
-    if (!plan || !(this.isUnwell(pageURL) || this.isStale() || isFresh(request))) return plan;
-    return { make: () => this.networkFirst(event, plan), patience: PREFETCH_TIME };
+    const url = this.listed(request.url, true) ?? "";
+    const own = this.answerOf(request, this.manifest.map.get(url), url, false);
+    return own && (() => this.document(event, own, why));
   }
 
   /**
-   * The network's answer, or this worker's where there is none in time.
+   * A page's document, and with it who answers what the page asks for.
    * @param {FetchEvent} event
-   * @param {Plan} plan
+   * @param {() => Promise<Response | undefined>} own
+   * @param {Why | undefined} why the network is asked first
    */
-  async networkFirst(event, { make, patience }) {
-    const network = this.network(event);
-    // Who asks past all caches waits for the server, and for its failure.
-    const wait = isFresh(event.request) ? LAST_WAIT * patience : patience;
-    const first = await Promise.race([network, after(wait)]).catch(() => undefined);
-    if (first) return first;
-    const own = make();
-    return Promise.race([own.then((response) => response ?? network), network.catch(() => own)]);
+  async document(event, own, why) {
+    /** @type {(response: Response | undefined, from: "device" | "network") => {response: Response, from: typeof from} | undefined} */
+    const by = (response, from) => response && { response, from };
+    let isOver = false;
+    const device = () => own().then((response) => by(response, "device")).finally(() => (isOver = true));
+    const network = async () => by(await this.given(event, why ? isAnswer : isGood), "network");
+    const { patience } = this.settings;
+    const wait = !why && this.files.isStuck ? 0 : patience;
+    const first = await (why ? either(network, device, wait) : either(device, network, wait));
+    if (first?.from === "device") {
+      this.settles(event, "device", why);
+      return first.response;
+    }
+    this.settles(event, "network", why ?? (isOver ? "missing" : "late"));
+    this.passes();
+    return first?.response ?? this.network(event);
   }
 
   /**
-   * Whether polls have failed for so long that the site is asked first. Both times are of polls: a clock that was set makes nothing stale
-   * as long as there is an answer.
+   * How a page is answered what it asks for.
+   * @param {FetchEvent} event
+   * @param {Page | undefined} page
+   * @param {string | undefined} pageURL where it may decide
+   * @returns {Plan | undefined}
    */
+  planOf(event, page, pageURL) {
+    const { request, clientId } = event;
+    if (pageURL !== undefined && isBypassed(this.policy, pageURL, this.time())) return undefined;
+    const isAsked = isFresh(request);
+    const handed = isAsked ? undefined : this.handedOver(request, clientId);
+    // It is the page's own request on its way: a second one wouldn't be faster.
+    if (handed) return async () => (await either(handed, () => this.given(event, isGood), PREFETCH_TIME)) ?? this.network(event);
+    if (request.method === "POST") return undefined;
+    const old = this.setAside(request.url, page);
+    const url = this.listed(request.url, false);
+    const entry = old ?? this.manifest.map.get(url ?? "");
+    const own = this.answerOf(request, entry, old ? request.url.split("#")[0] : url, old !== undefined);
+    if (!own) return undefined;
+    if (page ? isOfNetwork(page) : pageURL !== undefined && (this.isUnwell(pageURL) || this.isStale())) {
+      return isNamedByHash(request.url) ? () => this.networkFirst(event, own) : undefined;
+    }
+    // What is listed no more is none of what a page looks for anew.
+    if (isAsked && url !== undefined) return () => this.networkFirst(event, own);
+    const key = matchKey(request.url);
+    const part = page && request.headers.has("range") ? page : undefined;
+    return part?.parts?.get(key) === "network" ? undefined : () => this.deviceOnly(event, own, part, key);
+  }
+
+  /**
+   * The network's answer, or the device's where there is none in time.
+   * @param {FetchEvent} event
+   * @param {() => Promise<Response | undefined>} own
+   */
+  async networkFirst(event, own) {
+    const wait = isFresh(event.request) ? this.settings.patience : this.wait();
+    const late = () => void (this.lateAt = performance.now());
+    return (await either(() => this.given(event, isAnswer), own, wait, late)) ?? this.network(event);
+  }
+
+  /**
+   * The device's answer, and the network's once nobody has the bytes of the page's version.
+   * @param {FetchEvent} event
+   * @param {() => Promise<Response | undefined>} own
+   * @param {Page | undefined} page where it asks for a part: all parts of a file are of one source
+   * @param {string} key
+   */
+  async deviceOnly(event, own, page, key) {
+    const response = await own();
+    if (!response && page?.parts?.get(key) === "device") return Response.error();
+    this.tookPart(page, key, response ? "device" : "network");
+    if (response) return response;
+    this.passes();
+    return this.network(event);
+  }
+
+  /** Milliseconds after which a network counts as late for a file: waits of files that name each other don't add up. */
+  wait() {
+    return performance.now() - this.lateAt < LATE_TIME ? 0 : this.settings.patience;
+  }
+
+  /**
+   * @param {Page | undefined} page
+   * @param {string} key
+   * @param {"device" | "network"} from
+   */
+  tookPart(page, key, from) {
+    const parts = page && (page.parts ??= new Map());
+    if (!parts || parts.has(key) || parts.size >= MOST_PARTS) return;
+    parts.set(key, from);
+    this.keepPages();
+  }
+
+  /**
+   * The network's answer, if it is one that counts.
+   * @param {FetchEvent} event
+   * @param {(response: Response) => boolean} counts
+   */
+  async given(event, counts) {
+    const response = await this.network(event).catch(() => undefined);
+    return response && counts(response) ? response : undefined;
+  }
+
+  /** Whether the site is asked first: polls have failed for so long, or the site has been ahead of the release that is held. */
   isStale() {
-    const { good, bad } = this.poll ?? {};
-    return !!good && !!bad && this.settings.staleAfter > 0 && !isWithin(this.settings.staleAfter * DAY, good, bad);
+    const { staleAfter } = this.settings;
+    const ahead = this.site.version === this.manifest.version ? this.site.ahead : undefined;
+    return isOverdue(this.poll?.missed, staleAfter) || isOverdue(ahead, staleAfter);
   }
 
   /**
@@ -309,86 +454,102 @@ export class Runtime {
    * @param {string} page
    */
   isUnwell(page) {
-    return (this.health.get(withoutQuery(page)) ?? 0) >= MOST_FAILURES;
+    return (this.health.get(withoutQuery(page))?.count ?? 0) >= MOST_FAILURES;
   }
 
   /**
-   * Whether a page and what it asks for are the network's: by the policy, or because it didn't come up.
+   * Whether a page that failed to come up is tried from here now; nothing else tries it until the next time.
    * @param {string} page
    */
-  isLeftAlone(page) {
-    return this.isUnwell(page) || isBypassed(this.policy, page, this.time());
+  triesAgain(page) {
+    const health = this.health.get(withoutQuery(page));
+    const now = Date.now();
+    if (!health || !this.isUnwell(page) || isWithin(health.wait, health.at, now)) return false;
+    Object.assign(health, { at: now, wait: Math.min(health.wait * 2, RETRIES[1]) });
+    return true;
   }
 
   /**
-   * A page that this worker hasn't seen: its address decides whether it is left alone.
-   * @param {FetchEvent} event
+   * Why the network is asked first for a page that opens; undefined where the device is.
+   * @param {string} page
+   * @param {boolean} isTry
+   * @returns {Why | undefined}
    */
-  async answerUnknown(event) {
-    const { request, clientId } = event;
-    const client = await clients.get(clientId);
-    return this.planOf(client?.url ?? request.url, event, clientId, false, undefined)?.make();
-  }
-
-  /**
-   * @param {Request} request
-   * @param {string} client
-   * @param {boolean} isPage
-   * @param {Page | undefined} page
-   * @returns {Plan | undefined}
-   */
-  planFor(request, client, isPage, page) {
-    const handed = this.handedOver(request, client);
-    // It is the page's own request on its way: a second one wouldn't be faster.
-    if (handed) return { make: handed, patience: PREFETCH_TIME };
-    if (request.method === "POST") return undefined;
-    const url = this.listed(request.url, isPage);
-    const { patience } = this.settings;
-    const now = url === undefined ? undefined : this.answerOf(request, this.manifest.map.get(url), url);
-    // "What was listed for an open page, and is still here, answers first."
-    const old = this.setAside(request.url, page);
-    const before = this.answerOf(request, old, now && null);
-    if (before && now) return { make: async () => (await before()) ?? now(), patience };
-    const make = before ?? now;
-    return make && { make, patience };
+  whyNetwork(page, isTry) {
+    const now = this.time();
+    if (isKilled(this.policy, now)) return "killed";
+    if (isBypassed(this.policy, page, now)) return "bypassed";
+    if (this.isUnwell(page) && !isTry) return "failed";
+    if (this.isStale()) return "stale";
+    return this.listed(page, true) === undefined ? "unlisted" : undefined;
   }
 
   /**
    * @param {Request} request
    * @param {Entry | undefined} entry
-   * @param {string | null | undefined} url as it is listed; nothing: it was set aside; null: where it isn't held, it isn't fetched
+   * @param {string | undefined} url by which the site may have it
+   * @param {boolean} isAside whether it left the manifest
+   * @returns {(() => Promise<Response | undefined>) | undefined} the device's answer, which never rejects
    */
-  answerOf(request, entry, url) {
+  answerOf(request, entry, url, isAside) {
     // What could never be kept would be fetched for each request.
-    const head = entry && entry.size <= this.settings.limit && headOf(request, entry);
-    return head ? () => this.local(request, entry, head, url) : undefined;
+    const head = entry && url !== undefined && entry.size <= this.settings.limit ? headOf(request, entry) : undefined;
+    if (!entry || !head || url === undefined) return undefined;
+    return async () => {
+      try {
+        const response = await this.local(request, entry, head, url, isAside);
+        // The kill switch may come while a file is fetched.
+        return isKilled(this.policy, this.time()) ? undefined : response;
+      } catch {
+        this.counts.failed += 1;
+        return undefined;
+      }
+    };
   }
 
   /**
    * @param {Request} request
    * @param {Entry} entry
    * @param {import("./answers.js").Head} head
-   * @param {string | null | undefined} url as in `answerOf`
+   * @param {string} url as in `answerOf`
+   * @param {boolean} isAside
    * @returns {Promise<Response | undefined>}
    */
-  async local(request, entry, { status, headers, start, end }, url) {
+  async local(request, entry, head, url, isAside) {
+    const { status, headers, start, end } = head;
     const isHead = request.method === "HEAD" || status === 304 || status === 416;
-    this.files.uses(entry.download);
-    const held = isHead ? null : (await this.files.read(entry)) ?? (await this.missing(entry, url, status === 206));
+    notes(() => this.files.uses(entry.download));
+    const held = isHead ? null : await this.found(entry, request.mode === "navigate", () => this.missing(entry, url, head, isAside));
     if (held === undefined) return undefined;
     this.counts.local += 1;
-    this.tally.add("local");
+    notes(() => this.tally.add("local"));
     if (!held) return new Response(null, { status, headers });
     this.counts.bytes += end - start;
-    const isPart = start > 0 || end < entry.size;
+    if ("streamed" in held) return held.streamed;
+    // All of a file as a part of it has a head of its own, too.
+    const isPart = status === 206;
     const own = request.url.split("#")[0];
     if (!isPart && !this.files.owned.has(entry.download)) this.compiles(entry, own);
-    if (request.mode === "navigate" && held instanceof Uint8Array) this.readies(held, own);
+    if (request.mode === "navigate" && held instanceof Uint8Array) notes(() => this.readies(held, own));
     if (!(held instanceof Response)) return new Response(isPart ? held.slice(start, end) : held, { status, headers });
     if (isPart) return new Response((await held.blob()).slice(start, end), { status, headers });
     // Just as it is stored, it has what V8 compiled of it. One of an older worker lacks the headers, one of another URL would be that to the page.
     const isReady = held.headers.get("etag") === headers.get("etag") && (!held.url || held.url === own);
     return isReady ? held : new Response(held.body, { status, headers });
+  }
+
+  /**
+   * What is held of an entry, or is fetched: where it isn't held, or the store is late; which is waited for once, and not without end.
+   * @template Value
+   * @param {Entry} entry
+   * @param {boolean} isPage for which the network is asked anyway where the store is late or broken: all of the page will be the network's
+   * @param {() => Promise<Value | undefined>} fetched
+   */
+  async found(entry, isPage, fetched) {
+    const { patience } = this.settings;
+    const read = () => Promise.race([this.files.read(entry), after(LAST_WAIT * patience)]);
+    if (isPage) return (await read()) ?? fetched();
+    return either(() => read().catch(() => undefined), fetched, this.files.isStuck ? 0 : patience);
   }
 
   /**
@@ -438,32 +599,28 @@ export class Runtime {
   }
 
   /**
-   * A file that isn't here: fetched while the page waits, or, if it is large, once there is time; the network answers the page then.
+   * A file that isn't here: fetched while the page waits, and checked. A large one comes from its download URL, whose bytes never change, as
+   * they come: all of it with its end held back until it is checked, or the part that is asked for, and then all of it once there is time.
    * @param {Entry} entry
-   * @param {string | null | undefined} url as in `answerOf`
-   * @param {boolean} isPart
+   * @param {string} url as in `answerOf`
+   * @param {import("./answers.js").Head} head
+   * @param {boolean} isAside
    */
-  async missing(entry, url, isPart) {
-    if (url === null) return undefined;
-    // Nobody else has what was set aside.
-    if (url === undefined || this.settings.waitsFor(entry.size, isPart)) return this.fetchNow(entry, url);
-    if (!this.filled.has(entry.download)) this.backlog.add(url);
-    this.filled.add(entry.download);
-    return undefined;
-  }
-
-  /**
-   * @param {Entry} entry
-   * @param {string | undefined} url as it is listed; nothing: it was set aside, and its download is what still has it
-   */
-  async fetchNow(entry, url) {
+  async missing(entry, url, head, isAside) {
+    const isPart = head.status === 206;
     try {
-      const bytes = await background().fetchNow(this, entry, url);
-      void this.trimSoon();
-      return bytes;
+      if (this.settings.waitsFor(entry.size, isPart)) {
+        const bytes = await background().fetchNow(this, entry, url, isAside);
+        void this.trimSoon();
+        return bytes;
+      }
+      if (isPart && !isAside && !this.filled.has(entry.download)) this.backlog.add(url);
+      this.filled.add(entry.download);
+      const streamed = await background().streamed(this, entry, url, head);
+      return { streamed };
     } catch (error) {
-      if (url) this.report(/** @type {any} */ (error).reason ?? "download", url, this.manifest.version);
-      throw error;
+      if (!isAside) this.report(/** @type {any} */ (error).reason ?? "download", url, this.manifest.version);
+      return undefined;
     }
   }
 
@@ -476,45 +633,29 @@ export class Runtime {
     await background().trim(this).catch(() => {});
   }
 
-  /**
-   * An answer of ours, or the network's: where ours fails, at once; where it is late, whichever comes first.
-   * @param {FetchEvent} event
-   * @param {Plan} plan
-   * @returns {Promise<Response>}
-   */
-  async guarded(event, { make, patience }) {
-    // The kill switch may come while a file is fetched.
-    const own = make().then((response) => (isKilled(this.policy, this.time()) ? undefined : response)).catch(() => {
-      this.counts.failed += 1;
-      return undefined;
-    });
-    // Where the store is stuck, pages wait for it once.
-    const first = await Promise.race([own, after(this.isLate || this.files.isStuck ? 0 : patience, LATE)]);
-    if (first instanceof Response) return first;
-    if (first === undefined) {
-      this.passes();
-      return this.network(event);
-    }
-    this.counts.late += 1;
-    const network = this.network(event);
-    const either = own.then((response) => response ?? network);
-    // Without a network there is nothing but ours, which isn't waited for without end either.
-    return Promise.race([network, either]).catch(() => Promise.race([either, after(LAST_WAIT * patience).then(() => network)]));
-  }
-
   passes() {
     this.counts.passed += 1;
-    this.tally.add("passed");
+    notes(() => this.tally.add("passed"));
+  }
+
+  /**
+   * The network's answer to a request, which is sent once.
+   * @param {FetchEvent} event
+   */
+  network(event) {
+    const sent = this.sent.get(event) ?? this.send(event);
+    this.sent.set(event, sent);
+    return sent;
   }
 
   /** @param {{request: Request, preloadResponse?: Promise<Response | undefined>}} event */
-  async network({ request, preloadResponse }) {
+  async send({ request, preloadResponse }) {
     try {
       const response = (await preloadResponse) ?? (await fetch(request));
-      this.tally.status(response);
+      notes(() => this.tally.status(response));
       return response;
     } catch (error) {
-      this.tally.status();
+      notes(() => this.tally.status());
       throw error;
     }
   }
@@ -524,23 +665,24 @@ export class Runtime {
   /**
    * Takes note of a page that opens, and sends what it will ask for; of a web worker that begins, too.
    * @param {FetchEvent} event
+   * @returns {Why | undefined} why the network is asked for a page first
    */
   opened(event) {
     const { request, clientId, resultingClientId } = event;
-    if (!resultingClientId) return;
     if (request.mode !== "navigate") {
       // A web worker is of its page's version.
       const page = this.pages.get(clientId);
-      if (page) this.pages.set(resultingClientId, page);
-      return;
+      if (page && resultingClientId) this.pages.set(resultingClientId, page);
+      return undefined;
     }
+    if (!resultingClientId) return this.whyNetwork(request.url, false);
     const now = Date.now();
     for (const page of this.pages.values()) if (withoutQuery(page.url) === withoutQuery(request.url)) this.late(page);
-    const isAlone = isKilled(this.policy, this.time()) || this.isLeftAlone(request.url);
-    const isLocal = !isAlone && this.listed(request.url, true) !== undefined;
-    this.pages.set(resultingClientId, { url: request.url, version: this.manifest.version, at: now, isLocal });
-    event.waitUntil(this.store.write({ pages: this.pages }).catch(() => {}));
-    if (isAlone) return;
+    const isTry = this.triesAgain(request.url);
+    const why = this.whyNetwork(request.url, isTry);
+    this.pages.set(resultingClientId, { url: request.url, version: this.manifest.version, at: now, isTry });
+    if (isTry) void this.store.write({ health: this.health }).catch(() => {});
+    if (why && /killed|bypassed|failed/.test(why)) return why;
     for (const ask of prefetchRequests(followedPrefetch(this), request.url)) {
       if (!this.settings.allows(ask.url)) continue;
       const headers = ask.body === undefined ? undefined : { "Content-Type": "application/json" };
@@ -552,11 +694,30 @@ export class Runtime {
       event.waitUntil(answer);
     }
     this.prefetched = this.prefetched.filter(({ at }) => now - at < PREFETCH_TIME);
+    return why;
+  }
+
+  /**
+   * Takes note of who gave a page its document. A worker that ends and comes back knows it, too.
+   * @param {FetchEvent} event
+   * @param {"device" | "network"} from
+   * @param {Why} [why]
+   */
+  settles({ request, resultingClientId }, from, why) {
+    const page = request.mode === "navigate" ? this.pages.get(resultingClientId) : undefined;
+    if (!page) return;
+    Object.assign(page, { from, why, isLocal: from === "device" });
+    this.keepPages();
+  }
+
+  keepPages() {
+    // What isn't read yet would be lost.
+    void this.loading.then(() => this.store.write({ pages: this.pages })).catch(() => {});
   }
 
   /**
    * Takes note that a page which was opened from here came up, or how it failed; its first word counts. One that fails twice in a row is
-   * the network's until the next version.
+   * the network's until the next version, or until it is tried again and comes up: that it does so from the network says nothing of this.
    * @param {Page | undefined} page
    * @param {"page-failed" | "script-failed" | false} failure
    */
@@ -565,13 +726,13 @@ export class Runtime {
     page.isOver = true;
     const key = withoutQuery(page.url);
     const isSame = page.version === this.manifest.version;
-    // One that came up from the network is tried from here again.
+    if (!page.isLocal) return;
     if (!failure && isSame) this.health.delete(key);
-    if (!failure || !page.isLocal) return;
+    if (!failure) return;
     this.tally.add(failure);
-    const count = this.health.get(key) ?? 0;
-    if (!isSame || count >= MOST_FAILURES || this.health.size >= MOST_UNWELL) return;
-    this.health.set(key, count + 1);
+    const { count, wait } = this.health.get(key) ?? { count: 0, wait: RETRIES[0] };
+    if (!isSame || (count >= MOST_FAILURES && !page.isTry) || (!count && this.health.size >= MOST_UNWELL)) return;
+    this.health.set(key, { count: count + 1, at: Date.now(), wait });
     page.isFailed = true;
   }
 
@@ -682,6 +843,20 @@ export class Runtime {
 }
 
 /**
+ * What is noted beside a request; a failure of that is none of the request.
+ * @template T
+ * @param {() => T} act
+ * @returns {T | undefined}
+ */
+function notes(act) {
+  try {
+    return act();
+  } catch {
+    return undefined;
+  }
+}
+
+/**
  * @param {string} a
  * @param {string} b
  */
@@ -720,6 +895,31 @@ function isSameQuestion({ headers }, response) {
  * @param {Request} request
  */
 const isFresh = ({ cache, destination }) => destination === "" && /^(no-store|no-cache|reload)$/.test(cache);
+
+/**
+ * Whether what a page asks for is the network's. A page that no manifest lists is no sign of a version: what it asks for is the device's;
+ * and so is that of a first visit, whose document was seen to be of the version that is held.
+ * @param {Page} page
+ */
+const isOfNetwork = ({ from, why }) => from === "network" && why !== "unlisted" && why !== "first-visit";
+
+/**
+ * Whether a file's name has a hash of its content, as bundlers write it.
+ * @param {string} url
+ */
+const isNamedByHash = (url) => /[-._](?=[\w-]*\d)[\w-]{8,}\.\w+$/.test(withoutQuery(url));
+
+/**
+ * Whether a server answered at all.
+ * @param {Response} response
+ */
+const isAnswer = ({ status }) => status < 500;
+
+/**
+ * Whether it has what was asked for.
+ * @param {Response} response
+ */
+const isGood = ({ ok, status, type }) => ok || status === 304 || type.startsWith("opaque");
 
 /** @type {Clients} */
 const clients = /** @type {any} */ (self).clients;

@@ -1,3 +1,5 @@
+import { readKept } from "./kept.js";
+
 // What is kept: files in Cache Storage, by their download URL; the rest in one store of IndexedDB. The names have the scope, so
 // that several apps can live under one origin.
 
@@ -7,19 +9,33 @@
  * @typedef {{version: string, digest: string, map: Resourcemap, candidate?: string}} Manifest */
 /** What left the manifest: the last version that had it, and when that was left; `ended` where pages get it no more.
  * @typedef {{entry: Entry, last: number, at: number, ended?: boolean}} Aside */
+/** Why the network gives a page its document; `late`: what is kept couldn't be read in time; `first-visit`, `outside`: there was no worker.
+ * @typedef {"killed" | "bypassed" | "unlisted" | "failed" | "stale" | "missing" | "late" | "first-visit" | "outside"} Why */
 /**
- * `isLocal`: its document came from the worker. `began`: when its script began, which will tell whether it came up. `isOver`: it did, or
- * it was left. `isFailed`: it was counted as one that failed.
- * @typedef {{url: string, version: string, at: number, isLocal?: boolean, began?: number, isOver?: boolean,
- *   isFailed?: boolean}} Page
+ * `from`: who gave its document; nothing: it isn't decided yet. `why`: why it was to be the network. `isLocal`: it was the device. `parts`: who
+ * gave parts of files, by match key. `began`: when its script began, which will tell whether it came up. `isOver`: it did, or it was left.
+ * `isFailed`: it was counted as one that failed. `isTry`: one that failed before is tried from here again.
+ * @typedef {{url: string, version: string, at: number, from?: "device" | "network", why?: Why, parts?: Map<string, "device" | "network">,
+ *   isLocal?: boolean, began?: number, isOver?: boolean, isFailed?: boolean, isTry?: boolean}} Page
  */
+/** How often a page didn't come up in a row, when it was last tried from here, and milliseconds until it is tried again.
+ * @typedef {{count: number, at: number, wait: number}} Health */
 /**
  * @typedef {{manifest?: Manifest, poll?: import("./polling.js").Saved, policy?: any, prefetch?: any, candidatePrefetch?: any,
  *   aside?: Map<string, Aside[]>,
- *   pages?: Map<string, Page>, backlog?: Set<string>, health?: Map<string, number>, used?: Map<string, number>, rollback?: number,
+ *   pages?: Map<string, Page>, backlog?: Set<string>, health?: Map<string, Health>, used?: Map<string, number>, rollback?: number,
  *   begun?: {download: string, count: number}, tally?: import("./tally.js").Batch,
- *   full?: import("./quota.js").Full, rollout?: import("./rollouts.js").Rollout}} Kept
+ *   full?: import("./quota.js").Full, site?: import("./site.js").Site, rollout?: import("./rollouts.js").Rollout}} Kept
  */
+
+/**
+ * Whether a file that was set aside is for pages of a version.
+ * @param {Aside} aside
+ * @param {string} version
+ */
+export const isOf = ({ entry, last, ended }, version) =>
+  // The manifest version in a download is the one that brought the file in.
+  !ended && last >= +version && +entry.download.split("/").slice(-4)[0] <= +version;
 
 const STORE = "kept";
 /** Milliseconds that the removal of a store is waited for. */
@@ -81,11 +97,11 @@ export class Store {
     return database;
   }
 
-  /** @returns {Promise<Kept>} all that is kept but for the files */
+  /** @returns {Promise<Kept>} all that is kept but for the files, as far as it is of use */
   async read() {
     const store = (await this.open()).transaction(STORE).objectStore(STORE);
     const [keys, values] = await Promise.all([done(store.getAllKeys()), done(store.getAll())]);
-    return Object.fromEntries(keys.map((key, index) => [key, values[index]]));
+    return readKept(Object.fromEntries(keys.map((key, index) => [key, values[index]])));
   }
 
   /**

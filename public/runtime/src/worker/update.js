@@ -15,9 +15,9 @@ import { pollPolicy, takes } from "./polling.js";
 import { readPrefetch } from "./prefetch.js";
 import { decides, ended, goesBack, installs } from "./rollouts.js";
 import { dropAside, endAside, sweep, writes } from "./room.js";
-import { DOCUMENT_LIMIT, asksCacheAlone, isMetered } from "./settings.js";
-import { hasLeft } from "./leaving.js";
-import { isFull, mayTry, ranFull } from "./quota.js";
+import { DAY, DOCUMENT_LIMIT, asksCacheAlone, isMetered, isWithin } from "./settings.js";
+import { isFull, mayTry, ranFull, room } from "./quota.js";
+import { looksAtSite } from "./site.js";
 
 /** @typedef {import("../protocol/entries.js").Entry} Entry */
 /** @typedef {import("./polling.js").Source} Source */
@@ -46,8 +46,8 @@ const MEMBERS = {
 };
 /** Files that fail before the rest isn't tried: what came needn't come again. */
 const MOST_FAILED = 3;
-/** What nobody but a developer's tools asks for. */
-const ON_DEMAND = /\.map$/;
+/** What nobody but a developer's tools asks for; a game's level may end with ".map", too. */
+const ON_DEMAND = /\.(?:[cm]?js|css|wasm)\.map$/;
 
 /** Brings what is held to the newest manifest, one update after another. */
 export class Updater {
@@ -62,6 +62,8 @@ export class Updater {
     this.running = undefined;
     /** @type {Update | undefined} the one that runs */
     this.current = undefined;
+    /** @type {Promise<unknown>} looks at the site that are on their way: neither an update nor a poll waits for them */
+    this.looking = Promise.resolve();
   }
 
   /**
@@ -88,9 +90,18 @@ export class Updater {
     this.current = new Update(this.runtime, wish);
     const report = await this.current.run();
     this.current = undefined;
+    if (report.source) this.looking = Promise.all([this.looking, this.looks(report)]);
     // Whoever waits for the report doesn't for pages.
-    await Promise.race([this.made(report), after(1000)]);
+    await Promise.race([Promise.all([this.made(report), this.looking]), after(1000)]);
     return report;
+  }
+
+  /** @param {Report} report */
+  async looks(report) {
+    if (!(await looksAtSite(this.runtime).catch(() => false))) return;
+    this.runtime.isOver = true;
+    report.kind = "removed";
+    await this.made({ ...report, from: report.to });
   }
 }
 
@@ -147,9 +158,12 @@ class Update {
     this.polls = pollPolicy(this.settings, runtime.poll);
     const held = runtime.manifest;
     report.from = report.to = this.next = held.version;
+    const isCut = navigator.onLine === false;
     try {
       // Without a network there is nobody to ask, and no failure.
-      if (runtime.isOver || navigator.onLine === false) return report;
+      if (runtime.isOver || (isCut && isWithin(DAY, Math.max(runtime.poll?.lastPoll ?? 0, runtime.cut), Date.now()))) return report;
+      // A browser that says so for a day may be wrong.
+      if (isCut) runtime.cut = Date.now();
       const source = this.polls.begin(Date.now(), this.force);
       if (source === undefined) {
         // What waits for a line that costs nothing waits for no poll.
@@ -159,9 +173,14 @@ class Update {
       }
       report.source = source;
       // Before anything is asked: a worker that always ends in the middle polls no more often than others.
-      await this.savePoll();
+      if (!isCut) await this.savePoll();
       await this.from(source, held);
     } catch (error) {
+      if (isCut && !this.isAnswered) {
+        this.polls = pollPolicy(this.settings, runtime.poll);
+        report.source = undefined;
+        return report;
+      }
       // An origin whose answers are all of no use must not keep devices from the copy.
       if (report.source && !this.isAnswered && error instanceof Fault) {
         this.polls.failed(report.source, Date.now(), Math.random());
@@ -174,21 +193,12 @@ class Update {
     } finally {
       this.isEnded = true;
       this.turns.end();
-      if (report.source) await this.ends();
+      // A poll is over, whatever became of it.
+      if (report.source) runtime.poll = Object.assign(this.polls.saved, { asked: undefined });
       const { poll, rollout, files, tally } = runtime;
       await writes(runtime, { poll, rollout, used: files.used, tally: tally.batch, ...this.late }).catch(() => {});
     }
     return report;
-  }
-
-  /** A poll is over, whatever became of it. */
-  async ends() {
-    const { saved } = this.polls;
-    saved.asked = undefined;
-    this.runtime.poll = saved;
-    if (!(await hasLeft(this.runtime, saved))) return;
-    this.runtime.isOver = true;
-    this.report.kind = "removed";
   }
 
   /** What was found out of whom to poll, and when; a store that hangs keeps no update. */
@@ -231,7 +241,7 @@ class Update {
         const { isCandidate } = this.following;
         const following = { ...this.following, mayTurn: false, decides: async () => isCandidate, ended: () => {}, goesBack: () => false };
         const { interval } = await ask(this.settings, source, runtime.manifest, true, following, this.hearing(source));
-        polls.answered(source, interval, Date.now());
+        polls.answered(source, interval);
       } catch {
         polls.failed(source, Date.now(), Math.random());
       }
@@ -292,7 +302,7 @@ class Update {
    */
   answered(source, data) {
     this.isAnswered = true;
-    this.polls.answered(source, data.interval, Date.now());
+    this.polls.answered(source, data.interval, source === "origin" || +data.version > +this.runtime.manifest.version);
     // What comes now may take longer than this worker's life.
     void this.savePoll();
   }
@@ -378,10 +388,25 @@ class Update {
     await this.checkNames(map);
     this.answered(source, data);
     const wanted = await this.wanted(next, held);
-    if (this.isMetered) {
-      for (const [url, entry] of wanted) if (!(await this.keepsCached(url, entry))) runtime.backlog.add(url);
+    // A first version is better held in part than not at all: pages fetch the rest, as where bytes cost money.
+    const isFirst = runtime.manifest.version === "0";
+    let isTight = isFirst && (await this.isTight(wanted, next));
+    if (this.isMetered || isTight) {
+      await this.keepAllCached(wanted);
     } else {
-      await this.fetchAll(wanted, isObject(data.deltas) ? data.deltas : {}, next);
+      try {
+        await this.fetchAll(wanted, isObject(data.deltas) ? data.deltas : {}, next);
+      } catch (error) {
+        if (!isFirst || !isFull(error)) throw error;
+        // Chromium says that there is room for 10 GB, whatever there is.
+        isTight = true;
+        const present = await runtime.files.present();
+        for (const [url, { download }] of wanted) if (!present.has(download)) runtime.backlog.add(url);
+      }
+    }
+    if (isTight) {
+      this.late.full = await ranFull(runtime, next.version);
+      runtime.report("storage", "", next.version);
     }
     await this.switch(next, data, held);
   }
@@ -394,6 +419,50 @@ class Update {
    */
   asksAgain(source, held, data) {
     return ask(this.settings, source, held, false, this.following, async () => {}, data);
+  }
+
+  /**
+   * Keeps what the browser has of a version in its own cache, and puts the rest off.
+   * @param {[string, Entry][]} wanted
+   */
+  async keepAllCached(wanted) {
+    let left = (await room()) ?? Infinity;
+    for (const [url, entry] of wanted) {
+      try {
+        if (entry.size <= left && (await this.keepsCached(url, entry))) {
+          left -= entry.size;
+          continue;
+        }
+      } catch (error) {
+        if (!isFull(error)) throw error;
+        left = 0;
+      }
+      this.runtime.backlog.add(url);
+    }
+  }
+
+  /**
+   * Whether the browser says that it has no room for what would be fetched.
+   * @param {[string, Entry][]} wanted
+   * @param {Manifest} next that they are of
+   */
+  async isTight(wanted, next) {
+    const free = await room();
+    if (free === undefined) return false;
+    return (await this.fitting(wanted, next)).reduce((bytes, [, { size }]) => bytes + size, 0) > free;
+  }
+
+  /**
+   * As many entries as the disk limit has room for.
+   * @param {[string, Entry][]} wanted
+   * @param {Manifest} next that they are of
+   */
+  async fitting(wanted, { map }) {
+    // What is held of it stays: a download is no use.
+    const present = await this.runtime.files.present();
+    let left = this.settings.limit;
+    for (const { download, size } of map.values()) if (present.has(download)) left -= size;
+    return wanted.filter(([, { size }]) => (left -= size) >= 0);
   }
 
   /**
@@ -545,14 +614,10 @@ class Update {
    * @param {{[url: string]: Delta}} deltas
    * @param {Manifest} next that they are of
    */
-  async fetchAll(wanted, deltas, { map }) {
+  async fetchAll(wanted, deltas, next) {
     const { runtime } = this;
     const files = await this.holdings();
-    // What is held of it stays: a download is no use.
-    const present = await runtime.files.present();
-    let room = this.settings.limit;
-    for (const { download, size } of map.values()) if (present.has(download)) room -= size;
-    const queue = wanted.filter(([, { size }]) => (room -= size) >= 0);
+    const queue = await this.fitting(wanted, next);
     /** @type {unknown[]} */
     const failures = [];
     const work = async () => {
@@ -611,8 +676,11 @@ class Update {
         // "Any fault of a delta costs one plain download."
       }
     }
-    const bytes = await fetchEntry(entry, this.pause, this.background).catch((error) => {
+    const bytes = await fetchEntry(entry, this.pause, this.background).catch(async (error) => {
       runtime.report(error.reason ?? "download", url, this.next);
+      // The site has it, where it is at this version.
+      const own = await fromSite(this.settings, url, entry, this.pause, "no-cache");
+      if (own) return own;
       throw Object.assign(error, { isTold: true });
     });
     report.bytes += bytes.length;
@@ -646,6 +714,10 @@ class Update {
       const entry = map.get(url);
       return entry && this.settings.allows(url) && !present.has(entry.download) ? [/** @type {[string, Entry]} */ ([url, entry])] : [];
     });
+    if (wanted.length > 0 && (await this.isTight(wanted, runtime.manifest))) {
+      this.late.full = await ranFull(runtime, runtime.manifest.version);
+      return sweep(runtime);
+    }
     if (wanted.length > 0) await this.fetchAll(wanted, {}, runtime.manifest);
     if (runtime.backlog.size > 0) {
       runtime.backlog = new Set();
@@ -680,7 +752,9 @@ class Update {
     this.tell(before, true);
     // To write a large manifest, and to look through it, takes a while each.
     await this.turns.yield();
-    await runtime.store.write({ manifest: next, aside, backlog, rollback, health: new Map() });
+    const members = { manifest: next, aside, backlog, rollback, health: new Map() };
+    // What fills the store of a first version goes before its manifest doesn't fit: no page has it yet.
+    await (before.version === "0" ? writes(runtime, members) : runtime.store.write(members));
     runtime.hold(next);
     runtime.rollback = rollback;
     runtime.aside = aside;
