@@ -34,7 +34,7 @@ TABLE = {
         ("$ xcache backup", GUIDES), ("$ xcache webhook", GUIDES), ("(printf whsec_", GUIDES), ("{", GUIDES)],
     "docs/guide-app.md": [("xcache web init", GUIDES), ("let runtime", SWIFT), ("let host", SWIFT)],
     "docs/guide-web.md": [("$ export XCACHE_SERVER", GUIDES), ('xcache.on("updated"', TEXTS), ("xcache.describe", TEXTS),
-                          ("xcache web init", GUIDES)],
+                          ("Content-Security-Policy", TEXTS), ('"bundles"', TEXTS), ("xcache web init", GUIDES)],
     "docs/guide-console.md": [("$ xcache token create", GUIDES)],
     "docs/guide-runtime.md": [("", SWIFT)] * 7,
     "docs/guide-network.md": [("", SWIFT)] * 3,

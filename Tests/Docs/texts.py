@@ -44,6 +44,17 @@ def unit(text):
     assert set(read["Service"]) == {"AmbientCapabilities", "CapabilityBoundingSet", "PrivateUsers"}, list(read["Service"])
 
 
+def site(text):
+    """A policy, and bundles of xcache.json whose pages have the same one."""
+    guide = (ROOT / "docs/guide-web.md").read_text()
+    name, policy = re.search(r"^    (Content-Security-Policy): (.*)$", guide, re.MULTILINE).groups()
+    if text.startswith('"'):
+        headers = json.loads("{%s}" % text)["bundles"]["main"]["headers"]["*.html"]
+        assert headers[name] == policy, f"{headers[name]} isn't {policy}"
+    else:
+        assert {"worker-src 'self'", "default-src 'self'"} <= set(policy.split("; ")), policy
+
+
 def javascript(text):
     """It parses, and what it calls is declared."""
     node = shutil.which("node") or shutil.which("nodejs")
@@ -187,7 +198,7 @@ def reader(block):
         return package
     if block.text.startswith(("make ", "swift ", "apt-get ")):
         return targets
-    return {"docs/guide-ios.md": ios, "docs/guide-webkit.md": helper, "docs/guide-web.md": javascript,
+    return {"docs/guide-ios.md": ios, "docs/guide-webkit.md": helper, "docs/guide-web.md": site if block.text.startswith(('"', "Content-")) else javascript,
             "docs/conformance.md": case if block.text.startswith("{") else usage,
             "deploy/OPERATIONS.md": tarball if block.text.startswith("tar ") else shell if block.text.startswith("#!") else unit if block.text.startswith("[") else variables}[block.file]
 

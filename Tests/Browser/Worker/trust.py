@@ -5,7 +5,7 @@ from answers import with_prefetch
 from bench import App, case, until
 from hostile import THROWS, in_order
 from servers import fails, says
-from steps import CACHE, KEPT, forward, from_the_site, lazy_of, lose, opens, policy, second, takes, until_gone
+from steps import CACHE, KEPT, fails_for, forward, from_the_site, lazy_of, lose, opens, policy, second, takes, until_gone
 
 
 def signs_in(web):
@@ -230,8 +230,7 @@ def _(bench):
         else:
             tab.update()
             bench.proxy.stop()
-            forward(bench, app, 12 * 24 * 3600)
-            assert tab.update()["kind"] == "failed"
+            fails_for(bench, app, tab, 12)
         answers, isOver = app.web.handle, []
         app.web.handle = lambda request: until(lambda: isOver, "the end of the case")
         begun = time.monotonic()
