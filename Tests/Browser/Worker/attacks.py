@@ -102,8 +102,8 @@ def _(bench):
         third.files["lib.js"] = b""
         foreign = third.url.replace("127.0.0.1", "localhost") + "/lib.js"
         # Placed before one of the page's own scripts, which it blocks.
-        extra = f'<script defer src="{"/late.js" if own else foreign}"></script><script defer src="logo.svg"></script>'
-        tab = app.visited(1, extra=extra)
+        extra = f'<script defer src="{"/late.js" if own else foreign}"></script><script defer src="/after.js"></script>'
+        tab = app.visited(1, extra=extra, add={"after.js": b"void 0"})
         hanging = app.web if own else third
 
         def hangs(request, hanging=hanging):
@@ -111,7 +111,7 @@ def _(bench):
         hanging.routes["/late.js" if own else "/lib.js"] = hangs
         if own:
             # From here on it is listed, and its download hangs.
-            app.release(2, add={"late.js": b"own"}, extra=extra)
+            app.release(2, add={"after.js": b"void 0", "late.js": b"own"}, extra=extra)
             app.hold(tab)
             lose(tab, "late.js")
             bench.stop_worker(tab)
