@@ -19,7 +19,7 @@ struct LiveSite {
   let workers: [(url: ResourceURL, bases: [BaseURL])]
 
   /// The most pages of a bundle to look at, and how long each may take: a release doesn't wait for a site.
-  private static let most = 5
+  private static let maxPages = 5
   private static let timeouts = HTTPTimeouts(
     connectMilliseconds: 3_000, stallSeconds: 3, totalMilliseconds: 5_000)
 
@@ -30,7 +30,7 @@ struct LiveSite {
     let changed = Set(plan.put.map(\.url))
     let pages = files.filter { $0.ctype.essence == "text/html" }
     self.pages = (pages.filter { changed.contains($0.url) } + pages.filter { !changed.contains($0.url) })
-      .prefix(Self.most).map { Page(url: $0.url, headers: $0.headers) }
+      .prefix(Self.maxPages).map { Page(url: $0.url, headers: $0.headers) }
     workers = source.folders.compactMap { folder in
       guard let bases = WebBuild.bases(in: folder.path),
         let url = try? ResourceURL.mapping(base: folder.baseURL, path: WebBuild.workerName)
@@ -64,8 +64,8 @@ struct LiveSite {
     let remark = fault.map {
       "the pages' headers weren't compared with those of the site, which has no answer now (\($0))"
     }
-    var told: Set<String> = []
-    return (found.filter { told.insert($0).inserted }, remark)
+    var seen: Set<String> = []
+    return (found.filter { seen.insert($0).inserted }, remark)
   }
 
   /// Why a page couldn't be looked at.
