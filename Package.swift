@@ -93,18 +93,20 @@ let package = Package(
     library("Common/Archive", ["CZlib", "System"]),
     library("Common/HTTPClient", ["CCurl", "HTTP", "System"]),
     library("Common/TLS", ["CSSL", "System"]),
+    // What is signed, and what a device makes sure of.
+    library("Common/Trust", ["Manifests", "System", "Values"]),
 
     // Floor 3
-    // What is signed, and what a device makes sure of. Nothing imports it yet but its tests.
-    library("Common/Trust", ["Manifests", "System", "Values"]),
     library("Origin/Server", ["HTTP", "Linux", "System", "TLS", "Values"]),
-    library("Origin/Store", ["Archive", "CSQLite", "CAssets", "Manifests", "Linux", "System", "Values"]),
+    library(
+      "Origin/Store", ["Archive", "CSQLite", "CAssets", "Manifests", "Linux", "System", "Trust", "Values"]),
     library("Tool/BuildCheck", ["Manifests", "System", "Values"]),
     library("Origin/OriginAPI", ["Manifests", "System", "Values"]),
     library(
       "Tool/OriginClient",
       ["Compression", "HTTPClient", "Manifests", "OriginAPI", "System", "Values", "HTTP"]),
-    library("Device/XCacheDevice", ["Archive", "Compression", "HTTP", "Manifests", "System", "Values"]),
+    library(
+      "Device/XCacheDevice", ["Archive", "Compression", "HTTP", "Manifests", "System", "Trust", "Values"]),
     // What XCacheDevice was called up to 0.2.0: its types by their old module, until 0.4.0.
     library("Device/XCacheClient", ["XCacheDevice"]),
     library("Device/HTTPDNS", ["System", "Values"]),
@@ -114,17 +116,20 @@ let package = Package(
       "Origin/Origin",
       [
         "BuildCheck", "CAssets", "Compression", "HTTP", "HTTPClient", "Manifests", "OriginAPI", "System",
-        "Store", "Values",
+        "Store", "Trust", "Values",
       ]),
     library(
       "Origin/Mirror",
       [
         "Compression", "HTTPClient", "Manifests", "OriginAPI", "OriginClient", "Linux", "System", "Store",
-        "Values", "HTTP",
+        "Trust", "Values", "HTTP",
       ]),
     library(
       "Tool/Publishing",
-      ["Archive", "BuildCheck", "HTTPClient", "Manifests", "OriginAPI", "OriginClient", "System", "Values"]),
+      [
+        "Archive", "BuildCheck", "HTTPClient", "Manifests", "OriginAPI", "OriginClient", "System", "Trust",
+        "Values",
+      ]),
 
     library(
       "Device/XCacheRuntime",
@@ -153,7 +158,7 @@ let package = Package(
       dependencies: [
         "BuildCheck", "CAssets", "DeviceLinux", "HTTP", "HTTPClient", "HTTPDNS", "Manifests", "Mirror",
         "Origin", "OriginAPI", "OriginClient", "Linux", "Preview", "PreviewProtocol", "Publishing", "Server",
-        "Store", "System", "TLS", "XCacheDevice", "XCacheRuntime", "Values",
+        "Store", "System", "TLS", "Trust", "XCacheDevice", "XCacheRuntime", "Values",
       ],
       path: "Sources/Tool/xcache", exclude: readme, swiftSettings: swift),
 
@@ -227,19 +232,20 @@ let package = Package(
       "Tool/OriginClientTests",
       ["HTTPClient", "OriginAPI", "OriginClient", "Manifests", "SocketServer", "System", "Values"]),
     tests(
-      "Origin/StoreTests", ["Archive", "Store", "Manifests", "System", "CSQLite", "TestSupport", "Values"]),
+      "Origin/StoreTests",
+      ["Archive", "Store", "Manifests", "System", "CSQLite", "TestSupport", "Trust", "Values"]),
     tests(
       "Device/XCacheDeviceTests",
       [
         "Archive", "Compression", "DeviceApple", "DeviceLinux", "DeviceTestSupport", "Manifests",
         "SocketServer",
-        "System", "TestSupport", "XCacheDevice", "Values",
+        "System", "TestSupport", "Trust", "XCacheDevice", "Values",
       ]),
     tests(
       "Device/XCacheRuntimeTests",
       [
         "Archive", "Compression", "DeviceApple", "DeviceLinux", "DeviceTestSupport", "HTTPDNS", "Manifests",
-        "SocketServer", "System", "TestSupport", "XCacheDevice", "XCacheRuntime", "Values",
+        "SocketServer", "System", "TestSupport", "Trust", "XCacheDevice", "XCacheRuntime", "Values",
       ]),
     tests(
       "Device/DeviceLinuxTests",
@@ -264,18 +270,21 @@ let package = Package(
       "Origin/OriginTests",
       [
         "Archive", "Compression", "Origin", "OriginAPI", "Store", "Manifests", "HTTP", "Linux", "System",
-        "TestSupport", "Values",
+        "TestSupport", "Trust", "Values",
       ],
       exclude: ["Wire/Goldens"]),
     tests(
       "Origin/MirrorTests",
-      ["Compression", "Mirror", "Store", "Manifests", "System", "SocketServer", "TestSupport", "Values"]),
+      [
+        "Compression", "Mirror", "Store", "Manifests", "System", "SocketServer", "TestSupport", "Trust",
+        "Values",
+      ]),
     tests(
       "Tool/PublishingTests",
       [
         "Archive", "BuildCheck", "Publishing", "HTTPClient", "Manifests", "OriginAPI", "OriginClient",
         "System",
-        "SocketServer", "TestSupport", "Values",
+        "SocketServer", "TestSupport", "Trust", "Values",
       ]),
     // The coder of xcache-webkit is Foundation's.
     tests("Tool/PreviewProtocolTests", ["OriginAPI", "PreviewProtocol", "Values"]),
@@ -292,7 +301,8 @@ let package = Package(
     .testTarget(
       name: "EndToEnd",
       dependencies: [
-        "Compression", "Manifests", "System", "SocketServer", "TLSPeer", "TestSupport", "XCacheDevice",
+        "Compression", "Manifests", "System", "SocketServer", "TLSPeer", "TestSupport", "Trust",
+        "XCacheDevice",
         "Values",
       ],
       exclude: ["Engine", "Goldens", "Help"],

@@ -129,6 +129,13 @@ extension StoreError: CustomStringConvertible {
         + "be left; choose a version of `xcache log`, and go back to it by "
         + "`xcache rollback V\(bundle.map { " --bundle \($0)" } ?? " --all-bundles")`"
     case .frozen(let app, let channel, let freeze): Self.frozenMessage(app, channel, freeze)
+    case .noRoot(let app): Self.noRootMessage(app)
+    case .rootRefused(let app, let failure, let inForce): Self.rootRefusedMessage(app, failure, inForce)
+    case .unsigned(let app, let bundles): Self.unsignedMessage(app, bundles)
+    case .unsignedPrefetch(let app, let channel, let failure):
+      Self.unsignedPrefetchMessage(app, channel, failure)
+    case .sharedURLs(let app, let shared): Self.sharedURLsMessage(app, shared)
+    case .noHeadKey(let app): Self.noHeadKeyMessage(app)
     case .unknownSchedule(let app, let channel, let id):
       """
       channel "\(channel)" of app "\(app)" has no scheduled act \(id); \

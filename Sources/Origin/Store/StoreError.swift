@@ -2,6 +2,7 @@ import Archive
 import CSQLite
 import Manifests
 import System
+import Trust
 import Values
 
 /// Why the store couldn't or wouldn't do what it was asked; `description` says it to people.
@@ -126,6 +127,20 @@ package enum StoreError: Error, Sendable {
   case wholeChannel(AppName, ChannelName, ManifestVersion)
   /// Thrown when a channel's first release is to go to a part of the fleet: there is nothing for the others.
   case rolloutOfFirst
+
+  // Trust (docs/protocol.md §14).
+  /// Thrown when an app has no root.
+  case noRoot(AppName)
+  /// Thrown when devices wouldn't put a root in force, or it doesn't follow the one that is.
+  case rootRefused(AppName, TrustFailure, inForce: RootNumber?)
+  /// Thrown when devices would refuse bundles.
+  case unsigned(AppName, [UnsignedBundle])
+  /// Thrown when devices would refuse a prefetch config.
+  case unsignedPrefetch(AppName, ChannelName, TrustFailure)
+  /// Thrown when two bundles of a channel with a root hold one URL.
+  case sharedURLs(AppName, [SharedURL])
+  /// Thrown when the origin has none of the keys for heads that a root names.
+  case noHeadKey(AppName)
 
   // Mirrors.
   /// Thrown when a lease has ended or never existed.

@@ -17,6 +17,8 @@ struct AnswerReader {
   private var reports: Int?
   private var rollback: ManifestVersion?
   private var rollout: RolloutRule?
+  private var root: Int64?
+  private var trust: [UInt8]?
 
   init(reading reader: inout JSONReader) throws(JSONError) {
     var data = AnswerReader()
@@ -57,6 +59,13 @@ struct AnswerReader {
     case "reports": reports = try Self.hint(key, 0...AnswerExtras.allReports, &reader)
     case "rollback": rollback = try Self.version(key, &reader)
     case "rollout": rollout = try RolloutRule(reading: reader.value(atMost: DocumentBudget.entryValues))
+    case "root": root = try Self.version(key, &reader).number
+    case "trust":
+      // What it says is for the check of devices that have a root.
+      _ = try reader.peek()
+      let start = reader.at
+      try reader.skip()
+      trust = Array(reader.bytes[start..<reader.at])
     default: try reader.skip()
     }
   }
@@ -98,23 +107,26 @@ struct AnswerReader {
     guard let update else { throw .member("update") }
     let extras = AnswerExtras(
       interval: interval, policy: policy, prefetch: prefetch, reports: reports, rollback: rollback,
-      rollout: rollout)
+      rollout: rollout, root: root)
     if !update { return .upToDate(version, extras) }
     guard let digest else { throw .member("digest") }
     if let pack {
       guard items == nil, changes == nil, let base, base < version else { throw .member("pack") }
-      return .pack(PackAnswer(base: base, version: version, digest: digest, pack: pack, extras: extras))
+      return .pack(
+        PackAnswer(base: base, version: version, digest: digest, pack: pack, extras: extras, trust: trust))
     }
     switch (items, changes) {
     case (let items?, nil):
       return .whole(
         WholeAnswer(
-          version: version, digest: digest, items: items, base: base, deltas: deltas, extras: extras))
+          version: version, digest: digest, items: items, base: base, deltas: deltas, extras: extras,
+          trust: trust))
     case (nil, let changes?):
       guard let base else { throw .member("base") }
       return .patch(
         PatchAnswer(
-          base: base, version: version, digest: digest, changes: changes, deltas: deltas, extras: extras))
+          base: base, version: version, digest: digest, changes: changes, deltas: deltas, extras: extras,
+          trust: trust))
     case (_?, _?): throw .member("patch")
     case (nil, nil): throw .member("resourcemap")
     }

@@ -42,6 +42,16 @@ package enum ConfigureAnswer: Hashable, Sendable {
     case .failure: .none
     }
   }
+
+  /// The member `trust`, as written: the envelopes that `AnswerTrust` reads.
+  package var trust: [UInt8]? {
+    switch self {
+    case .whole(let answer): answer.trust
+    case .patch(let answer): answer.trust
+    case .pack(let answer): answer.trust
+    case .upToDate, .failure: nil
+    }
+  }
 }
 
 /// A whole manifest.
@@ -53,6 +63,8 @@ package struct WholeAnswer: Hashable, Sendable {
   package let base: ManifestVersion?
   package let deltas: [DeltaOffer]
   package let extras: AnswerExtras
+  /// The member `trust`, as written; nil if there is none.
+  package let trust: [UInt8]?
 
   /// Returns the manifest.
   ///
@@ -75,6 +87,8 @@ package struct PatchAnswer: Hashable, Sendable {
   /// Sorted by URL.
   package let deltas: [DeltaOffer]
   package let extras: AnswerExtras
+  /// The member `trust`, as written; nil if there is none.
+  package let trust: [UInt8]?
 }
 
 /// The change of one URL.
@@ -105,13 +119,15 @@ package struct AnswerExtras: Hashable, Sendable {
   package let rollback: ManifestVersion?
   /// Who follows the candidate, while one is open.
   package let rollout: RolloutRule?
+  /// The number of the newest root, in an app that has one (docs/protocol.md §14).
+  package let root: Int64?
 
   /// No extras.
   package static let none = AnswerExtras()
 
   package init(
     interval: Int? = nil, policy: Int64? = nil, prefetch: Int64? = nil, reports: Int? = nil,
-    rollback: ManifestVersion? = nil, rollout: RolloutRule? = nil
+    rollback: ManifestVersion? = nil, rollout: RolloutRule? = nil, root: Int64? = nil
   ) {
     self.interval = interval
     self.policy = policy
@@ -119,19 +135,27 @@ package struct AnswerExtras: Hashable, Sendable {
     self.reports = reports
     self.rollback = rollback
     self.rollout = rollout
+    self.root = root
   }
 
   /// Returns a copy with the newest version that a rollback made.
   package func with(rollback: ManifestVersion?) -> AnswerExtras {
     AnswerExtras(
       interval: interval, policy: policy, prefetch: prefetch, reports: reports, rollback: rollback,
-      rollout: rollout)
+      rollout: rollout, root: root)
   }
 
   /// Returns a copy with the rule of an open rollout.
   package func with(rollout: RolloutRule?) -> AnswerExtras {
     AnswerExtras(
       interval: interval, policy: policy, prefetch: prefetch, reports: reports, rollback: rollback,
-      rollout: rollout)
+      rollout: rollout, root: root)
+  }
+
+  /// Returns a copy with the number of the newest root.
+  package func with(root: Int64?) -> AnswerExtras {
+    AnswerExtras(
+      interval: interval, policy: policy, prefetch: prefetch, reports: reports, rollback: rollback,
+      rollout: rollout, root: root)
   }
 }

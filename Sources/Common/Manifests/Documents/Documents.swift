@@ -8,7 +8,7 @@ package enum Documents {
     var data = ObjectWriter()
     data.append(extras.interval)
     data.append(documentsOf: extras)
-    data.append(releasesOf: extras)
+    data.append(releasesOf: extras, trust: nil)
     data.append(key: "update") { CanonicalJSON.append(raw: "false", to: &$0) }
     data.append(key: "version", string: version.text)
     return success.around(data.finish())
@@ -22,40 +22,44 @@ package enum Documents {
   ///   - base: for a device that takes patches, but for which the whole manifest is smaller: its version, and
   ///     the deltas over that.
   ///   - extras: what the answer carries besides the manifest.
+  ///   - trust: the member `trust`, as canonical JSON; nil in a channel without a root.
   package static func whole(
-    _ version: ManifestVersion, digest: SHA256, base: DocumentBase? = nil, extras: AnswerExtras = .none
+    _ version: ManifestVersion, digest: SHA256, base: DocumentBase? = nil, extras: AnswerExtras = .none,
+    trust: [UInt8]? = nil
   ) -> DocumentFrame {
     var data = opening(digest, base, extras)
     data.append(documentsOf: extras)
     var (head, tail) = data.split(at: "resourcemap")
-    tail.append(releasesOf: extras)
+    tail.append(releasesOf: extras, trust: trust)
     return closing(head, tail, version)
   }
 
   /// Returns the answer with a whole manifest.
   package static func whole(
-    _ version: ManifestVersion, _ map: ResourceMap, base: DocumentBase? = nil, extras: AnswerExtras = .none
+    _ version: ManifestVersion, _ map: ResourceMap, base: DocumentBase? = nil, extras: AnswerExtras = .none,
+    trust: [UInt8]? = nil
   ) -> [UInt8] {
-    whole(version, digest: map.digest, base: base, extras: extras).around(map.bytes)
+    whole(version, digest: map.digest, base: base, extras: extras, trust: trust).around(map.bytes)
   }
 
   /// Returns the frame around the patch from `base` to `version`, whose resourcemap has `digest`.
   package static func patch(
-    _ version: ManifestVersion, digest: SHA256, base: DocumentBase, extras: AnswerExtras = .none
+    _ version: ManifestVersion, digest: SHA256, base: DocumentBase, extras: AnswerExtras = .none,
+    trust: [UInt8]? = nil
   ) -> DocumentFrame {
     let data = opening(digest, base, extras)
     var (head, tail) = data.split(at: "patch")
     tail.append(documentsOf: extras)
-    tail.append(releasesOf: extras)
+    tail.append(releasesOf: extras, trust: trust)
     return closing(head, tail, version)
   }
 
   /// Returns the answer with a patch.
   package static func patch(
     _ version: ManifestVersion, digest: SHA256, base: DocumentBase, _ patch: ManifestPatch,
-    extras: AnswerExtras = .none
+    extras: AnswerExtras = .none, trust: [UInt8]? = nil
   ) -> [UInt8] {
-    self.patch(version, digest: digest, base: base, extras: extras).around(patch.bytes)
+    self.patch(version, digest: digest, base: base, extras: extras, trust: trust).around(patch.bytes)
   }
 
   /// Returns a failure; `code` is also the HTTP status.
@@ -106,12 +110,14 @@ extension ObjectWriter {
     }
   }
 
-  /// Appends `rollback` and `rollout`, which are adjacent in every answer.
-  mutating func append(releasesOf extras: AnswerExtras) {
+  /// Appends the members from `rollback` to `trust`, which are adjacent in every answer.
+  mutating func append(releasesOf extras: AnswerExtras, trust: [UInt8]?) {
     if let rollback = extras.rollback { append(key: "rollback", string: rollback.text) }
     if let rollout = extras.rollout {
       append(key: "rollout") { CanonicalJSON.append(rollout.json, to: &$0) }
     }
+    if let root = extras.root { append(key: "root", string: String(root)) }
+    if let trust { append(key: "trust", raw: trust) }
   }
 }
 
@@ -121,10 +127,12 @@ extension Documents {
   /// - Parameters:
   ///   - version: the version of the document.
   ///   - config: the array, as canonical JSON.
-  package static func prefetchConfig(_ version: Int64, config: [UInt8]) -> [UInt8] {
+  ///   - trust: the envelope of its statement, as canonical JSON; nil in a channel without a root.
+  package static func prefetchConfig(_ version: Int64, config: [UInt8], trust: [UInt8]? = nil) -> [UInt8] {
     var data = ObjectWriter(reserving: config.count + 64)
     data.append(key: "config", raw: config)
     data.append(key: "name", string: "prefetchConfig")
+    if let trust { data.append(key: "trust", raw: trust) }
     data.append(key: "version", string: String(version))
     return success.around(data.finish())
   }

@@ -28,16 +28,19 @@ package struct PackAnswer: Hashable, Sendable {
   package let digest: SHA256
   package let pack: PackOffer
   package let extras: AnswerExtras
+  /// The member `trust`, as canonical JSON when written, and as it is when read; nil if there is none.
+  package let trust: [UInt8]?
 
   package init(
     base: ManifestVersion, version: ManifestVersion, digest: SHA256, pack: PackOffer,
-    extras: AnswerExtras = .none
+    extras: AnswerExtras = .none, trust: [UInt8]? = nil
   ) {
     self.base = base
     self.version = version
     self.digest = digest
     self.pack = pack
     self.extras = extras
+    self.trust = trust
   }
 }
 
@@ -50,7 +53,7 @@ extension Documents {
     data.append(answer.extras.interval)
     data.append(key: "pack") { CanonicalJSON.append(answer.pack.json, to: &$0) }
     data.append(documentsOf: answer.extras)
-    data.append(releasesOf: answer.extras)
+    data.append(releasesOf: answer.extras, trust: answer.trust)
     data.append(key: "update") { CanonicalJSON.append(raw: "true", to: &$0) }
     data.append(key: "version", string: answer.version.text)
     return success.around(data.finish())

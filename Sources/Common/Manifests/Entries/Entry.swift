@@ -32,10 +32,13 @@ package struct Entry: Hashable, Sendable {
     self.others = others
   }
 
-  package init(_ content: ResourceContent, download: String, version: Int64) {
+  /// - Parameter bundle: the bundle's name in a channel with a root (docs/protocol.md §14); nil in any other.
+  package init(_ content: ResourceContent, download: String, version: Int64, bundle: BundleName? = nil) {
+    var others = content.headers.members
+    others["bundle"] = bundle.map { .string($0.text) }
     self.init(
       ctype: content.ctype.text, download: download, md5: content.md5, sha256: content.sha256,
-      size: content.size, version: version, others: content.headers.members)
+      size: content.size, version: version, others: others)
   }
 
   private static let keys: Set<String> = ["ctype", "download", "md5", "sha256", "size", "version"]
@@ -65,8 +68,16 @@ package struct Entry: Hashable, Sendable {
     others.isEmpty ? EntryHeaders() : EntryHeaders(of: others) ?? EntryHeaders()
   }
 
+  /// The bundle that the entry belongs to, in a channel with a root; nil if it names none.
+  package var bundle: BundleName? { others["bundle"]?.string.flatMap { try? BundleName($0) } }
+
   /// Whether there are no members besides those that this version knows, in the form that it writes.
-  package var holdsOnlyHeaders: Bool { others.isEmpty || others == headers.members }
+  package var holdsOnlyKnown: Bool {
+    if others.isEmpty { return true }
+    var known = headers.members
+    known["bundle"] = bundle.map { .string($0.text) }
+    return others == known
+  }
 
   /// Parses an entry from its canonical bytes.
   package init(parsing bytes: [UInt8]) throws(JSONError) {

@@ -58,7 +58,7 @@ struct ChannelReader {
     let items = try manifest(version).items
     // The database couldn't store them, and the manifest wouldn't match its digest.
     try require(
-      items.allSatisfy(\.entry.holdsOnlyHeaders), "\(channel.folder)/configure/\(version).json",
+      items.allSatisfy(\.entry.holdsOnlyKnown), "\(channel.folder)/configure/\(version).json",
       "its entries have members that this xcache doesn't know; restore it with a later one")
     let release = try reading(name) { () throws(JSONError) in
       try RestoredChannel.Release(json: document, items: items)

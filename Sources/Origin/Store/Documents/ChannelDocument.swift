@@ -1,5 +1,6 @@
 import Manifests
 import System
+import Trust
 import Values
 
 /// A document that a channel has besides its manifest, with versions of its own.
@@ -56,6 +57,8 @@ package struct DocumentRequest: Sendable {
   package var address = ""
   /// The hosts that the token is limited to; nil: all.
   package var hosts: HostList?
+  /// The statement for a prefetch config, in an app with a root.
+  package var statement: Signed<PrefetchStatement>?
   /// Why a prefetch config is changed in a frozen channel; nil: a freeze refuses it. A policy can always be changed.
   package var breakGlass: String?
 
@@ -97,6 +100,12 @@ package struct ChannelExtras: Hashable, Sendable {
   package var interval: Int?
   /// How many of 10,000 batches of counts devices should send; nil if not set, which means all.
   package var reports: Int?
+  /// The number of the newest root; nil if the app has none.
+  package var root: Int64?
+  /// The envelope of the prefetch config's statement, in canonical form; nil if there is none.
+  package var prefetchTrust: [UInt8]?
+  /// The same for the config that goes along with the candidate.
+  package var candidatePrefetchTrust: [UInt8]?
 
   /// Creates extras without a document or a setting.
   package init() {}
@@ -109,17 +118,21 @@ extension ChannelExtras {
   /// What each `configure.json` contains of them.
   package var answerExtras: AnswerExtras {
     AnswerExtras(
-      interval: interval, policy: policy?.version, prefetch: prefetch?.version, reports: reports)
+      interval: interval, policy: policy?.version, prefetch: prefetch?.version, reports: reports, root: root)
   }
 
   /// `prefetchConfig.json` as sent to devices.
   package var prefetchDocument: [UInt8] {
-    Documents.prefetchConfig(prefetch?.version ?? 0, config: prefetch?.content ?? Self.noPrefetch)
+    Documents.prefetchConfig(
+      prefetch?.version ?? 0, config: prefetch?.content ?? Self.noPrefetch,
+      trust: prefetchTrust)
   }
 
   /// `prefetchConfig/N.json`: the config that goes along with a candidate; nil if none does.
   package var candidateDocument: (version: Int64, bytes: [UInt8])? {
-    candidatePrefetch.map { ($0.version, Documents.prefetchConfig($0.version, config: $0.content)) }
+    candidatePrefetch.map {
+      ($0.version, Documents.prefetchConfig($0.version, config: $0.content, trust: candidatePrefetchTrust))
+    }
   }
 
   /// `policy.json` as sent to devices.

@@ -1,5 +1,6 @@
 import Manifests
 import System
+import Trust
 import Values
 
 /// A publisher's request: changes to one or more bundles of a channel in one release, all or nothing.
@@ -42,6 +43,8 @@ package struct ReleaseInput: Sendable {
   package var ifNoRollout = false
   /// What becomes of the prefetch config of an open rollout that this release completes.
   package var candidatePrefetch = CandidatePrefetch.completed
+  /// Statements for the bundles, in an app with a root, beside those that are stored.
+  package var statements: [Signed<ReleaseStatement>] = []
   /// The kind of release, if it doesn't follow from the source and the bundles.
   var act: Act?
 

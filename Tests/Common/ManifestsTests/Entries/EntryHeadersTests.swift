@@ -56,7 +56,7 @@ import Testing
     let entry = try Entry(parsing: Array(Self.text.utf8))
     #expect(entry.headers == EntryHeaders([.xFrameOptions: try .init("DENY")]))
     #expect(String(decoding: entry.canonicalJSON, as: UTF8.self) == Self.text)
-    #expect(entry.holdsOnlyHeaders)
+    #expect(entry.holdsOnlyKnown)
     let made = Entry(
       ResourceContent(
         md5: entry.md5, sha256: entry.sha256, size: entry.size, ctype: try #require(ContentType(entry.ctype)),
@@ -70,7 +70,7 @@ import Testing
     let entry = try Entry(parsing: Array(later.utf8))
     #expect(entry.headers == EntryHeaders([.xFrameOptions: try .init("DENY")]))
     #expect(String(decoding: entry.canonicalJSON, as: UTF8.self) == later)
-    #expect(!entry.holdsOnlyHeaders)
+    #expect(!entry.holdsOnlyKnown)
     let split = Self.text.replacing("DENY", with: "DENY\\r\\nSet-Cookie: a=b")
     #expect(throws: JSONError.member("headers")) { try Entry(parsing: Array(split.utf8)) }
   }

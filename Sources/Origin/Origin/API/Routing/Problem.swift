@@ -2,6 +2,7 @@ import HTTP
 import Manifests
 import OriginAPI
 import Store
+import Trust
 import Values
 
 extension Problem {
@@ -111,6 +112,24 @@ extension Problem {
     case .frozen(_, _, let freeze):
       self.init(
         .conflict, "frozen", words, [.init(key: "freeze", value: JSONValue(encoding: freeze))])
+    case .noRoot: self.init(.notFound, "no-root", words)
+    case .rootRefused(_, let failure, let inForce):
+      self.init(
+        .conflict, "root-refused", words,
+        [
+          .init(key: "inForce", value: inForce.map { .integer($0.number) } ?? .null),
+          .init(key: "problem", value: .string(failure.rawValue)),
+        ])
+    case .unsigned(_, let bundles):
+      self.init(
+        .conflict, "unsigned", words,
+        [.init(key: "bundles", value: .array(bundles.map(\.json)))])
+    case .unsignedPrefetch(_, _, let failure):
+      self.init(.conflict, "unsigned", words, [.init(key: "problem", value: .string(failure.rawValue))])
+    case .sharedURLs(_, let shared):
+      self.init(
+        .conflict, "shared-url", words, [.init(key: "urls", value: .strings(shared.map(\.url.text)))])
+    case .noHeadKey: self.init(.conflict, "no-head-key", words)
     case .channelExists: self.init(.conflict, "channel-exists", words)
     case .channelRemoved: self.init(.conflict, "channel-removed", words)
     case .channelHolds: self.init(.conflict, "channel-holds", words)
@@ -217,5 +236,14 @@ extension Problem.Conflict {
 extension Problem.Duplicate {
   fileprivate init(_ duplicate: URLDuplicate) {
     self.init(other: duplicate.other.text, url: duplicate.url.text)
+  }
+}
+
+extension UnsignedBundle {
+  fileprivate var json: JSONValue {
+    [
+      "bundle": .string(bundle.text), "channel": .string(channel.text), "content": .string(content.hex),
+      "problem": .string(problem.rawValue),
+    ]
   }
 }

@@ -1,0 +1,44 @@
+import Manifests
+import Trust
+
+// What is wrong with signatures, where, and what to do.
+extension StoreError {
+  static func noRootMessage(_ app: AppName) -> String {
+    "app \"\(app)\" has no root, so nothing of it is signed; `xcache trust init --app \(app)` makes one"
+  }
+
+  static func rootRefusedMessage(_ app: AppName, _ failure: TrustFailure, _ inForce: RootNumber?) -> String {
+    let now = inForce.map { "root \($0) is in force" } ?? "it has none yet"
+    return
+      "devices of app \"\(app)\" would refuse the root (\(failure.rawValue); \(now)); nothing was changed"
+  }
+
+  static func unsignedMessage(_ app: AppName, _ bundles: [UnsignedBundle]) -> String {
+    let list = bundles.prefix(10).map { "\($0.bundle) in \($0.channel) (\($0.problem.rawValue))" }
+    let more = bundles.count > 10 ? ", and \(bundles.count - 10) more" : ""
+    return
+      "devices of app \"\(app)\" would refuse what isn't signed as its root says: \(list.joined(separator: ", "))\(more); "
+      + "give the key with --sign-key; nothing was changed"
+  }
+
+  static func unsignedPrefetchMessage(_ app: AppName, _ channel: ChannelName, _ failure: TrustFailure)
+    -> String
+  {
+    "devices of app \"\(app)\" would refuse the prefetch config in \(channel) (\(failure.rawValue)); give the key with --sign-key; "
+      + "nothing was changed"
+  }
+
+  static func sharedURLsMessage(_ app: AppName, _ shared: [SharedURL]) -> String {
+    let list = shared.prefix(10).map {
+      "\($0.url) in \($0.channel) (\($0.bundles.map(\.text).joined(separator: ", ")))"
+    }
+    let more = shared.count > 10 ? ", and \(shared.count - 10) more" : ""
+    return
+      "in an app with a root, a URL belongs to one bundle, so that one team signs it: \(list.joined(separator: "; "))\(more); "
+      + "leave it out of the others; nothing was changed"
+  }
+
+  static func noHeadKeyMessage(_ app: AppName) -> String {
+    "this origin has none of the keys for heads that the root of app \"\(app)\" names; `xcache trust rotate-head --app \(app)` names one"
+  }
+}
