@@ -9,6 +9,7 @@
 #include <openssl/ec.h>
 #include <openssl/err.h>
 #include <openssl/pem.h>
+#include <openssl/pkcs12.h>
 #include <string.h>
 
 static inline EVP_PKEY *CCrypto_generate_p256(void) {
