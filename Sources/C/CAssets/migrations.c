@@ -97,6 +97,10 @@ static const unsigned char m0024[] = {
 #embed "../../../Migrations/0024_candidate_prefetch.sql"
 };
 
+static const unsigned char m0025[] = {
+#embed "../../../Migrations/0025_trust.sql"
+};
+
 static const xcache_asset migrations[] = {
     {"0001_origin.sql", m0001, sizeof m0001},
     {"0002_prefetch.sql", m0002, sizeof m0002},
@@ -122,6 +126,7 @@ static const xcache_asset migrations[] = {
     {"0022_planned_freezes.sql", m0022, sizeof m0022},
     {"0023_schedules.sql", m0023, sizeof m0023},
     {"0024_candidate_prefetch.sql", m0024, sizeof m0024},
+    {"0025_trust.sql", m0025, sizeof m0025},
 };
 
 size_t xcache_migration_count(void) { return sizeof migrations / sizeof migrations[0]; }

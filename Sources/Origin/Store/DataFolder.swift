@@ -40,6 +40,9 @@ package struct DataFolder: Sendable {
   /// The folder of zips, with one folder per channel.
   package var zips: String { path + "/derived/zips" }
 
+  /// The private keys with which heads are signed, for the folder's owner (mode 0700).
+  package var keys: String { path + "/keys" }
+
   /// The folder of packs, with one folder per channel.
   package var packs: String { path + "/derived/packs" }
 
@@ -115,7 +118,9 @@ extension DataFolder {
     let found = try StoreError.disk { () throws(SystemError) -> String? in
       if try Kernel.status(path)?.kind != .folder { return nil }
       if try Kernel.status(database) != nil { return nil }
-      let own = [database, lock, adminToken, blobs, reserve, temporary, unreleased, quarantine, derived].map {
+      let own = [
+        database, lock, adminToken, blobs, reserve, temporary, unreleased, quarantine, derived, keys,
+      ].map {
         String($0.dropFirst(path.count + 1))
       }
       // A file system has this one from the start.

@@ -108,15 +108,19 @@ extension Database {
   {
     try first(
       """
-      SELECT b.md5, b.sha256, b.size, t.text, t.headers, r.version, r.brought_in, p.text
+      SELECT b.md5, b.sha256, b.size, t.text, t.headers, r.version, r.brought_in, p.text, n.name
       FROM url AS u
-      JOIN resource AS r ON r.id = (SELECT e.resource_id FROM entry AS e
-        WHERE e.url_id = u.id AND e.since <= ?3 AND (e.until IS NULL OR e.until > ?3) LIMIT 1)
+      JOIN entry AS e ON e.url_id = u.id AND e.since <= ?3 AND (e.until IS NULL OR e.until > ?3)
+      JOIN bundle AS n ON n.id = e.bundle_id
+      JOIN resource AS r ON r.id = e.resource_id
       JOIN blob AS b ON b.id = r.blob_id
       JOIN content_type AS t ON t.id = r.content_type_id
       JOIN public_url AS p ON p.id = r.public_url_id
-      WHERE u.channel_id = ?1 AND u.text = ?2
+      WHERE u.channel_id = ?1 AND u.text = ?2 LIMIT 1
       """, channel.id, url.text, version.number
-    ) { (row) throws(StoreError) in try ManifestRow(row, from: 0).entry(url, in: channel) }
+    ) { (row) throws(StoreError) in
+      let name: Int32? = channel.namesBundles(at: version) ? 8 : nil
+      return try ManifestRow(row, from: 0, namedIn: name).entry(url, in: channel)
+    }
   }
 }

@@ -30,6 +30,8 @@ package struct ChannelInfo: Hashable, Sendable {
   package let hosts: HostList?
   let publicURLID: Int64
   let leastNext: Int64
+  /// The version from which on entries name their bundle, in an app with a root; nil: none does.
+  package private(set) var bundlesSince: ManifestVersion?
   /// The open rollout, whose candidate is the newest version; nil if none is open.
   package private(set) var rollout: Rollout?
   /// The state of the full version beside the candidate; nil if no rollout is open.
@@ -44,7 +46,8 @@ package struct ChannelInfo: Hashable, Sendable {
     var channel = ChannelInfo(
       id: id, app: app, appID: appID, name: name, publicURL: publicURL, version: fullState.version,
       at: fullState.at, digest: fullState.digest, resources: fullState.resources, bytes: fullState.bytes,
-      rollback: fullState.rollback, hosts: hosts, publicURLID: publicURLID, leastNext: leastNext)
+      rollback: fullState.rollback, hosts: hosts, publicURLID: publicURLID, leastNext: leastNext,
+      bundlesSince: bundlesSince)
     (channel.rollout, channel.fullState) = (rollout, fullState)
     return channel
   }
@@ -69,7 +72,7 @@ package struct ChannelInfo: Hashable, Sendable {
     ChannelInfo(
       id: id, app: app, appID: appID, name: name, publicURL: publicURL, version: version, at: at,
       digest: digest, resources: resources, bytes: bytes, rollback: full.rollback, hosts: hosts,
-      publicURLID: publicURLID, leastNext: leastNext)
+      publicURLID: publicURLID, leastNext: leastNext, bundlesSince: bundlesSince)
   }
 
   /// The channel at another public URL, whose row has this id.
@@ -78,7 +81,14 @@ package struct ChannelInfo: Hashable, Sendable {
       id: id, app: app, appID: appID, name: name, publicURL: publicURL, version: version, at: at,
       digest: digest,
       resources: resources, bytes: bytes, rollback: full.rollback, hosts: hosts, publicURLID: publicURLID,
-      leastNext: leastNext)
+      leastNext: leastNext, bundlesSince: bundlesSince)
+  }
+
+  /// The channel whose entries name their bundle from this version on.
+  func namingBundles(since version: ManifestVersion) -> ChannelInfo {
+    var channel = self
+    channel.bundlesSince = version
+    return channel
   }
 
   /// The channel after its newest version, a rollback.
@@ -112,6 +122,19 @@ package struct ChannelInfo: Hashable, Sendable {
   }
 }
 
+extension ChannelInfo {
+  /// Whether the entries of a version name their bundle.
+  package func namesBundles(at version: ManifestVersion) -> Bool {
+    bundlesSince.map { version >= $0 } ?? false
+  }
+
+  /// Whether entries name their bundle in only one of two versions: no patch, pack or delta pack leads from one to the other, and an
+  /// answer to a device with `base` is the one to a device with an unknown version.
+  package func crossesRebase(from base: ManifestVersion, to version: ManifestVersion) -> Bool {
+    base != .none && version != .none && namesBundles(at: base) != namesBundles(at: version)
+  }
+}
+
 /// A bundle and its newest version.
 package struct BundleInfo: Hashable, Sendable {
   /// The bundle's name, unique in its channel.
@@ -132,7 +155,7 @@ extension Database {
       """
       SELECT c.id, a.name, a.id, c.name, p.text, r.version, r.at, r.digest, r.resources, r.bytes, p.id, c.least_next,
         c.rolled_back, c.hosts,
-        (SELECT version FROM rollout WHERE channel_id = c.id AND state = 'open')
+        (SELECT version FROM rollout WHERE channel_id = c.id AND state = 'open'), c.bundles_since
       FROM app AS a
       JOIN channel AS c ON c.app_id = a.id AND c.name = ?2 AND c.removed_at IS NULL
       JOIN public_url AS p ON p.id = c.public_url_id
@@ -149,7 +172,8 @@ extension Database {
     let hasRollout: Bool
 
     init(_ row: Statement) throws(StoreError) {
-      info = try ChannelInfo(row)
+      let channel = try ChannelInfo(row)
+      info = row.isNull(15) ? channel : channel.namingBundles(since: row.version(15))
       hasRollout = !row.isNull(14)
     }
   }
@@ -178,7 +202,7 @@ extension Database {
       """
       SELECT c.id, a.name, a.id, c.name, p.text, r.version, r.at, r.digest, r.resources, r.bytes, p.id, c.least_next,
         c.rolled_back, c.hosts,
-        (SELECT version FROM rollout WHERE channel_id = c.id AND state = 'open')
+        (SELECT version FROM rollout WHERE channel_id = c.id AND state = 'open'), c.bundles_since
       FROM channel AS c
       JOIN app AS a ON a.id = c.app_id
       JOIN public_url AS p ON p.id = c.public_url_id

@@ -15,6 +15,8 @@ package struct ReleasePreview: Sendable {
   /// The entries that the release will write for the new contents, unless another release comes first; empty for a
   /// channel's first release.
   package let entries: [ResourceURL: Entry]
+  /// In a channel with a root, each bundle that the request changes as it would be, ordered by name, and whether devices would take it.
+  package var trust: [BundleTrust] = []
 
   package init(
     channel: ChannelInfo?, planned: ChannelInfo? = nil, new: [(url: ResourceURL, content: ResourceContent)],
@@ -61,12 +63,14 @@ extension Store {
         ChannelInfo(
           id: 0, app: request.app, appID: 1, name: request.channel, publicURL: publicURL, version: .none,
           at: nil, digest: nil, resources: 0, bytes: 0, rollback: nil, hosts: nil, publicURLID: 0,
-          leastNext: 0)
+          leastNext: 0, bundlesSince: plan.namesBundles ? ManifestVersion(1) : nil)
       }
-    return ReleasePreview(
+    var preview = ReleasePreview(
       channel: plan.channel, planned: planned,
       new: plan.union.compactMap { step in step.new.map { (step.url, $0) } },
       gone: plan.union.filter { $0.new == nil }.map(\.url), entries: try entries(of: plan))
+    preview.trust = try trust(of: plan, request)
+    return preview
   }
 
   /// The entries as `ReleaseWriter` will write them.
@@ -76,7 +80,8 @@ extension Store {
       var entries: [ResourceURL: Entry] = [:]
       for step in plan.union {
         guard let content = step.new else { continue }
-        entries[step.url] = try db.nextEntry(content, of: step.url, plan.urlIDs[step.url], in: channel)
+        entries[step.url] = try db.nextEntry(
+          content, of: step.url, plan.urlIDs[step.url], bundle: step.bundle, in: channel)
       }
       return entries
     }
@@ -147,7 +152,7 @@ extension Store {
           FROM release_bundle WHERE channel_id = ?1) AS changed
         WHERE place <= ?2 AND base IS NOT NULL ORDER BY base DESC
         """, channel.id, count
-      ) { row in row.version(0) }
+      ) { row in row.version(0) }.filter { !channel.crossesRebase(from: $0, to: channel.version) }
     }
   }
 

@@ -59,6 +59,9 @@ extension Store {
       }
       let freeze = try db.freeze(of: channel.id, at: clock())
       if let freeze, request.breakGlass == nil { throw .frozen(request.app, request.channel, freeze) }
+      try db.sign(
+        prefetch: content, in: channel, with: request.statement, isCandidate: true, by: request.author,
+        now: clock())
       var release: ReleaseOutcome?
       if channel.rollout == nil {
         release = try write(
@@ -69,6 +72,7 @@ extension Store {
       let made = try db.makeCandidate(
         request, content, after: held, newest, in: now, seed: open.seed, now: clock())
       let after = now.with(open.with(prefetch: made.version))
+      try renewHead(after: after, in: db)
       extras = try db.extras(of: channel.id)
       if var made = release {
         made.channel = after
@@ -172,6 +176,7 @@ extension Database {
       manifestVersion: rollout.candidate, content: made.content)
     try run("DELETE FROM candidate_prefetch WHERE channel_id = ? AND version = ?", channel.id, version)
     try insert(record, .prefetch, of: channel.id)
+    try raisePrefetchFloor(of: channel, to: made.content)
     return record.version
   }
 

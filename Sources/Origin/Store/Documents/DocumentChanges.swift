@@ -88,6 +88,9 @@ extension Store {
       }
       let freeze = request.document == .prefetch ? try db.freeze(of: channel.id, at: clock()) : nil
       if let freeze, request.breakGlass == nil { throw .frozen(request.app, request.channel, freeze) }
+      if request.document == .prefetch {
+        try db.sign(prefetch: content, in: channel, with: request.statement, by: request.author, now: clock())
+      }
       let record = try db.make(
         request, content, after: newest, in: channel, at: channel.full.version, now: clock(),
         more: request.breakGlass.map { [.init(key: "breakGlass", value: .string($0))] } ?? [])
@@ -97,6 +100,7 @@ extension Store {
         now = try db.endOvertakenRollout(
           of: channel, by: actor, breakGlass: request.breakGlass, now: clock())
       }
+      try renewHead(after: now, in: db)
       moved = (now, try db.extras(of: channel.id))
       let overtaken =
         request.document == .prefetch ? channel.rollout.flatMap { $0.prefetch == nil ? nil : $0 } : nil

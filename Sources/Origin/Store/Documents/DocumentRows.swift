@@ -119,10 +119,21 @@ extension Database {
     extras.policy = try newest(.policy, of: channel)
     extras.prefetch = try newest(.prefetch, of: channel)
     extras.candidatePrefetch = try candidatePrefetch(of: channel)
-    let settings = try first("SELECT poll_interval, reports FROM channel WHERE id = ?", channel) { row in
-      (row.get(0, as: Int?.self), row.get(1, as: Int?.self))
+    let settings = try first(
+      """
+      SELECT poll_interval, reports, (SELECT max(number) FROM trust_root WHERE app_id = channel.app_id)
+      FROM channel WHERE id = ?
+      """, channel
+    ) { row in (row.get(0, as: Int?.self), row.get(1, as: Int?.self), row.get(2, as: Int64?.self)) }
+    (extras.interval, extras.reports, extras.root) = settings ?? (nil, nil, nil)
+    if extras.root != nil, let trust = try trust(ofChannel: channel) {
+      extras.prefetchTrust = try extras.prefetch.flatMap { (config) throws(StoreError) in
+        try trust.statement(forPrefetch: config.content, in: self)?.envelope.bytes
+      }
+      extras.candidatePrefetchTrust = try extras.candidatePrefetch.flatMap { (config) throws(StoreError) in
+        try trust.statement(forPrefetch: config.content, in: self)?.envelope.bytes
+      }
     }
-    (extras.interval, extras.reports) = settings ?? (nil, nil)
     return extras
   }
 }

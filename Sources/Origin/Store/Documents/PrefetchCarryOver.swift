@@ -1,4 +1,5 @@
 import Manifests
+import Trust
 import Values
 
 /// A prefetch config that is carried over by a rollback or a promotion.
@@ -27,6 +28,8 @@ struct PrefetchReconciler {
   let hosts: HostList?
   /// Refuse a change for all devices while a rollout is open.
   let ifNoRollout: Bool
+  /// A statement for the config, in an app with a root, beside those that are stored.
+  let statement: Signed<PrefetchStatement>?
 
   init(_ request: ReleaseInput) {
     actor = Actor(name: request.author, address: request.address)
@@ -34,6 +37,7 @@ struct PrefetchReconciler {
     breakGlass = request.breakGlass
     hosts = request.hosts
     ifNoRollout = request.ifNoRollout
+    statement = request.prefetchStatement
   }
 
   init(_ request: RollbackInput) {
@@ -42,6 +46,7 @@ struct PrefetchReconciler {
     breakGlass = request.breakGlass
     hosts = request.hosts
     ifNoRollout = request.ifNoRollout
+    statement = request.prefetchStatement
   }
 }
 
@@ -168,6 +173,9 @@ extension Database {
       author: follower.actor.name, message: carryOver.message(follower.message),
       source: carryOver.from == nil ? carryOver.source : nil)
     request.address = follower.actor.address
+    try sign(
+      prefetch: content, in: channel, with: follower.statement,
+      isCandidate: audience != nil && channel.rollout != nil, by: follower.actor.name, now: now)
     let held = try newest(.prefetch, of: channel.id)
     if audience != nil, let open = channel.rollout {
       request.breakGlass = follower.breakGlass

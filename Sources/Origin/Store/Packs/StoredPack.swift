@@ -29,7 +29,9 @@ extension Store {
   /// have been given the number. The newer version may still be on its way.
   package func wants(_ ends: PackEnds, of channel: Int64) throws(StoreError) -> Bool {
     try connections.reading { (db) throws(StoreError) in
-      guard try db.digest(of: channel, at: ends.base) == ends.baseDigest else { return false }
+      guard try db.digest(of: channel, at: ends.base) == ends.baseDigest,
+        try !db.crossesRebase(channel, from: ends.base, to: ends.version)
+      else { return false }
       if let digest = try db.digest(of: channel, at: ends.version) { return digest == ends.digest }
       let newest =
         try db.value(Int64?.self, "SELECT max(version) FROM release WHERE channel_id = ?", channel) ?? nil

@@ -61,7 +61,14 @@ extension Database {
   }
 
   /// What a bundle held at a kept version, sorted by URL.
-  fileprivate func contents(of bundle: BundleInfo, at version: ManifestVersion) throws(StoreError)
+  func contents(of bundle: BundleInfo, at version: ManifestVersion) throws(StoreError)
+    -> [(url: ResourceURL, content: ResourceContent)]
+  {
+    try contents(ofBundle: bundle.id, at: version)
+  }
+
+  /// The same for a bundle's id.
+  func contents(ofBundle bundle: Int64, at version: ManifestVersion) throws(StoreError)
     -> [(url: ResourceURL, content: ResourceContent)]
   {
     try all(
@@ -74,7 +81,7 @@ extension Database {
       JOIN content_type AS t ON t.id = r.content_type_id
       WHERE e.bundle_id = ?1 AND e.since <= ?2 AND (e.until IS NULL OR e.until > ?2)
       ORDER BY u.text
-      """, bundle.id, version.number
+      """, bundle, version.number
     ) { (row) throws(StoreError) in (try Stored.url(row.get(0)), try ResourceContent(row, from: 1)) }
   }
 

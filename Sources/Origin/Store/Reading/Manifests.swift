@@ -46,24 +46,29 @@ extension Store {
     }
   }
 
-  /// The changes from the manifest of one kept version to that of another, sorted by URL.
+  /// The changes from the manifest of one kept version to that of another, sorted by URL. Where entries name their bundle in only one of
+  /// them (`ChannelInfo.crossesRebase`), that is every entry.
   /// - Throws: `unknownVersion`.
   package func changes(_ channel: ChannelInfo, from: ManifestVersion, to: ManifestVersion) throws(StoreError)
     -> [EntryChange]
   {
-    try differences(channel, from, to) { (url, row) throws(StoreError) in
-      EntryChange(
-        url: url, entry: try row.now()?.entry(url, in: channel), old: try row.was()?.content.headers)
+    try differences(channel, from, to) { (url, was, now) throws(StoreError) in
+      EntryChange(url: url, entry: try now?.entry(url, in: channel), old: was?.content.headers)
     }
   }
 
-  /// The changes between two kept versions, with the contents of both, sorted by URL.
+  /// The changes between two kept versions, with the contents of both, sorted by URL. Which bundle holds a URL is no matter here.
   /// - Throws: `unknownVersion`.
   package func diff(_ channel: ChannelInfo, from: ManifestVersion, to: ManifestVersion) throws(StoreError)
     -> [ContentChange]
   {
-    try differences(channel, from, to) { (url, row) throws(StoreError) in
-      ContentChange(url: url, was: try row.was()?.content, now: try row.now()?.content)
+    try connections.reading { (db) throws(StoreError) in
+      var changes: [ContentChange] = []
+      try db.eachDifference(of: channel, from: from, to: to) { (url, row) throws(StoreError) in
+        changes.append(
+          ContentChange(url: url, was: try row.was()?.content, now: try row.now()?.content))
+      }
+      return changes
     }
   }
 
@@ -72,20 +77,33 @@ extension Store {
   package func entryChanges(_ channel: ChannelInfo, from: ManifestVersion, to: ManifestVersion)
     throws(StoreError) -> [EntryDifference]
   {
-    try differences(channel, from, to) { (url, row) throws(StoreError) in
+    try differences(channel, from, to) { (url, was, now) throws(StoreError) in
       EntryDifference(
-        url: url, old: try row.was()?.entry(url, in: channel), new: try row.now()?.entry(url, in: channel))
+        url: url, old: try was?.entry(url, in: channel), new: try now?.entry(url, in: channel))
     }
   }
 
   private func differences<Change>(
     _ channel: ChannelInfo, _ from: ManifestVersion, _ to: ManifestVersion,
-    read: (ResourceURL, DifferenceRow) throws(StoreError) -> Change
+    read: (ResourceURL, _ was: ManifestRow?, _ now: ManifestRow?) throws(StoreError) -> Change
   ) throws(StoreError) -> [Change] {
     try connections.reading { (db) throws(StoreError) in
       var changes: [Change] = []
-      try db.eachDifference(of: channel, from: from, to: to) { (url, row) throws(StoreError) in
-        changes.append(try read(url, row))
+      if channel.crossesRebase(from: from, to: to) {
+        for version in [from, to] { try db.requireKept(version, in: channel.id) }
+        var old: [ResourceURL: ManifestRow] = [:]
+        try db.eachEntry(of: channel, at: from) { (url, row) in old[url] = row }
+        var new: [ResourceURL: ManifestRow] = [:]
+        try db.eachEntry(of: channel, at: to) { (url, row) in new[url] = row }
+        for url in Set(old.keys).union(new.keys).sorted() {
+          changes.append(try read(url, old[url], new[url]))
+        }
+        return changes
+      }
+      try db.eachDifference(
+        of: channel, from: from, to: to, names: channel.namesBundles(at: max(from, to))
+      ) { (url, row) throws(StoreError) in
+        changes.append(try read(url, try row.was(), try row.now()))
       }
       return changes
     }

@@ -68,8 +68,11 @@ extension Store {
         outcome = plan.outcome(channel, digest: digest, now: at)
         try db.write(plan, outcome, of: request, digest: digest)
         try db.recordOverride(request.breakGlass, freeze, outcome.version, in: channel.id)
+        outcome.trust = try db.sign(
+          channel, at: outcome.version, after: channel.version, by: request.actor.name, now: clock())
       }
       outcome.receipt = try db.audit(plan.act(request, outcome), by: request.actor, now: clock())
+      try renewHead(after: outcome.channel, in: db)
       return outcome
     }
   }
@@ -102,7 +105,8 @@ private struct RebasePlan {
       changes.append(
         EntryChange(
           url: url,
-          entry: moved.entry(url, row.content, row.version, broughtIn: row.broughtIn, moved.publicURL),
+          entry: moved.entry(
+            url, row.content, row.version, broughtIn: row.broughtIn, moved.publicURL, bundle: row.bundle),
           old: row.content.headers))
     }
     self.changes = changes

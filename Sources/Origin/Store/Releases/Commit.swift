@@ -37,7 +37,9 @@ extension Store {
     ) { (db) throws(StoreError) in
       // Others may have committed since the draft was made; then plan again.
       let plan = connections.edition == edition ? draft : try ReleasePlanner.plan(request, in: db)
-      return try write(plan, of: request, in: db, digest: digest)
+      let outcome = try write(plan, of: request, in: db, digest: digest)
+      try renewHead(after: outcome.channel, in: db)
+      return outcome
     }
     if outcome.changed { blobs.forgetPersisted(survey.waiting) }
     blobs.releaseReservations(draft.contents.lazy.map(\.content.sha256))
@@ -89,6 +91,9 @@ extension Store {
     if let channel = outcome.channel {
       if let source = request.source { try db.note(source, of: outcome.version, in: channel.id) }
       try db.recordOverride(request.breakGlass, freeze, outcome.version, in: channel.id)
+      outcome.trust = try db.sign(
+        channel, at: outcome.version, after: plan.channel?.full.version ?? .none, with: request.statements,
+        isCandidate: plan.effect == .opens, by: request.author, now: outcome.at)
       let (now, open) = try openRollout(after: outcome, ended, plan, request, in: db, digest: digest)
       outcome.channel = now
       if ended != nil || open != nil { outcome.rollout = RolloutChange(ended: ended, open: open) }
@@ -140,6 +145,7 @@ extension Store {
     var outcome =
       plan.isChange ? ReleaseOutcome.dryRun(plan, missing: missing, now: clock()) : .unchanged(plan)
     if plan.acts { outcome.rollout = plan.forecast(of: request, now: clock()) }
+    if plan.isChange { outcome.trust = try trust(of: plan, request) }
     if plan.acts, request.breakGlass == nil, let channel = plan.channel {
       outcome.freeze = try connections.reading { (db) throws(StoreError) in
         try db.freeze(of: channel.id, at: clock())

@@ -45,6 +45,8 @@ package struct ReleaseInput: Sendable {
   package var candidatePrefetch = CandidatePrefetch.completed
   /// Statements for the bundles, in an app with a root, beside those that are stored.
   package var statements: [Signed<ReleaseStatement>] = []
+  /// The same for the prefetch config that comes along.
+  package var prefetchStatement: Signed<PrefetchStatement>?
   /// The kind of release, if it doesn't follow from the source and the bundles.
   var act: Act?
 
@@ -194,7 +196,9 @@ extension ReleaseInput {
     ]
     var members = result.object ?? JSONObject()
     if let change = outcome.rollout { members["rollout"] = change.json }
-    return AuditEvent(
+    var act = AuditEvent(
       name, app: app, channel: channel, parameters: .object(parameters), result: .object(members))
+    act.note(outcome.trust)
+    return act
   }
 }

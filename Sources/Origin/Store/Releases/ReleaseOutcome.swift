@@ -105,6 +105,9 @@ package struct ReleaseOutcome: Sendable {
   package internal(set) var planned: [PlannedChange] = []
   /// The channel's other documents, if the release changed them.
   package internal(set) var extras: ChannelExtras?
+  /// In a channel with a root, the bundles that it changed, ordered by name, and their statements; in a dry run, also those that devices
+  /// would refuse.
+  package internal(set) var trust: [BundleTrust] = []
   /// What it did, or would do, to the channel's rollouts; nil: nothing.
   package internal(set) var rollout: RolloutChange?
 }

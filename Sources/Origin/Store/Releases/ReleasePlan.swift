@@ -15,6 +15,10 @@ struct ReleasePlan: Sendable {
     let url: ResourceURL
     let old: HeldContent?
     let new: ResourceContent?
+    /// In the union, where entries name their bundle: the bundle that holds the URL before the release.
+    var oldBundle: BundleName?
+    /// The same after it.
+    var bundle: BundleName?
   }
 
   struct Bundle: Sendable {
@@ -37,6 +41,8 @@ struct ReleasePlan: Sendable {
   let urlIDs: [ResourceURL: Int64]
   /// Resources with the wanted content that another bundle holds under the same URL.
   let shared: [ResourceURL: Int64]
+  /// Whether the entries of the version that it makes name their bundle.
+  var namesBundles = false
   /// What the release does to the channel's rollouts.
   var effect = RolloutEffect.none
   /// Whether there will be a version even if no bundle changes.

@@ -18,6 +18,10 @@ struct ReleasePlanner {
   private var bounded = 0
   /// Whether nothing will be released by this plan.
   private var isComparison = false
+  /// Whether the entries of the version name their bundle.
+  private let namesBundles: Bool
+  /// The names of bundles, by their ids, as far as they were asked for.
+  private var names: [Int64: BundleName] = [:]
 
   /// A URL that the release may change. There may be 100,000, nearly all of one bundle that holds nothing there yet;
   /// such a URL allocates nothing else.
@@ -58,10 +62,12 @@ struct ReleasePlanner {
     func held(by bundle: Int64) -> HeldContent? { holders.first { $0.bundle == bundle }?.held }
   }
 
-  private init(_ request: ReleaseInput, _ channel: ChannelInfo?, in db: Database) {
+  private init(_ request: ReleaseInput, _ channel: ChannelInfo?, in db: Database) throws(StoreError) {
     self.request = request
-    self.channel = channel
+    self.channel = try channel.map { (channel) throws(StoreError) in try db.namingBundles(channel) }
     self.db = db
+    namesBundles =
+      if let channel = self.channel { channel.bundlesSince != nil } else { try db.hasRoot(request.app) }
     bounds = HostBounds(channel, token: request.author, request.hosts)
   }
 
@@ -92,7 +98,7 @@ struct ReleasePlanner {
     _ request: ReleaseInput, on channel: ChannelInfo?, appExists: Bool = true, bounded: Int? = nil,
     isComparison: Bool = false, in db: Database
   ) throws(StoreError) -> ReleasePlan {
-    var planner = ReleasePlanner(request, channel, in: db)
+    var planner = try ReleasePlanner(request, channel, in: db)
     planner.isComparison = isComparison
     planner.bounded = bounded ?? (request.ignoresHosts ? 0 : request.bundles.count)
     for index in request.bundles.indices { try planner.collectDesired(index) }
@@ -204,6 +210,7 @@ struct ReleasePlanner {
     var union: [ReleasePlan.Step] = []
     var ids: [ResourceURL: Int64] = [:]
     var shared: [ResourceURL: Int64] = [:]
+    var claimed: [SharedURL] = []
     for state in touched {
       if let id = state.id { ids[state.url] = id }
       for (index, content) in state.desired {
@@ -214,17 +221,44 @@ struct ReleasePlanner {
       }
       let before = state.holders.first?.held
       let after = contentAfter(state)
-      if before?.content.identity != after?.identity {
-        union.append(ReleasePlan.Step(url: state.url, old: before, new: after))
+      var (oldBundle, bundles): (BundleName?, [BundleName]) = (nil, [])
+      if namesBundles {
+        (oldBundle, bundles) = (
+          try state.holders.first.map { (holder) throws(StoreError) in try name(holder.bundle) },
+          try bundlesAfter(state)
+        )
+      }
+      if bundles.count > 1 {
+        claimed.append(SharedURL(channel: request.channel, url: state.url, bundles: bundles))
+      }
+      if before?.content.identity != after?.identity || oldBundle != bundles.first {
+        union.append(
+          ReleasePlan.Step(
+            url: state.url, old: before, new: after, oldBundle: oldBundle, bundle: bundles.first))
       } else {
         if let resource = before?.resource { shared[state.url] = resource }
       }
     }
     touched = []
+    guard claimed.isEmpty else { throw .sharedURLs(request.app, claimed) }
     try checkDuplicates(union)
     return ReleasePlan(
       channel: channel, appExists: appExists, bundles: try bundlePlans(steps), union: union, urlIDs: ids,
-      shared: shared)
+      shared: shared, namesBundles: namesBundles)
+  }
+
+  /// The bundles that hold a URL after the release, sorted by name. Where entries name their bundle, it may be one.
+  private mutating func bundlesAfter(_ state: AffectedURL) throws(StoreError) -> [BundleName] {
+    var bundles = state.desired.compactMap { $0.content == nil ? nil : request.bundles[$0.bundle].name }
+    for (bundle, _) in otherHolders(state) { bundles.append(try name(bundle)) }
+    return bundles.sorted()
+  }
+
+  private mutating func name(_ bundle: Int64) throws(StoreError) -> BundleName {
+    if let known = names[bundle] { return known }
+    let name = try BundleRow.name(bundle, in: db)
+    names[bundle] = name
+    return name
   }
 
   private func bundlePlans(_ steps: [[ReleasePlan.Step]]) throws(StoreError) -> [ReleasePlan.Bundle] {

@@ -39,7 +39,9 @@ struct ReleaseWriter {
     if let known = plan.channel {
       channel = known
     } else {
-      channel = try db.makeChannel(request.app, request.channel, publicURL: request.publicURLForNew, now: now)
+      let made = try db.makeChannel(
+        request.app, request.channel, publicURL: request.publicURLForNew, now: now)
+      channel = plan.namesBundles ? made.namingBundles(since: made.nextVersion) : made
     }
     version = channel.nextVersion
     // Release times never go back, even if the clock does.
@@ -65,7 +67,7 @@ struct ReleaseWriter {
         EntryChange(
           url: step.url,
           entry: try step.new.map { (content) throws(StoreError) in
-            try entry(step.url, content)
+            try entry(step.url, content, step.bundle)
           }, old: step.old?.content.headers))
     }
     let prepared = PreparedRelease(channel: channel, version: version, at: at, changes: changes)
@@ -80,6 +82,7 @@ struct ReleaseWriter {
       message: request.message, digest: digest, counts: plan.counts, newBytes: plan.newBytes,
       resources: plan.resources, bytes: plan.bytes
     ).insert(isCandidate: isCandidate, in: db)
+    if channel.bundlesSince == version { try db.nameBundles(of: channel.id, since: version) }
     try writeEntries(try writeBundles())
     return outcome(changes, digest)
   }
@@ -88,18 +91,20 @@ struct ReleaseWriter {
 
   /// The manifest entry for a content of a URL: that of the resource it had before, or else of a new one with the next
   /// resource version.
-  private mutating func entry(_ url: ResourceURL, _ content: ResourceContent) throws(StoreError) -> Entry {
+  private mutating func entry(_ url: ResourceURL, _ content: ResourceContent, _ bundle: BundleName?)
+    throws(StoreError) -> Entry
+  {
     let blob = try blobID(url, content)
     let type = try contentTypeID(content.identity.form)
     let known = urls[url]
-    if let known, let old = try oldEntry(url, known, blob: blob, type: type, content) { return old }
+    if let known, let old = try oldEntry(url, known, blob: blob, type: type, content, bundle) { return old }
     let number = try known.map { (id) throws(StoreError) in try URLRow.nextVersion(of: id, in: db) } ?? 1
     addResource(
       url,
       ResourceRow(
         url: known ?? addURL(url), version: number, blob: blob, contentType: type,
         publicURL: channel.publicURLID, broughtIn: version))
-    return channel.entry(url, content, number, broughtIn: version, channel.publicURL)
+    return channel.entry(url, content, number, broughtIn: version, channel.publicURL, bundle: bundle)
   }
 
   private mutating func addResource(_ url: ResourceURL, _ row: ResourceRow) {
@@ -119,10 +124,14 @@ struct ReleaseWriter {
 
   /// "Bytes that come back get their old version and download URL back", below the channel's public URL of today.
   private mutating func oldEntry(
-    _ url: ResourceURL, _ urlID: Int64, blob: Int64, type: Int64, _ content: ResourceContent
+    _ url: ResourceURL, _ urlID: Int64, blob: Int64, type: Int64, _ content: ResourceContent,
+    _ bundle: BundleName?
   ) throws(StoreError) -> Entry? {
     let old = try ResourceRow.find(url: urlID, blob: blob, contentType: type, of: channel, in: db) {
-      (id: $0, number: $1, broughtIn: $2, entry: channel.entry(url, content, $1, broughtIn: $2, $3))
+      (
+        id: $0, number: $1, broughtIn: $2,
+        entry: channel.entry(url, content, $1, broughtIn: $2, $3, bundle: bundle)
+      )
     }
     guard let old else { return nil }
     if let id = old.id {
@@ -222,14 +231,15 @@ struct ReleaseWriter {
 
 extension ChannelInfo {
   /// The manifest entry of a content that a version brought in, below a public URL.
+  /// - Parameter bundle: the bundle that it names; nil if entries of its version name none.
   func entry(
     _ url: ResourceURL, _ content: ResourceContent, _ number: Int64, broughtIn: ManifestVersion,
-    _ base: BaseURL
+    _ base: BaseURL, bundle: BundleName? = nil
   ) -> Entry {
     let download = DownloadPath(
       channel: name, appID: appID, manifestVersion: broughtIn, resourceVersion: number,
       sha256: content.sha256, url: url)
-    return Entry(content, download: download.url(publicURL: base), version: number)
+    return Entry(content, download: download.url(publicURL: base), version: number, bundle: bundle)
   }
 }
 
@@ -239,10 +249,12 @@ extension Database {
   ///   - content: the content.
   ///   - url: the URL.
   ///   - id: the URL's id; nil if the channel has never seen it.
+  ///   - bundle: the bundle that the entry names; nil: none.
   ///   - channel: the channel.
-  func nextEntry(_ content: ResourceContent, of url: ResourceURL, _ id: Int64?, in channel: ChannelInfo)
-    throws(StoreError) -> Entry
-  {
+  func nextEntry(
+    _ content: ResourceContent, of url: ResourceURL, _ id: Int64?, bundle: BundleName?,
+    in channel: ChannelInfo
+  ) throws(StoreError) -> Entry {
     var number: Int64 = 1
     if let id {
       let form = content.identity.form
@@ -250,12 +262,13 @@ extension Database {
         let type = try ContentTypeRow.find(form.ctype.text, form.headers, in: self)
       {
         let old = try ResourceRow.find(url: id, blob: blob, contentType: type, of: channel, in: self) {
-          channel.entry(url, content, $1, broughtIn: $2, $3)
+          channel.entry(url, content, $1, broughtIn: $2, $3, bundle: bundle)
         }
         if let old { return old }
       }
       number = try URLRow.nextVersion(of: id, in: self)
     }
-    return channel.entry(url, content, number, broughtIn: channel.nextVersion, channel.publicURL)
+    return channel.entry(
+      url, content, number, broughtIn: channel.nextVersion, channel.publicURL, bundle: bundle)
   }
 }

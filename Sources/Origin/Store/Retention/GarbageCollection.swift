@@ -159,6 +159,7 @@ struct GarbageCollection {
       let staying = Set(kept.map(\.version))
       let dropped = try db.versions(of: channel.id).filter { !staying.contains($0) }
       for version in dropped { try ReleaseRow.delete(version, of: channel.id, in: db) }
+      try db.deleteUnneededTrust(of: channel)
       let outcome = CollectionReport.Channel(
         app: channel.app, name: channel.name, dropped: dropped, kept: kept)
       if let act = outcome.act(policy) { try db.audit(act, by: actor, now: now) }

@@ -52,14 +52,19 @@ extension Store {
       try step("rollback")
       let plan = try RollbackPlan(request, now: clock(), in: db)
       if let input = try plan.input(request, in: db) {
-        return plan.outcome(try writeAsRelease(plan, as: input, of: request, in: db, digest: digest))
+        let release = try writeAsRelease(plan, as: input, of: request, in: db, digest: digest)
+        try renewHead(after: release.channel, in: db)
+        return plan.outcome(release)
       }
       guard plan.isChange else {
         var release = plan.release(changed: false, now: clock())
         try follow(request, plan, at: plan.channel.version, in: db, &release)
+        try renewHead(after: release.channel, in: db)
         return plan.outcome(release)
       }
-      return plan.outcome(try write(plan, of: request, in: db, digest: digest))
+      let release = try write(plan, of: request, in: db, digest: digest)
+      try renewHead(after: release.channel, in: db)
+      return plan.outcome(release)
     }
   }
 
@@ -89,6 +94,7 @@ extension Store {
       message: request.message, digest: digest, counts: plan.counts, newBytes: plan.newBytes,
       resources: plan.resources, bytes: plan.bytes
     ).insert(in: db)
+    if channel.bundlesSince == version { try db.nameBundles(of: channel.id, since: version) }
     try step("rollback")
     let source = ReleaseSource(channel: channel, version: plan.target, bundle: request.bundle)
     try db.note(source, of: version, in: channel.id)
@@ -107,21 +113,23 @@ extension Store {
     release.channel = channel.after(
       version, at: at, digest: digest, resources: plan.resources, bytes: plan.bytes
     ).rolledBack()
+    release.trust = try db.sign(
+      channel, at: version, after: channel.version, with: request.statements, by: request.actor.name, now: at)
     try follow(request, plan, at: version, in: db, &release)
-    release.receipt = try db.audit(
-      AuditEvent(
-        "rollback", app: channel.app, channel: channel.name,
-        parameters: [
-          "breakGlass": request.breakGlass.map { .string($0) } ?? .null,
-          "bundle": request.bundle.map { .string($0.text) } ?? .null, "message": .string(request.message),
-          "to": .string(plan.target.text), "withPrefetch": request.withPrefetch ? true : .null,
-        ],
-        result: [
-          "added": .integer(plan.counts.added), "changed": .integer(plan.counts.changed),
-          "digest": .string(digest.hex), "previous": .string(channel.version.text),
-          "removed": .integer(plan.counts.removed), "version": .string(version.text),
-        ]),
-      by: request.actor, now: clock())
+    var act = AuditEvent(
+      "rollback", app: channel.app, channel: channel.name,
+      parameters: [
+        "breakGlass": request.breakGlass.map { .string($0) } ?? .null,
+        "bundle": request.bundle.map { .string($0.text) } ?? .null, "message": .string(request.message),
+        "to": .string(plan.target.text), "withPrefetch": request.withPrefetch ? true : .null,
+      ],
+      result: [
+        "added": .integer(plan.counts.added), "changed": .integer(plan.counts.changed),
+        "digest": .string(digest.hex), "previous": .string(channel.version.text),
+        "removed": .integer(plan.counts.removed), "version": .string(version.text),
+      ])
+    act.note(release.trust)
+    release.receipt = try db.audit(act, by: request.actor, now: clock())
     try step("rollback")
     return release
   }
@@ -167,6 +175,7 @@ extension RollbackPlan {
     input.breakGlass = request.breakGlass
     input.source = ReleaseSource(channel: channel, version: target, bundle: request.bundle)
     (input.rollout, input.ifNoRollout) = (request.rollout, request.ifNoRollout)
+    input.statements = request.statements
     input.act = .rollback(bundle: request.bundle, withPrefetch: request.withPrefetch)
     return input
   }
@@ -191,7 +200,8 @@ extension RollbackPlan {
     let wanted = Dictionary(
       manifest.compactMap { change in change.new.map { (change.url, $0.sha256) } }, uniquingKeysWith: { $1 })
     for version in [channel.full.version, target] where version > .none {
-      try db.eachEntry(of: channel, at: version) { (url, row) throws(StoreError) in
+      try db.eachEntry(of: channel, at: version, names: channel.bundlesSince != nil) {
+        (url, row) throws(StoreError) in
         if let sha256 = wanted[url], row.content.sha256 == sha256 {
           entries[url] = try row.entry(url, in: channel)
         }

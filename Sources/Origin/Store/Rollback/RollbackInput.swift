@@ -1,4 +1,5 @@
 import Manifests
+import Trust
 import Values
 
 /// A version as people refer to it: by its number, or by a time at which it was live.
@@ -37,6 +38,10 @@ package struct RollbackInput: Sendable {
   package var dryRun: Bool
   /// Whether the prefetch config that was live then comes back, too.
   package var withPrefetch = false
+  /// Statements for what comes back, in an app with a root, beside those that are stored.
+  package var statements: [Signed<ReleaseStatement>] = []
+  /// The same for the prefetch config.
+  package var prefetchStatement: Signed<PrefetchStatement>?
   /// The hosts that the token is limited to; nil: all.
   package var hosts: HostList?
   /// What becomes of the prefetch config of an open rollout that this completes.

@@ -29,7 +29,7 @@ struct RollbackPlan {
   /// - Throws: `unknownBundle`, `unknownVersion`, `tooManySteps`, `changedSince`, `frozen`, `urlConflicts`,
   ///   `duplicateURLs`, `missingBlobs`, `nothingLeft`, `foreignHosts`.
   init(_ request: RollbackInput, now: Int64, in db: Database) throws(StoreError) {
-    let channel = try db.required(request.app, request.channel)
+    let channel = try db.namingBundles(try db.required(request.app, request.channel))
     self.channel = channel
     var scope: [BundleInfo]
     if let name = request.bundle {
@@ -62,6 +62,7 @@ struct RollbackPlan {
     if request.bundle != nil, !isAlone, let bundle = bundles.first {
       try Self.check(bundle.info, target, in: db)
     }
+    if channel.bundlesSince != nil, isChange { try checkShared(request, in: db) }
     try checkRest(request, in: db)
     try checkBytes(in: db)
     if !isAlone { try readChanges(of: bundles.map(\.info), in: db) }
@@ -147,6 +148,17 @@ struct RollbackPlan {
     guard duplicates.isEmpty else { throw .duplicateURLs(duplicates) }
   }
 
+  /// Where entries name their bundle, a URL belongs to one: also if it comes back.
+  private func checkShared(_ request: RollbackInput, in db: Database) throws(StoreError) {
+    var shared: [SharedURL] = []
+    if request.bundle != nil {
+      for bundle in bundles { shared += try db.shared(rollingBack: bundle.info, to: target, in: channel) }
+    } else if !channel.namesBundles(at: target) {
+      shared = try db.sharedURLs(of: channel, at: target)
+    }
+    guard shared.isEmpty else { throw .sharedURLs(channel.app, shared) }
+  }
+
   /// "A manifest never names bytes that aren't stored." Nor those that are being purged: a purge may have been cut off.
   private func checkBytes(in db: Database) throws(StoreError) {
     var purged: [Purge] = []
@@ -162,16 +174,20 @@ struct RollbackPlan {
     var changes: [EntryChange] = []
     var (counts, newBytes, resources, bytes) = (counts, newBytes, resources, bytes)
     let channel = channel
+    let names = channel.bundlesSince != nil
+    let isOne = bundles.count == 1
     let note = { (url: ResourceURL, row: DifferenceRow) throws(StoreError) -> Void in
       let now = try row.now()
       let was = try row.was()
       // What was only moved to another public URL stays where it is now.
-      if now?.version == was?.version { return }
+      if now?.version == was?.version, now?.bundle == was?.bundle { return }
       changes.append(
         EntryChange(
           url: url,
           entry: now.map {
-            channel.entry(url, $0.content, $0.version, broughtIn: $0.broughtIn, channel.publicURL)
+            channel.entry(
+              url, $0.content, $0.version, broughtIn: $0.broughtIn, channel.publicURL,
+              bundle: names ? isOne ? first.name : $0.bundle : nil)
           },
           old: was?.content.headers))
       counts.count(hadEntry: row.hadEntry, hasEntry: now != nil)
@@ -180,7 +196,7 @@ struct RollbackPlan {
       bytes = bytes.addingClamped((now?.content.size ?? 0) - row.sizeBefore)
     }
     if bundles.count > 1 {
-      try db.eachDifference(of: channel, from: channel.version, to: target, note)
+      try db.eachDifference(of: channel, from: channel.version, to: target, names: names, note)
     } else {
       try db.eachDifference(rollingBack: first, to: target, note)
     }

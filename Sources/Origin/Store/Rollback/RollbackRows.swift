@@ -86,6 +86,27 @@ extension Database {
     }
   }
 
+  /// URLs that come back with this bundle and that another bundle holds.
+  func shared(rollingBack bundle: BundleInfo, to target: ManifestVersion, in channel: ChannelInfo)
+    throws(StoreError) -> [SharedURL]
+  {
+    try all(
+      """
+      SELECT u.text, other.name
+      FROM entry AS e
+      JOIN entry AS held ON held.url_id = e.url_id AND held.until IS NULL AND held.bundle_id <> e.bundle_id
+      JOIN bundle AS other ON other.id = held.bundle_id
+      JOIN url AS u ON u.id = e.url_id
+      WHERE e.bundle_id = ?1 AND e.since <= ?2 AND e.until > ?2
+      ORDER BY u.text, other.name
+      """, bundle.id, target.number
+    ) { (row) throws(StoreError) in
+      SharedURL(
+        channel: channel.name, url: try Stored.url(row.get(0)),
+        bundles: [bundle.name, try Stored.bundle(row.get(1))].sorted())
+    }
+  }
+
   /// URLs that come back with this bundle and match a URL that another bundle holds. (Within one version of a bundle,
   /// no two match.)
   func duplicates(rollingBack bundle: BundleInfo, to target: ManifestVersion) throws(StoreError)

@@ -9,6 +9,10 @@ struct FullComparison: Sendable {
     let url: ResourceURL
     let old: ResourceContent?
     let new: ResourceContent?
+    /// Whether the entry names another bundle.
+    var isMove = false
+
+    fileprivate var isChange: Bool { isMove || old?.identity != new?.identity }
   }
 
   /// The changes to the manifest, sorted by URL.
@@ -38,15 +42,23 @@ struct FullComparison: Sendable {
   }
 
   private static func changes(_ steps: [ReleasePlan.Step], _ back: [ReleasePlan.Step]) -> [Change] {
-    if back.isEmpty { return steps.map { Change(url: $0.url, old: $0.old?.content, new: $0.new) } }
+    if back.isEmpty {
+      return steps.map {
+        Change(url: $0.url, old: $0.old?.content, new: $0.new, isMove: $0.bundle != $0.oldBundle)
+      }
+    }
     // What a step of `back` leads to is the full version's, and what it comes from the candidate's.
     var candidates = Dictionary(back.map { ($0.url, $0) }) { $1 }
     var changes: [Change] = []
     for step in steps {
-      let full = candidates.removeValue(forKey: step.url).map(\.new) ?? step.old?.content
-      changes.append(Change(url: step.url, old: full, new: step.new))
+      let back = candidates.removeValue(forKey: step.url)
+      let (full, bundle) = back.map { ($0.new, $0.bundle) } ?? (step.old?.content, step.oldBundle)
+      changes.append(Change(url: step.url, old: full, new: step.new, isMove: bundle != step.bundle))
     }
-    for (url, step) in candidates { changes.append(Change(url: url, old: step.new, new: step.old?.content)) }
-    return changes.filter { $0.old?.identity != $0.new?.identity }.sorted { $0.url < $1.url }
+    for (url, step) in candidates {
+      changes.append(
+        Change(url: url, old: step.new, new: step.old?.content, isMove: step.bundle != step.oldBundle))
+    }
+    return changes.filter(\.isChange).sorted { $0.url < $1.url }
   }
 }

@@ -124,6 +124,7 @@ extension Store {
       if request.change == .complete {
         let completed = try db.complete(
           channel, by: request.actor, breakGlass: request.breakGlass, now: now)
+        try renewHead(after: completed.channel, in: db)
         return RolloutOutcome(
           channel: completed.channel, before: rollout, after: completed.change.ended ?? after,
           receipt: completed.receipt, extras: completed.extras)
@@ -135,6 +136,7 @@ extension Store {
           parameters: ["breakGlass": request.breakGlass.map { .string($0) } ?? .null],
           result: ["is": after.terms, "version": .string(rollout.candidate.text), "was": rollout.terms]),
         by: request.actor, now: now)
+      try renewHead(after: channel, in: db)
       return RolloutOutcome(channel: channel.with(after), before: rollout, after: after, receipt: receipt)
     }
   }
@@ -165,7 +167,10 @@ extension Store {
       input.address = actor.address
       input.source = ReleaseSource(channel: channel, version: rollout.full, bundle: nil)
       input.act = .halt
-      return try write(try ReleasePlanner.plan(input, in: db), of: input, in: db, digest: digest)
+      let outcome = try write(
+        try ReleasePlanner.plan(input, in: db), of: input, in: db, digest: digest)
+      try renewHead(after: outcome.channel, in: db)
+      return outcome
     }
   }
 }

@@ -100,6 +100,7 @@ extension Database {
     guard let rollout = channel.rollout else { throw .noRollout(channel.app, channel.name, last: nil) }
     let completed = rollout.with(state: .completed, at: now, by: actor.name)
     try update(completed, of: channel.id)
+    try raiseFloors(of: channel, at: rollout.candidate, after: rollout.full)
     if channel.rollback == rollout.candidate {
       try ChannelRow.noteRollback(rollout.candidate, of: channel.id, in: self)
     }
@@ -164,6 +165,8 @@ extension Store {
     request.act = .remake(first.kind)
     let plan = try ReleasePlanner.plan(request, on: channel, bounded: 0, in: db)
     let made = try makeVersion(plan, of: request, in: db, digest: digest)
+    _ = try db.sign(
+      channel, at: made.version, after: channel.version, isCandidate: true, by: first.author, now: clock())
     try db.copySource(of: rollout.candidate, to: made.version, in: channel.id)
     guard let after = made.channel else { throw .unknownChannel(channel.app, channel.name) }
     return after

@@ -145,9 +145,12 @@ extension AuditEvent {
         ("changes", .object(JSONObject(counts.map { .init(key: $0.name, value: .integer($0.count)) }))),
         ("from", asked("from")), ("fromVersion", asked("fromVersion")), ("kind", .string(name)),
         ("message", asked("message")), ("previous", got("previous")), ("publicURL", asked("publicURL")),
-        ("rollout", got("rollout")), ("version", got("version")),
+        ("rollout", got("rollout")), ("root", asked("root")), ("version", got("version")),
       ])
-    let verb = ["unpublish": "unpublished", "promote": "promoted", "rebase": "moved"][name] ?? "published"
+    var verb = ["unpublish": "unpublished", "promote": "promoted", "rebase": "moved"][name] ?? "published"
+    if let root = asked("root").string {
+      verb = "put root \(root) in force, from which on releases are signed, with"
+    }
     let origin = asked("from").string.map { " from \($0) \(asked("fromVersion").string ?? "")" } ?? ""
     let bundles = (asked("bundles").array ?? []).compactMap(\.string)
     let config = bundles.isEmpty && name == "publish" ? " with a prefetch config" : ""

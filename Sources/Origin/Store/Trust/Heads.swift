@@ -1,0 +1,100 @@
+import Manifests
+import System
+import Trust
+import Values
+
+extension Store {
+  /// Signs a head for what the channel is now, unless the newest one says just that.
+  ///
+  /// Every act that changes what a head says signs one in its own transaction, too, so that answers have it from the first on.
+  /// - Parameter isDaily: signs also if nothing but the time has changed.
+  /// - Returns: whether there is another head than before; false in a channel without a root.
+  /// - Throws: `noHeadKey`.
+  @discardableResult
+  package func renewHead(of channel: Int64, isDaily: Bool = false) throws(StoreError) -> Bool {
+    let keys = try headKeyPairs()
+    let now = clock()
+    // Most often nothing is to be signed, and then nobody has to wait.
+    let isDue = try connections.reading { (db) throws(StoreError) in
+      try db.nextHead(of: channel, keys, isDaily: isDaily, now: now) != nil
+    }
+    guard isDue else { return false }
+    return try connections.transaction { (db) throws(StoreError) in
+      guard let head = try db.nextHead(of: channel, keys, isDaily: isDaily, now: now) else { return false }
+      try db.set(head.signed, by: head.key, of: channel)
+      return true
+    }
+  }
+
+  /// Signs a head inside the transaction of an act that changed a channel. Without a key that devices take, they keep the head that they
+  /// have until there is one: no act waits for that, least of all the kill switch.
+  func renewHead(after channel: ChannelInfo?, in db: Database) throws(StoreError) {
+    guard let channel, channel.bundlesSince != nil else { return }
+    let keys = (try? headKeyPairs()) ?? []
+    do throws(StoreError) {
+      if let head = try db.nextHead(of: channel.id, keys, isDaily: false, now: clock()) {
+        try db.set(head.signed, by: head.key, of: channel.id)
+      }
+    } catch .noHeadKey {
+      return
+    }
+  }
+
+  /// `head.json`: the envelope of the channel's newest head, in canonical form; nil if there is none.
+  package func headDocument(of channel: ChannelInfo) throws(StoreError) -> [UInt8]? {
+    try connections.reading { (db) throws(StoreError) in
+      try db.head(of: channel.id).map { $0.signed.envelope.bytes }
+    }
+  }
+}
+
+extension Database {
+  /// How long a head is good, and after which time a daily one takes its place, in milliseconds.
+  private static let headAge: (good: Int64, renewed: Int64) = (30 * 86_400_000, 20 * 3_600_000)
+
+  /// The head that takes the place of a channel's newest one; nil if none has to, or the app has no root, or one that is off.
+  /// - Parameter keys: the origin's keys for heads, newest first.
+  /// - Throws: `noHeadKey` if the root names none of them.
+  func nextHead(of id: Int64, _ keys: [P256PrivateKey], isDaily: Bool, now: Int64) throws(StoreError)
+    -> (signed: Signed<TrustHead>, key: KeyID)?
+  {
+    guard let trust = try trust(ofChannel: id), !trust.root.isOff,
+      let channel = try channel(trust.root.app, trust.channel), let digest = channel.full.digest
+    else { return nil }
+    let held = try head(of: id)
+    // Times rise as long as devices keep the head that they have.
+    let isKnown = held.map { trust.root.heads.contains($0.key) } ?? false
+    let last = isKnown ? held?.signed.document : nil
+    if let last, try composed(channel, trust, digest, at: last.at, until: last.until) == last {
+      guard isDaily, now - last.at.milliseconds >= Self.headAge.renewed else { return nil }
+    }
+    guard let key = keys.first(where: { trust.root.heads.contains($0.trustKey.id) }) else {
+      throw .noHeadKey(trust.root.app)
+    }
+    let at = max(now, (last?.at.milliseconds ?? -1) + 1, 0)
+    guard let signedAt = TrustTime(at), let until = TrustTime(at + Self.headAge.good),
+      let head = try composed(channel, trust, digest, at: signedAt, until: until)
+    else { throw .corruptRow("a head of \(at)") }
+    do {
+      return (try Signed(head).signed(by: key), key.trustKey.id)
+    } catch {
+      throw .corruptRow("a head: \(error)")
+    }
+  }
+
+  /// What a head says of a channel.
+  private func composed(
+    _ channel: ChannelInfo, _ trust: ChannelTrust, _ digest: SHA256, at: TrustTime, until: TrustTime
+  ) throws(StoreError) -> TrustHead? {
+    var candidate: TrustHead.Candidate?
+    if let rule = channel.rollout?.rule, let digest = channel.digest {
+      candidate = TrustHead.Candidate(digest: digest, rule: rule)
+    }
+    let policy = try newest(.policy, of: channel.id)?.version ?? 0
+    let prefetch = try newest(.prefetch, of: channel.id)?.version ?? 0
+    return try? TrustHead(
+      app: trust.root.app, environment: trust.root.environment, channel: channel.name,
+      version: channel.full.version, digest: digest, candidate: candidate, policy: policy, prefetch: prefetch,
+      at: at, until: until)
+  }
+}
