@@ -27,6 +27,7 @@ extension Store {
           if release.comparison != nil { outcome = try plan.outcome(as: release, now: clock(), in: db) }
           if release.acts { outcome.release.rollout = release.forecast(of: input, now: clock()) }
         }
+        outcome.release.trust = try db.trust(of: plan, request)
         if request.breakGlass == nil { outcome.release.freeze = plan.freeze }
         if request.withPrefetch {
           let carryOver = try db.prefetchCarryOver(rollingBack: plan.channel, to: plan.target, request.target)

@@ -170,6 +170,25 @@ extension Store {
   }
 }
 
+extension Database {
+  /// What a planned rollback would make of its bundles, and whether devices would take them; empty as above.
+  func trust(of plan: RollbackPlan, _ request: RollbackInput) throws(StoreError) -> [BundleTrust] {
+    guard plan.channel.bundlesSince != nil, let trust = try trust(ofChannel: plan.channel.id),
+      !trust.root.isOff
+    else { return [] }
+    var bundles: [BundleTrust] = []
+    for bundle in plan.bundles {
+      let items = try contents(ofBundle: bundle.info.id, at: plan.target)
+      guard let digest = Self.digest(of: items) else { continue }
+      let content = ChannelTrust.Content(bundle: bundle.info.name, digest: digest) {
+        () throws(StoreError) in items.map(\.url)
+      }
+      bundles.append(try trust.choice(of: content, given: request.statements, in: self).trust)
+    }
+    return bundles
+  }
+}
+
 extension [BundleTrust] {
   /// Those that devices would refuse.
   func unsigned(in channel: ChannelName) -> [UnsignedBundle] {

@@ -154,7 +154,11 @@ extension Store {
   /// The beginning of a zip's file names.
   func zipKey(_ zip: BundleZip, of channel: ChannelInfo) throws(StoreError) -> String {
     var digests: [UInt8] = []
-    if let base = zip.base { digests += try keptDigest(channel, base).bytes }
+    if let base = zip.base {
+      // No update leads from entries that name no bundle to ones that do.
+      if channel.crossesRebase(from: base, to: zip.version) { throw .unknownVersion(base) }
+      digests += try keptDigest(channel, base).bytes
+    }
     digests += try keptDigest(channel, zip.version).bytes
     return "\(zip.fileName.dropLast(4)).\(SHA256.of(digests).hex.prefix(16))"
   }
