@@ -357,6 +357,30 @@ def rollouts(console, site):
     assert all(f'\\"{words}\\"' in trail for words in ("more of them", "calm again", "broken again", "good")), trail
 
 
+def signatures(console):
+    """Who signed what, in an app with a root; nothing in one without."""
+    console.go(online, "#timeline li")
+    console.go(test, "#timeline li")
+    assert not console.has("#trust")
+    at, until, key = "2026-11-28T10:00:00Z", "2026-11-27T10:00:00Z", "9f" * 32
+    bundle = {"content": "ac" * 32, "floor": None, "channels": ["online"], "keys": [key], "serial": 1790000000000, "problem": None}
+    document = {"app": "shop", "headKeys": [], "roots": [
+        {"number": number, "envelope": {}, "at": at, "author": "<b>ci</b>"} for number in (1, 2)], "channels": [{
+            "channel": "online", "version": "2", "head": {"at": at, "until": until, "keys": [key], "version": "2"},
+            "bundles": [{**bundle, "bundle": "home"},
+                        {**bundle, "bundle": "news", "keys": [], "serial": None, "problem": "release-missing"}],
+            "candidate": [], "prefetch": {"version": 4, "content": "ac" * 32, "serial": 1, "keys": [key]}}]}
+    console.eval(f"""(() => {{ window.ask ??= window.fetch; window.fetch = async (path, options) =>
+      String(path).endsWith("/trust") ? new Response({json.dumps(json.dumps(document))}) : window.ask(path, options); }})()""")
+    console.go(online, "#trust")
+    for words in ("number 2", "by <b>ci</b>", "expired", "config 4, signed by"):
+        console.says(words, "#trust")
+    for words in ("\u2714 taken", "\u2716 release-missing", "nobody"):
+        console.says(words, "#view")
+    console.check("signatures")
+    console.eval("window.fetch = window.ask")
+
+
 def plans(console, site):
     """Scheduled actions and planned freezes: author, time in the reader's zone, and cancelling."""
     place, channel = "#/channel/shop/planned", f"{path}/planned"
@@ -594,6 +618,8 @@ def main():
                 changed_meanwhile(console, site)
                 rollouts(console, site)
                 say("rollouts, beside somebody else")
+                signatures(console)
+                say("who signed what")
                 plans(console, site)
                 say("what is planned, and taken back")
                 refused_here(console, site)

@@ -76,6 +76,8 @@ ANSWERS = {
     ("post", "*/releases"): "ReleaseAnswer", ("post", "*/preparations"): "PreparationAnswer",
     ("post", "*/settings"): "ChannelSettings", ("get", "audit/verify"): "AuditVerification", ("get", "token"): "TokenInfo",
     ("get", "*/entry"): ENTRY,
+    ("get", "apps/*/trust"): "TrustOverview", ("post", "apps/*/trust/head-key"): "HeadKeyAnswer",
+    ("post", "apps/*/trust/root"): "RootAnswer", ("post", "apps/*/trust/statements"): "StatementsAnswer",
     **{("post", f"*/rollout/{verb}"): "RolloutAnswer" for verb in ("set", "pause", "resume", "complete")},
     # The second one for a step that is scheduled.
     ("post", "*/rollout/halt"): {"anyOf": [ref("ReleaseAnswer"), ref("RolloutAnswer")]},
@@ -244,7 +246,7 @@ def routes():
         path = (CHANNEL if match[1] == "channel" else "") + match[2]
         for act in re.finditer(r"\.(get|put|post|delete): (\.?\w+)\(", text):
             arguments = block(text, act.end() - 1)
-            takes = re.search(r"\.(scope|channel|wholeChannel)\(\.(\w+)\)|\.(everything)", arguments)
+            takes = re.search(r"\.(scope|channel|wholeChannel|app|wholeApp)\(\.(\w+)\)|\.(everything)", arguments)
             limit = re.search(r"limit: (\w+)", arguments)
             handler = re.search(r"\b(\w+(?:Handler|Sink)\.\w+)", arguments)
             found += 1
@@ -311,7 +313,7 @@ def operations():
             text_of = handler_body(handler) if act != "release" else (None, "", "")
             body_type, comment, text = text_of
         body_type = named(BODIES, method, path) or body_type
-        names = iter(["app", "channel", "name"] if path.startswith(CHANNEL) else ["name"])
+        names = iter(["app", "channel", "name"] if path.startswith("apps/*/") else ["name"])
         shown = "/api/v1/" + "/".join("{%s}" % next(names) if part == "*" else part for part in path.split("/"))
         parameters = [{"name": name, "in": "path", "required": True, "schema": {"type": "string"}}
                       for name in re.findall(r"\{(\w+)\}", shown)]
@@ -321,7 +323,8 @@ def operations():
             "operationId": handler.replace("Handler.", ".") if handler else "blobs.missing",
             "description": (comment + " " if comment else "") + f"Needs a token of scope {scope}" + {
                 "everything": " without limits.", "wholeChannel": " for the channel and all its bundles.",
-                "channel": " for the channel.", "scope": "."}[reach],
+                "channel": " for the channel.", "app": " for the app.", "wholeApp": " for the app, all its channels and bundles.",
+                "scope": "."}[reach],
             "parameters": parameters,
             "responses": {
                 "2XX": {"description": "done", "content": {"application/json": {

@@ -21,6 +21,7 @@ ENTRY = {
         "download": {**HTTP, "description": "where the bytes are; a device's cache key"},
         "md5": {"type": "string", "pattern": "^[0-9a-f]{32}$"}, "sha256": SHA256, "size": NUMBER,
         "version": {"type": "string", "pattern": "^[1-9][0-9]{0,15}$", "description": "the resource version"},
+        "bundle": {"type": "string", "pattern": "^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$", "description": "its bundle, in a channel with a root"},
         "headers": {"type": "object", "description": "fields to send when a page is answered from a local file",
                     "properties": {name: {"type": "string", "pattern": "^[!-~]([ -~]{0,8190}[!-~])?$"} for name in HEADERS}}}}
 CHANGE = {**ENTRY, "type": ["object", "null"]}
@@ -41,10 +42,21 @@ ROLLOUT = {
                    "items": {"type": "string", "pattern": "^[a-z][a-z0-9-]{0,31}$"}},
         "app": {"type": "string", "maxLength": 256, "description": "a range of app versions"},
         "prefetch": {**VERSION, "description": "the prefetch config that goes along with the candidate"}}}
+BASE64 = {"type": "string", "pattern": "^([A-Za-z0-9+/]{4})*([A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$"}
+ENVELOPE = {
+    "type": "object", "required": ["payload", "payloadType", "signatures"], "description": "a signed document",
+    "properties": {
+        "payload": BASE64, "payloadType": {"type": "string", "pattern": "^application/vnd\\.xcache\\.(root|release|prefetch|head)\\+json$"},
+        "signatures": {"type": "array", "maxItems": 16, "items": {
+            "type": "object", "required": ["keyid", "sig"], "properties": {"keyid": SHA256, "sig": BASE64}}}}}
+TRUST = {
+    "type": "object", "description": "the head, and the statements of the bundles that changed; in a whole manifest those of all",
+    "properties": {"head": ENVELOPE, "releases": {"type": "array", "maxItems": 1000, "items": ENVELOPE}}}
 NEWEST = {
     "update": {"type": "boolean"}, "version": VERSION,
     "interval": {"type": "integer", "minimum": 30, "maximum": 3600, "description": "seconds between polls"},
     "policy": VERSION, "prefetch": VERSION, "rollback": VERSION, "rollout": ROLLOUT,
+    "root": {"type": "string", "pattern": "^[1-9][0-9]{0,15}$", "description": "the number of the newest root"},
     "reports": {"type": "integer", "minimum": 0, "maximum": 10000, "description": "batches asked for, of 10,000"}}
 DIGEST = {**SHA256, "description": "of the resourcemap that the answer leads to"}
 FAILURE = {"type": "object", "required": ["code", "message"],
@@ -57,7 +69,7 @@ def answer(data):
 
 def update(required, **members):
     return {"type": "object", "required": ["update", "version", "digest", *required],
-            "properties": {**NEWEST, "update": {"const": True}, "digest": DIGEST, **members}}
+            "properties": {**NEWEST, "update": {"const": True}, "digest": DIGEST, "trust": TRUST, **members}}
 
 
 def mapped(value, key=LISTED):
@@ -77,7 +89,7 @@ SCHEMAS = {
                   {"oneOf": [answer({"oneOf": [NOTHING, WHOLE, PATCH, PACK]}), FAILURE]}),
     "prefetchConfig": ("What a device requests when a page opens", answer({
         "type": "object", "required": ["config", "name", "version"], "properties": {
-            "name": {"const": "prefetchConfig"}, "version": VERSION,
+            "name": {"const": "prefetchConfig"}, "version": VERSION, "trust": ENVELOPE,
             "config": {"type": "array", "items": {"type": "object", "required": ["interfaces", "url"], "properties": {
                 "url": HTTP, "interfaces": {"type": "array", "items": {"type": "object", "required": ["api", "method"], "properties": {
                     "api": HTTP, "method": {"type": "string"}, "urlParam": {"type": "boolean"}, "bodyParam": {"type": "boolean"},
@@ -94,9 +106,12 @@ SCHEMAS = {
     "info": ("The newest manifest's URLs, for clients that know only file lists", {
         "type": "object", "required": ["files", "version"], "properties": {
             "files": {"type": "array", "items": LISTED}, "version": {"type": "string", "pattern": "^[0-9a-f]{20}$"}}}),
+    "envelope": ("A root (`root/N.json`) or a head (`head.json`) of a channel with a root, and what answers have in `trust`", ENVELOPE),
     "report": ("What a device reports: a failure, or a batch of counts", {"oneOf": [
         {"type": "object", "required": ["reason", "url", "version"], "properties": {
-            "reason": {"enum": ["download", "not-found", "integrity", "patch", "manifest", "storage", "timeout", "other"]},
+            "reason": {"enum": ["download", "not-found", "integrity", "patch", "manifest", "storage", "timeout", "other",
+                                "trust-root", "trust-head", "trust-entry", "trust-content", "trust-scope", "trust-floor", "trust-policy",
+                                "trust-prefetch", "trust-stale"]},
             "url": {"type": "string", "maxLength": 4096}, "version": VERSION}, "not": {"required": ["counts"]}},
         {"type": "object", "required": ["counts", "version"], "properties": {
             "counts": {"type": "object", "maxProperties": 128,

@@ -7,6 +7,7 @@ import { ofChannel, states } from "./overview.js";
 import { buttons, rolloutButtons } from "./acts.js";
 import { audience, ofBuckets } from "./rollout.js";
 import { planned } from "./planned.js";
+import { signatures } from "./trust.js";
 
 // What can be looked at: its words, and what it is made of.
 const spans = {
@@ -29,6 +30,7 @@ export async function open({ names: [app, channel], overview: fleet, reload }) {
   const about = el("div");
   const rollout = el("div");
   const plans = el("div");
+  const signed = el("div");
   const charts = el("div");
   const list = el("ol", { class: "timeline", id: "timeline" });
   const more = el("button", { type: "button", id: "older" }, "Older releases");
@@ -272,6 +274,7 @@ export async function open({ names: [app, channel], overview: fleet, reload }) {
     await newer();
     take(document);
     drawFailures();
+    drawSigned();
     if (lastSeries) drawCharts(lastSeries);
   }
 
@@ -300,7 +303,9 @@ export async function open({ names: [app, channel], overview: fleet, reload }) {
       rest > 0 ? el("p", {}, `▲ ${count(rest)}${all.length < maxFailures ? "" : " or more"} further lines aren't shown.`) : null];
   }
 
+  const drawSigned = () => part(signed, () => signatures(app, channel));
   drawFailures();
+  drawSigned();
   drawCharts(lastSeries);
   const shown = {
     title: `${app} ${channel}`,
@@ -308,7 +313,7 @@ export async function open({ names: [app, channel], overview: fleet, reload }) {
       el("div", { class: "columns" },
         el("div", {}, card("Fleet", charts, choice), card("Failures of the last week", failures),
           card("Releases", [list, more, older], el("a", { href: channelLink("compare", app, channel) }, "Compare two versions or moments"))),
-        el("div", {}, card("This channel", about), card("Bundles", bundles), card("Back in time", [ask, moment])))],
+        el("div", {}, card("This channel", about), card("Bundles", bundles), signed, card("Back in time", [ask, moment])))],
     get poll() { return Date.now() - readAt >= maxAge ? path : Date.now() - countedAt >= maxAge ? `${path}/adoption` : series(); },
     async update(document) {
       // A document of the channel, of its charts, or of what devices counted.

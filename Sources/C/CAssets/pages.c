@@ -45,6 +45,10 @@ static const unsigned char planned_js[] = {
 #embed "../../../public/console/planned.js"
 };
 
+static const unsigned char trust_js[] = {
+#embed "../../../public/console/trust.js"
+};
+
 static const unsigned char health_js[] = {
 #embed "../../../public/console/health.js"
 };
@@ -93,6 +97,7 @@ static const xcache_asset pages[] = {
     {"console/channel.js", channel_js, sizeof channel_js},
     {"console/rollout.js", rollout_js, sizeof rollout_js},
     {"console/planned.js", planned_js, sizeof planned_js},
+    {"console/trust.js", trust_js, sizeof trust_js},
     {"console/health.js", health_js, sizeof health_js},
     {"console/command.js", command_js, sizeof command_js},
     {"console/keys.js", keys_js, sizeof keys_js},

@@ -64,7 +64,8 @@ package final class Origin: Sendable {
     let (failures, log) = (FailureLog(log: options.log), options.log)
     let catalog = Published(try Catalog(store))
     let service = DeltaService(store: store, options: DeltaService.Options(options))
-    let builder = try AnswerBuilder(store, catalog, service, options)
+    let heads = HeadService(store: store, log: log)
+    let builder = try AnswerBuilder(store, catalog, service, heads, options)
     let renderer = AnswerRenderer(
       store: store, catalog: catalog, builder: builder, service: service, log: log)
     let coded = try StoreError.disk { () throws(SystemError) in try CodedFiles(store: store, log: log) }
@@ -83,7 +84,7 @@ package final class Origin: Sendable {
 
     // What publishers do.
     let adoption = AdoptionService(store: store, log: log)
-    let documents = DocumentService(store: store, catalog: catalog, renderer: renderer)
+    let documents = DocumentService(store: store, catalog: catalog, renderer: renderer, heads: heads)
     let releases = ReleaseService(
       store: store, catalog: catalog, builder: builder, renderer: renderer, publicURL: options.publicURL,
       deltas: service, packs: service.packs, documents: documents, push: options.push, log: log)
@@ -102,7 +103,7 @@ package final class Origin: Sendable {
         adoption.prometheusText, background.webhooks.prometheusText, attempts.metrics,
         service.counters.prometheusText(pending: service.backlog.pending),
         service.packs.counters.prometheusText, service.packBytesText, builder.prometheusText,
-        coded.prometheusText,
+        coded.prometheusText, TrustMetrics.text(store),
       ]
       return texts.joined()
     }
@@ -137,12 +138,13 @@ extension DeltaService.Options {
 
 extension AnswerBuilder {
   fileprivate convenience init(
-    _ store: Store, _ catalog: Published<Catalog>, _ service: DeltaService, _ options: Origin.Options
+    _ store: Store, _ catalog: Published<Catalog>, _ service: DeltaService, _ heads: HeadService,
+    _ options: Origin.Options
   ) throws(StoreError) {
     do throws(SystemError) {
       try self.init(
         store: store, catalog: catalog, packs: PackOffers(store: store, arePushed: options.push != nil),
-        packCounters: service.packs.counters)
+        heads: heads, packCounters: service.packs.counters)
     } catch {
       throw StoreError(error)
     }

@@ -9,6 +9,7 @@ import Values
 final class AnswerBuilder: Sendable {
   private let store: Store
   let packs: PackOffers
+  let heads: HeadService
   private let packCounters: PackCounters
   let catalog: Published<Catalog>
   let patches = Published(PatchCache())
@@ -26,9 +27,9 @@ final class AnswerBuilder: Sendable {
   /// Identifies an answer that can be made; another version, or other extras, make it another one.
   private enum Piece: Hashable, Sendable {
     case map(Int64, ManifestVersion)
-    case whole(Int64, ManifestVersion, AnswerExtras)
+    case whole(Int64, ManifestVersion, AnswerExtras, trust: Int)
     case info(Int64, ManifestVersion)
-    case patch(Int64, ManifestVersion, AnswerExtras, from: ManifestVersion)
+    case patch(Int64, ManifestVersion, AnswerExtras, trust: Int, from: ManifestVersion)
   }
 
   private enum BuiltAnswer: Sendable {
@@ -40,17 +41,18 @@ final class AnswerBuilder: Sendable {
 
   enum PatchOutcome: Sendable {
     case patch(RenderedPatch)
-    /// No manifest of the base's version is kept.
+    /// No manifest of the base's version is kept, or no patch leads from it.
     case unknownBase
     case failed(StoreError)
   }
 
   init(
-    store: Store, catalog: Published<Catalog>, packs: PackOffers? = nil,
+    store: Store, catalog: Published<Catalog>, packs: PackOffers? = nil, heads: HeadService? = nil,
     packCounters: PackCounters = PackCounters(), threads: Int = AnswerBuilder.limits.atOnce
   ) throws(SystemError) {
     self.store = store
     self.packs = packs ?? PackOffers(store: store, arePushed: false)
+    self.heads = heads ?? HeadService(store: store)
     self.packCounters = packCounters
     self.catalog = catalog
     work = try SingleFlight(threads: threads, maxWaiting: Self.limits.waiting)
@@ -148,11 +150,11 @@ final class AnswerBuilder: Sendable {
   // MARK: - Making
 
   private static func whole(_ channel: ChannelCatalog) -> Piece {
-    .whole(channel.channel.id, channel.version, channel.extras)
+    .whole(channel.channel.id, channel.version, channel.extras, trust: channel.trustEdition)
   }
 
   private static func patch(_ channel: ChannelCatalog, _ base: ManifestVersion) -> Piece {
-    .patch(channel.channel.id, channel.version, channel.extras, from: base)
+    .patch(channel.channel.id, channel.version, channel.extras, trust: channel.trustEdition, from: base)
   }
 
   private func readMap(_ channel: ChannelCatalog) -> Result<ManifestMap, StoreError> {
@@ -170,10 +172,33 @@ final class AnswerBuilder: Sendable {
     let now = newest(channel)
     if now.answers(as: channel), let whole = now.held.whole { return .success(whole) }
     return Result { () throws(StoreError) in
-      let whole = WholeManifest(channel.channel, try map(of: channel), channel.extras)
+      let trust = try trust(of: channel, from: nil)
+      if let next = overtaking(channel) { return try makeWhole(next).get() }
+      let rendered: RenderedMap
+      if let kept = channel.held.rendered {
+        rendered = kept
+      } else {
+        rendered = RenderedMap(try map(of: channel))
+      }
+      let whole = WholeManifest(channel.channel, rendered: rendered, channel.extras, trust: trust)
       keep(channel, where: channel.answers) { $0.keep(whole: whole) }
       return whole
     }
+  }
+
+  /// Returns the member `trust` of an answer, with a head for what the channel is now; nil in a channel without a root.
+  private func trust(of channel: ChannelCatalog, from base: ManifestVersion?) throws(StoreError) -> [UInt8]? {
+    guard channel.trustEdition != 0 else { return nil }
+    heads.ensure(channel)
+    return try store.answerTrust(of: channel.channel, from: base, to: channel.version)
+  }
+
+  /// Returns the state that has taken the place of one of a channel with a root, since devices would refuse an answer of before with a
+  /// head of now; nil if none has.
+  private func overtaking(_ channel: ChannelCatalog) -> ChannelCatalog? {
+    guard channel.trustEdition != 0 else { return nil }
+    let now = newest(channel)
+    return now.answers(as: channel) ? nil : now
   }
 
   private func makeInfo(_ channel: ChannelCatalog) -> Result<CodedDocument, StoreError> {
@@ -223,17 +248,22 @@ final class AnswerBuilder: Sendable {
     }
   }
 
-  /// Returns the patch from `base`; nil if no manifest of that version is kept.
+  /// Returns the patch from `base`; nil if no manifest of that version is kept, or no patch leads from it.
   private func patch(to channel: ChannelCatalog, from base: ManifestVersion) throws(StoreError)
     -> RenderedPatch?
   {
-    guard base < channel.version, let digest = try store.digest(channel.channel, at: base) else { return nil }
+    guard base < channel.version, !channel.channel.crossesRebase(from: base),
+      let digest = try store.digest(channel.channel, at: base)
+    else { return nil }
+    let trust = try trust(of: channel, from: base)
+    // The whole manifest of the newest state is answered instead.
+    if overtaking(channel) != nil { return nil }
     let changes = try store.changes(channel.channel, from: base, to: channel.version)
     let answer = try RenderedPatch(
       channel, from: base, digest: digest,
       changes.map { MapChange(url: $0.url, entry: $0.entry, lost: $0.lost) },
       deltas: try DeltaOffers(store: store, arePushed: packs.arePushed).render(
-        changes, channel.channel, from: base)
+        changes, channel.channel, from: base), trust: trust
     ) { () throws(StoreError) in try whole(of: channel) }
     let offer = try packs.offer(channel.channel, from: base, baseDigest: digest)
     return answer.map { self.offering(offer, $0, channel, from: base) }

@@ -12,6 +12,7 @@ struct PatchCache: Sendable {
     let patch: RenderedPatch?
     fileprivate let version: ManifestVersion
     fileprivate let extras: AnswerExtras
+    fileprivate let trustEdition: Int
     fileprivate let cost: Int
     private let lastUse: Atomic<UInt64>
 
@@ -19,6 +20,7 @@ struct PatchCache: Sendable {
       self.patch = patch
       version = channel.version
       extras = channel.extras
+      trustEdition = channel.trustEdition
       // The approximate cost of the rest of an entry.
       cost = (patch?.cost ?? 0) + 512
       lastUse = Atomic(now)
@@ -65,7 +67,8 @@ struct PatchCache: Sendable {
   func answer(from base: Int64, to channel: ChannelCatalog) -> Entry? {
     let slot = channel.slot
     guard let entry = pinned[slot]?[base] ?? unpinned[Key(slot: slot, base: base)],
-      entry.version == channel.version, entry.extras == channel.extras
+      entry.version == channel.version, entry.extras == channel.extras,
+      entry.trustEdition == channel.trustEdition
     else { return nil }
     entry.touch(now)
     return entry
@@ -90,7 +93,10 @@ struct PatchCache: Sendable {
     guard patch.map({ $0.extras == channel.extras }) ?? true, renewal == self.renewal(of: id) else { return }
     let key = Key(slot: channel.slot, base: base)
     // This answer was made before the release that the existing one leads to.
-    if let existing = self[key], existing.version > channel.version { return }
+    if let existing = self[key] {
+      if existing.version > channel.version { return }
+      if existing.version == channel.version, existing.trustEdition > channel.trustEdition { return }
+    }
     now += 1
     largestMap = max(largestMap, channel.held.map?.byteCount ?? 0)
     drop(key)

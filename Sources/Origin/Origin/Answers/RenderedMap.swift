@@ -25,6 +25,9 @@ final class RenderedMap: Sendable {
     zstd = (coded, SharedBytes(codedBlocks))
   }
 
+  /// The digest of the map.
+  var digest: SHA256 { map.digest }
+
   /// Returns the document with the map in this frame, and the size of its gzip body in bytes.
   func document(in frame: DocumentFrame, tag: String) -> (document: CodedDocument, gzipCount: Int) {
     let gzip = Self.join(self.gzip.middle.around(frame.prefix, frame.suffix), self.gzip.blocks)
@@ -48,6 +51,8 @@ struct WholeManifest: Sendable {
   let document: CodedDocument
   /// What it carries besides the manifest.
   let extras: AnswerExtras
+  /// The member `trust`; nil in a channel without a root.
+  let trust: [UInt8]?
   /// The size of the gzip body in bytes, which a patch has to beat.
   let gzipCount: Int
   /// Its resourcemap, for answers with other surroundings.
@@ -56,35 +61,39 @@ struct WholeManifest: Sendable {
   private let channel: ChannelInfo
   private let digest: SHA256
 
-  init(_ channel: ChannelInfo, _ map: ManifestMap, _ extras: AnswerExtras) {
-    self.init(channel, RenderedMap(map), digest: channel.digest ?? map.digest, extras)
+  init(_ channel: ChannelInfo, _ map: ManifestMap, _ extras: AnswerExtras, trust: [UInt8]? = nil) {
+    self.init(channel, rendered: RenderedMap(map), extras, trust: trust)
   }
 
-  private init(_ channel: ChannelInfo, _ map: RenderedMap, digest: SHA256, _ extras: AnswerExtras) {
+  /// Puts a map that is coded already into its frame.
+  init(_ channel: ChannelInfo, rendered map: RenderedMap, _ extras: AnswerExtras, trust: [UInt8]?) {
     self.channel = channel
-    self.digest = digest
     self.extras = extras
+    self.trust = trust
     self.map = map
-    (document, gzipCount) = Self.document(channel, map, digest, extras, base: nil)
+    digest = channel.digest ?? map.digest
+    (document, gzipCount) = Self.document(channel, map, digest, extras, trust, base: nil)
   }
 
-  /// Returns the same manifest with other extras.
+  /// Returns the same manifest with other extras, in a channel without a root.
   func with(_ extras: AnswerExtras) -> WholeManifest {
-    WholeManifest(channel, map, digest: digest, extras)
+    WholeManifest(channel, rendered: map, extras, trust: trust)
   }
 
   /// Returns the answer to devices that are at `base` and accept patches, if the whole manifest is smaller.
   func document(from base: DocumentBase) -> CodedDocument {
-    Self.document(channel, map, digest, extras, base: base).document
+    Self.document(channel, map, digest, extras, trust, base: base).document
   }
 
   private static func document(
-    _ channel: ChannelInfo, _ map: RenderedMap, _ digest: SHA256, _ extras: AnswerExtras, base: DocumentBase?
+    _ channel: ChannelInfo, _ map: RenderedMap, _ digest: SHA256, _ extras: AnswerExtras, _ trust: [UInt8]?,
+    base: DocumentBase?
   ) -> (document: CodedDocument, gzipCount: Int) {
     let from = base.map { "\($0.version)-\(SHA256.of($0.deltas).hex.prefix(8))-" } ?? ""
+    let signed = trust.map { "-t\(SHA256.of($0).hex.prefix(16))" } ?? ""
     return map.document(
-      in: Documents.whole(channel.version, digest: digest, base: base, extras: extras),
-      tag: "\(digest.hex.prefix(32))-\(from)\(channel.version)\(extras.tag)")
+      in: Documents.whole(channel.version, digest: digest, base: base, extras: extras, trust: trust),
+      tag: "\(digest.hex.prefix(32))-\(from)\(channel.version)\(extras.tag)\(signed)")
   }
 }
 
@@ -94,7 +103,7 @@ extension AnswerExtras {
     let parts = [
       policy.map { "p\($0)" }, prefetch.map { "c\($0)" }, interval.map { "i\($0)" },
       reports.map { "s\($0)" }, rollback.map { "r\($0)" },
-      rollout.map { "o\(SHA256.of($0.json.canonical).hex.prefix(16))" },
+      rollout.map { "o\(SHA256.of($0.json.canonical).hex.prefix(16))" }, root.map { "k\($0)" },
     ]
     return parts.compactMap { $0 }.map { "-\($0)" }.joined()
   }

@@ -12,22 +12,25 @@ struct RenderedPatch: Sendable {
   private(set) var pack: CodedDocument?
   /// What it carries besides the patch.
   let extras: AnswerExtras
+  /// The member `trust` of an answer that isn't a whole manifest; nil in a channel without a root.
+  private let trust: [UInt8]?
   /// The approximate memory that it takes, in bytes.
   private(set) var cost: Int
 
   /// Picks the smaller, gzipped, of the patch from `base` and the whole resourcemap.
   ///
   /// `changes`, sorted by URL, turn the resourcemap of `base` into the channel's; `deltas` are what it offers, as written
-  /// by `DeltaOffer.render`. `whole` returns the whole manifest if the two have to be compared; if it returns nil, so does
-  /// this.
+  /// by `DeltaOffer.render`, and `trust` its member of that name. `whole` returns the whole manifest if the two have to be compared; if
+  /// it returns nil, so does this.
   init?<Failure: Error>(
     _ channel: ChannelCatalog, from base: ManifestVersion, digest: SHA256, _ changes: [MapChange],
-    deltas: [UInt8], whole: () throws(Failure) -> WholeManifest?
+    deltas: [UInt8], trust: [UInt8]? = nil, whole: () throws(Failure) -> WholeManifest?
   ) throws(Failure) {
     let base = DocumentBase(base, deltas: deltas)
     baseDigest = Array(digest.hex.utf8)
     extras = channel.extras
-    let bytes = Self.render(channel, base, changes)
+    self.trust = trust
+    let bytes = Self.render(channel, base, changes, trust)
     // No gzip of the map can be smaller than the patch uncompressed: deflate packs at most 1,032 bytes into one (zlib,
     // technical details, "Maximum Compression Factor").
     let mapBytes = channel.held.map?.byteCount ?? channel.channel.resources * Self.leastEntry
@@ -53,6 +56,7 @@ struct RenderedPatch: Sendable {
   /// Wraps a finished answer.
   init(_ document: CodedDocument, extras: AnswerExtras) {
     baseDigest = []
+    trust = nil
     self.document = document
     self.extras = extras
     cost = document.byteCount
@@ -66,7 +70,8 @@ struct RenderedPatch: Sendable {
     let pack = CodedDocument.json(
       Documents.pack(
         PackAnswer(
-          base: base, version: channel.version, digest: digest, pack: offer, extras: extras)))
+          base: base, version: channel.version, digest: digest, pack: offer, extras: extras,
+          trust: trust)))
     answer.pack = pack
     answer.cost += pack.byteCount
     return answer
@@ -77,11 +82,12 @@ struct RenderedPatch: Sendable {
     query.acceptsPack ? pack ?? document : document
   }
 
-  private static func render(_ channel: ChannelCatalog, _ base: DocumentBase, _ changes: [MapChange])
-    -> [UInt8]
-  {
+  private static func render(
+    _ channel: ChannelCatalog, _ base: DocumentBase, _ changes: [MapChange], _ trust: [UInt8]?
+  ) -> [UInt8] {
     let digest = channel.channel.digest ?? ManifestMap.empty.digest
-    let frame = Documents.patch(channel.version, digest: digest, base: base, extras: channel.extras)
+    let frame = Documents.patch(
+      channel.version, digest: digest, base: base, extras: channel.extras, trust: trust)
     return frame.around(MapChange.patch(changes))
   }
 }

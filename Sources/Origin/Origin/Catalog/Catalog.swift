@@ -41,6 +41,12 @@ struct Catalog: Sendable {
     channels.append(channel)
   }
 
+  /// Has the answers of a channel with a root made again, with the head and the statements of now.
+  mutating func renew(_ id: Int64) {
+    guard let channel = channel(id: id), channel.extras.root != nil else { return }
+    put(channel.with(channel.newest.channel, channel.documents))
+  }
+
   /// Has requests answered below the path of a public URL. A channel that moves to another one leaves downloads there.
   mutating func serve(_ publicURL: BaseURL) {
     let prefix = Array(publicURL.path.utf8)

@@ -1,6 +1,7 @@
 import HTTP
 import Manifests
 import Store
+import Synchronization
 
 /// A channel's current state: all that a poll with nothing new needs, and other answers as far as they are in memory.
 ///
@@ -21,7 +22,11 @@ final class ChannelCatalog: Sendable {
   let candidate: ChannelCatalog?
   /// Whether this is a candidate's state.
   let isCandidate: Bool
+  /// Tells states of a channel with a root apart, which rise: each has answers of its own, with the head and the statements that there
+  /// are by then; 0 without a root.
+  let trustEdition: Int
 
+  private static let trustEditions = Atomic<Int>(0)
   private let app: [UInt8]
   private let name: [UInt8]
 
@@ -50,6 +55,7 @@ final class ChannelCatalog: Sendable {
     digest = Array((channel.digest ?? ManifestMap.empty.digest).hex.utf8)
     self.documents = documents
     extras = documents.extras.with(rollback: channel.rollback).with(rollout: channel.rollout?.rule)
+    trustEdition = extras.root == nil ? 0 : Self.trustEditions.add(1, ordering: .relaxed).newValue
     nothingNew = .json(Documents.nothingNew(channel.version, extras: extras))
     held = ResidentManifest(map)
     app = Array(channel.app.text.utf8)
@@ -96,14 +102,21 @@ final class ChannelCatalog: Sendable {
     answered.first { $0.version == version }?.held
   }
 
-  /// Keeps what is in memory of the same version, with this state's extras.
-  private func keep(_ other: ResidentManifest) {
-    if let whole = other.whole { held.keep(whole: whole.with(extras)) }
+  /// Keeps what is in memory of the same version, with this state's extras. In a channel with a root, the whole manifest is made again
+  /// when it is asked for: its head and its statements are in the store.
+  func keep(_ other: ResidentManifest) {
+    if extras.root != nil {
+      if let rendered = other.whole?.map ?? other.rendered { held.keep(rendered: rendered) }
+    } else if let whole = other.whole {
+      held.keep(whole: whole.with(extras))
+    }
     if let info = other.info { held.keep(info: info) }
   }
 
   /// Whether answers made for `other` are correct for this one, too.
-  func answers(as other: ChannelCatalog) -> Bool { version == other.version && extras == other.extras }
+  func answers(as other: ChannelCatalog) -> Bool {
+    version == other.version && extras == other.extras && trustEdition == other.trustEdition
+  }
 
   func isNamed(app: RawSpan, channel: RawSpan) -> Bool {
     app.equals(self.app) && channel.equals(name)

@@ -8,10 +8,13 @@ final class ResidentManifest: Sendable {
   private struct State: Sendable {
     var map: ManifestMap?
     var whole: WholeManifest?
+    var rendered: RenderedMap?
     var info: CodedDocument?
     /// When it was last added to, in monotonic nanoseconds.
     var keptAt: UInt64 = 0
     var isRetired = false
+
+    var isInMemory: Bool { map != nil || whole != nil || rendered != nil || info != nil }
   }
 
   private let state: Locked<State>
@@ -23,13 +26,16 @@ final class ResidentManifest: Sendable {
   var map: ManifestMap? { state.withLock { $0.map } }
   /// The whole manifest, once it is coded.
   var whole: WholeManifest? { state.withLock { $0.whole } }
+  /// The coded resourcemap of a whole manifest whose surroundings have to be made again.
+  var rendered: RenderedMap? { state.withLock { $0.rendered } }
   /// The list of files, once it has been requested.
   var info: CodedDocument? { state.withLock { $0.info } }
 
-  var isInMemory: Bool { state.withLock { $0.map != nil || $0.whole != nil || $0.info != nil } }
+  var isInMemory: Bool { state.withLock(\.isInMemory) }
 
   func keep(map: ManifestMap) { keep { $0.map = map } }
-  func keep(whole: WholeManifest) { keep { $0.whole = whole } }
+  func keep(whole: WholeManifest) { keep { ($0.whole, $0.rendered) = (whole, nil) } }
+  func keep(rendered: RenderedMap) { keep { if $0.whole == nil { $0.rendered = rendered } } }
   func keep(info: CodedDocument) { keep { $0.info = info } }
 
   private func keep(_ change: (inout State) -> Void) {
@@ -44,10 +50,8 @@ final class ResidentManifest: Sendable {
   /// - Returns: whether anything was dropped.
   func drop(keptBefore moment: UInt64) -> Bool {
     state.withLock { state in
-      guard state.keptAt < moment, state.map != nil || state.whole != nil || state.info != nil else {
-        return false
-      }
-      (state.map, state.whole, state.info) = (nil, nil, nil)
+      guard state.keptAt < moment, state.isInMemory else { return false }
+      (state.map, state.whole, state.rendered, state.info) = (nil, nil, nil, nil)
       return true
     }
   }

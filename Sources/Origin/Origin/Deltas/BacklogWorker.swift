@@ -65,7 +65,8 @@ struct BacklogWorker: Sendable {
     try refreshIfStale(channel)
     guard service.awaitPreparations() else { return false }
     var left: [ManifestVersion] = []
-    for base in try service.backlogBases(of: channel).sorted(by: >) where !work.later.holds(channel, base) {
+    for base in try service.backlogBases(of: channel).sorted(by: >)
+    where !work.later.holds(channel, base) && !channel.crossesRebase(from: base) {
       if try !store.derived.isDone(channel.id, from: base, to: channel.version) { left.append(base) }
     }
     work.later.succeeded(channel, .none)
@@ -222,9 +223,9 @@ struct BacklogWorker: Sendable {
   /// Makes the pack from `base`, unless there is one, and pushes it.
   private func makeAndPushPack(_ channel: ChannelInfo, on base: BaseManifest) throws(StoreError) -> PackResult
   {
-    guard let digest = channel.digest, let baseDigest = try store.digest(channel, at: base.version) else {
-      return .nothing
-    }
+    guard !channel.crossesRebase(from: base.version), let digest = channel.digest,
+      let baseDigest = try store.digest(channel, at: base.version)
+    else { return .nothing }
     let ends = PackEnds(base: base.version, baseDigest: baseDigest, version: channel.version, digest: digest)
     switch try store.derived.pack(ends, of: channel.id) {
     case .refused: return .nothing

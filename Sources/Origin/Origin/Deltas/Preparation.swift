@@ -167,7 +167,7 @@ final class Preparation: Sendable {
   ) throws(StoreError) {
     guard let preview = preview.withLock({ $0 }) else { return }
     let facts = DerivedFacts(store: search.store)
-    let sizes = AnswerSize(
+    var sizes = AnswerSize(
       extras: try preview.channel.map { (channel) throws(StoreError) in
         try search.store.answerExtras(of: channel)
       } ?? .none)
@@ -179,9 +179,12 @@ final class Preparation: Sendable {
         Self.distances.filter { $0 <= versions.count }.map { ($0, versions[$0 - 1]) }
       // Devices that have an open candidate get deltas, too. What it costs is said of all others.
       if full != channel.version { bases.insert((nil, channel.version), at: 1) }
+      bases.removeAll { channel.crossesRebase(from: $0.version) }
       for (index, (distance, version)) in bases.enumerated() where shouldContinue() {
         let base = BaseManifest(search.store, channel, at: version)
         let earlier = try search.store.diff(channel, from: base.version, to: channel.version)
+        // Without the statements of what is planned, which aren't there yet.
+        sizes.trust = try search.store.answerTrust(of: channel, from: base.version, to: channel.version)
         let update = Update(
           channel: channel, base: base, changes: Self.changes(preview, after: earlier),
           entries: try entries(preview, since: base.version, in: channel, search.store), sizes: sizes)
@@ -196,6 +199,9 @@ final class Preparation: Sendable {
     let next = Self.next(current, preview)
     var whole = UpdateCost(whole: next, facts)
     if let channel = preview.planned {
+      sizes.trust = try preview.channel.flatMap { (channel) throws(StoreError) in
+        try search.store.answerTrust(of: channel, from: nil, to: channel.version)
+      }
       let entries = try manifest(preview, of: next.count, search.store)
       whole.answer = sizes.whole(
         next, entries, in: channel, at: preview.channel?.nextVersion ?? ManifestVersion(1))

@@ -127,10 +127,12 @@ struct DiffTransfers: Sendable {
     throws(StoreError) -> UpdateCost
   {
     var cost = cost
-    if base == .none, version > base, let digest = try store.digest(channel, at: version) {
+    let isWhole = base == .none || channel.crossesRebase(from: base, to: version)
+    if isWhole, version > base, let digest = try store.digest(channel, at: version) {
       let whole = WholeManifest(
         channel.at(version, digest: digest), try ManifestMap(store, channel, at: version),
-        try store.answerExtras(of: channel))
+        try store.answerExtras(of: channel),
+        trust: try store.answerTrust(of: channel, from: nil, to: version))
       cost.answer = Int64(whole.document.codedCount)
       return cost
     }
@@ -138,7 +140,9 @@ struct DiffTransfers: Sendable {
       let digest = try store.digest(channel, at: version)
     else { return cost }
     let ends = PackEnds(base: base, baseDigest: baseDigest, version: version, digest: digest)
-    let sizes = AnswerSize(extras: try store.answerExtras(of: channel), digest: digest)
+    let sizes = AnswerSize(
+      extras: try store.answerExtras(of: channel),
+      trust: try store.answerTrust(of: channel, from: base, to: version), digest: digest)
     if case .stored(let pack) = try store.derived.pack(ends, of: channel.id) {
       cost.pack = pack.size
       cost.answer = sizes.pack(pack.offer(of: channel), from: base, to: version)

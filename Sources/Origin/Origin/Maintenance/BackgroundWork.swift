@@ -25,7 +25,7 @@ struct BackgroundWork: Sendable {
     maintenance = MaintenanceService(
       store: store, adoption: api.adoption, answers: builder, plans: api.plans, shared: api.shared,
       failures: failures, gc: options.gc, purges: api.releases.purges,
-      schedules: ScheduleService(api: api, log: log), log: log)
+      schedules: ScheduleService(api: api, log: log), documents: api.documents, log: log)
     scrubber = options.scrub.map { Scrubber(store: store, period: $0, log: log) }
     webhooks = WebhookService(store: store, log: log)
     Self.remakeWhatIsLost(store, catalog, api.deltas)

@@ -20,7 +20,8 @@ package struct DailyCollection: Sendable {
 /// dropped, purges that were cut off finished, and the disk's reserve and the data folder's lock checked; memory used
 /// for large work is returned to the system some seconds later; every minute, the files of packs that answers name are
 /// checked, and webhooks told of late mirrors; every 10 minutes, uploads that no release used, and manifests that nobody
-/// polls, are removed; once a day, garbage is collected.
+/// polls, are removed; at the start and every
+/// hour, heads are signed that are due; once a day, garbage is collected.
 final class MaintenanceService: Sendable {
   private let store: Store
   private let adoption: AdoptionService
@@ -31,6 +32,7 @@ final class MaintenanceService: Sendable {
   private let gc: DailyCollection?
   private let purges: PurgeService?
   private let schedules: ScheduleService?
+  private let documents: DocumentService?
   private let log: @Sendable (String) -> Void
   private let secondsBetweenSweeps: Int
   private let thread = BackgroundThread()
@@ -39,6 +41,8 @@ final class MaintenanceService: Sendable {
   private static let secondsBetweenTrims = 5
   private static let secondsBetweenPackChecks = 60
   private static let secondsBetweenAttempts = 300
+  /// A head is signed again once it is most of a day old, whenever the origin was started.
+  private static let secondsBetweenHeads = 3600
   /// The actor recorded in the audit trail.
   private static let actor = Actor(name: "serve", address: "")
 
@@ -46,7 +50,7 @@ final class MaintenanceService: Sendable {
     store: Store, adoption: AdoptionService, answers: AnswerBuilder, plans: PlanCache = PlanCache(),
     shared: SharedAnswers = SharedAnswers(), failures: FailureLog? = nil,
     gc: DailyCollection?, purges: PurgeService? = nil, schedules: ScheduleService? = nil,
-    secondsBetweenSweeps: Int = 600,
+    documents: DocumentService? = nil, secondsBetweenSweeps: Int = 600,
     log: @escaping @Sendable (String) -> Void
   ) {
     self.store = store
@@ -58,6 +62,7 @@ final class MaintenanceService: Sendable {
     self.gc = gc
     self.purges = purges
     self.schedules = schedules
+    self.documents = documents
     self.secondsBetweenSweeps = secondsBetweenSweeps
     self.log = log
   }
@@ -83,6 +88,7 @@ final class MaintenanceService: Sendable {
     var hasRoom = checkReserve(true)
     var isOurs = true
     recordDiskUse()
+    documents?.renewHeads()
     while thread.pause(for: .seconds(1)) {
       second += 1
       checkpoint()
@@ -108,6 +114,7 @@ final class MaintenanceService: Sendable {
         recordDiskUse()
         forgetUnpolled()
       }
+      if second % Self.secondsBetweenHeads == 0 { documents?.renewHeads() }
       guard let gc else { continue }
       // While leases have delayed it for a day, nobody gets another one until it has run.
       let isDue = gc.isDue(atMinute: Self.minuteOfDay) || isCollectionOverdue

@@ -9,6 +9,8 @@ import Values
 struct AnswerSize {
   /// What every answer carries besides its news.
   var extras = AnswerExtras.none
+  /// The member `trust`; nil in a channel without a root.
+  var trust: [UInt8]?
   /// The digest of the manifest that the answer leads to; any other if it isn't known yet.
   var digest = SHA256.of([])
 
@@ -16,7 +18,7 @@ struct AnswerSize {
   func pack(_ offer: PackOffer, from base: ManifestVersion, to version: ManifestVersion) -> Int64 {
     Self.sent(
       Documents.pack(
-        PackAnswer(base: base, version: version, digest: digest, pack: offer, extras: extras)))
+        PackAnswer(base: base, version: version, digest: digest, pack: offer, extras: extras, trust: trust)))
   }
 
   /// Returns the size of an answer with a patch. `deltas` are as written by `DeltaOffer.render`.
@@ -24,7 +26,7 @@ struct AnswerSize {
     _ changes: [MapChange], deltas: [UInt8], from base: ManifestVersion, to version: ManifestVersion
   ) -> Int64 {
     let frame = Documents.patch(
-      version, digest: digest, base: DocumentBase(base, deltas: deltas), extras: extras)
+      version, digest: digest, base: DocumentBase(base, deltas: deltas), extras: extras, trust: trust)
     return Self.sent(frame.around(MapChange.patch(changes)))
   }
 
@@ -59,11 +61,11 @@ struct AnswerSize {
         let entry = entries[url] ?? PackDraft.entry(url, content, in: channel)
         return MapChange(url: url, entry: entry, lost: JSONObject())
       })
-    let whole = WholeManifest(channel.at(version, digest: map.digest), map, extras)
+    let whole = WholeManifest(channel.at(version, digest: map.digest), map, extras, trust: trust)
     let sent = Int64(whole.document.codedCount)
     guard step > 1 else { return sent }
     // What surrounds the map isn't compressed.
-    let around = Documents.whole(version, digest: map.digest, extras: extras)
+    let around = Documents.whole(version, digest: map.digest, extras: extras, trust: trust)
     let frame = Int64(around.prefix.count + around.suffix.count)
     let extrapolated = Double(sent - frame) * Double(contents.count) / Double(part.count)
     return frame.addingClamped(Int64(min(extrapolated, 0x1p62)))

@@ -6,11 +6,13 @@ final class DocumentService: Sendable {
   private let store: Store
   private let catalog: Published<Catalog>
   private let renderer: AnswerRenderer
+  private let heads: HeadService
 
-  init(store: Store, catalog: Published<Catalog>, renderer: AnswerRenderer) {
+  init(store: Store, catalog: Published<Catalog>, renderer: AnswerRenderer, heads: HeadService) {
     self.store = store
     self.catalog = catalog
     self.renderer = renderer
+    self.heads = heads
   }
 
   /// Makes a new version; once this returns, every new poll gets its number.
@@ -18,7 +20,14 @@ final class DocumentService: Sendable {
     _ request: DocumentRequest, record: AnswerRecord<DocumentOutcome>? = nil,
     _ change: (DocumentReader, DocumentRecord?) throws(StoreError) -> [UInt8]?
   ) throws(StoreError) -> DocumentOutcome {
-    try store.change(request, change: change, committed: show, record: record)
+    let outcome = try store.change(request, change: change, committed: show, record: record)
+    // A kill switch waits for no other transaction: whoever makes an answer, or asks for the head, looks after it.
+    if case .changed = outcome, request.document != .policy,
+      let channel = catalog.current.channel(request.app, request.channel)
+    {
+      heads.ensure(channel)
+    }
+    return outcome
   }
 
   /// Changes a channel's settings; once this returns, every new poll gets those meant for devices.
@@ -42,8 +51,17 @@ final class DocumentService: Sendable {
     show(before.with(channel, before.documents))
   }
 
+  /// Has heads signed where one is due, and the answers made again that carry the one before, if they are in memory.
+  func renewHeads() {
+    heads.renewDue(catalog.current) { channel in
+      catalog.update { $0.renew(channel.channel.id) }
+      if channel.answered.contains(where: { $0.held.isInMemory }) { renderer.add(channel.channel.id) }
+    }
+  }
+
   private func show(_ next: ChannelCatalog) {
-    for state in next.answered {
+    // With a root, answers are made after the commit: signatures are verified for them, while other acts would wait.
+    for state in next.answered where next.trustEdition == 0 {
       guard state.held.whole == nil, let map = state.held.map,
         map.byteCount <= ReleaseService.maxCodedInCommit
       else { continue }

@@ -9,12 +9,16 @@ extension ReleaseService {
   static let maxCodedInCommit = 1 << 20
 
   /// Updates the catalog. The patch from the version before is made here, since the whole fleet asks for it at once.
-  /// - Parameter made: the manifests of the versions that were made.
-  func show(_ outcome: ReleaseOutcome, _ made: [ManifestVersion: ManifestMap]) {
+  /// - Parameters:
+  ///   - made: the manifests of the versions that were made.
+  ///   - extras: the channel's documents and settings, if they may have changed, too.
+  func show(
+    _ outcome: ReleaseOutcome, _ made: [ManifestVersion: ManifestMap], _ extras: ChannelExtras? = nil
+  ) {
     guard let info = outcome.channel else { return }
     guard outcome.changed else { return showUnchanged(outcome, info) }
     let before = catalog.current.channel(id: info.id)
-    let next = channel(info, after: before, outcome, made)
+    let next = channel(info, after: before, outcome, made, extras)
     keepWhole(next, before)
     keepPatch(outcome, to: next, from: before)
     if let full = before?.version, full != outcome.previous {
@@ -46,20 +50,24 @@ extension ReleaseService {
   /// Returns a channel's state after a release, with the manifests that are in memory.
   private func channel(
     _ info: ChannelInfo, after before: ChannelCatalog?, _ outcome: ReleaseOutcome,
-    _ made: [ManifestVersion: ManifestMap]
+    _ made: [ManifestVersion: ManifestMap], _ extras: ChannelExtras?
   ) -> ChannelCatalog {
+    // A channel that its first release creates may be one of an app with a root.
+    let extras = extras ?? outcome.extras ?? (before == nil ? try? store.extras(of: info) : nil)
     func map(_ version: ManifestVersion) -> ManifestMap? {
       made[version] ?? before?.held(at: version)?.map
     }
     return ChannelCatalog(
       channel: info, map: map(info.version), full: map(info.full.version),
-      documents: outcome.extras.map { ChannelDocuments($0) } ?? before?.documents ?? .none)
+      documents: extras.map { ChannelDocuments($0) } ?? before?.documents ?? .none)
   }
 
   /// Keeps the answers with the whole manifest: those that there were, with the extras of now, and those of small manifests.
   private func keepWhole(_ next: ChannelCatalog, _ before: ChannelCatalog?) {
     for state in next.answered {
-      if let whole = before?.held(at: state.version)?.whole {
+      if next.trustEdition != 0 {
+        if let held = before?.held(at: state.version) { state.keep(held) }
+      } else if let whole = before?.held(at: state.version)?.whole {
         state.held.keep(whole: whole.with(state.extras))
       } else if let map = state.held.map, map.byteCount <= Self.maxCodedInCommit {
         state.held.keep(whole: WholeManifest(state.channel, map, state.extras))
@@ -67,7 +75,8 @@ extension ReleaseService {
     }
   }
 
-  /// Makes and keeps the patch from the version before, and the pack that its answer names.
+  /// Makes and keeps the patch from the version before, and the pack that its answer names. In a channel with a root only the pack; the
+  /// answer is made after the commit (`settle`).
   ///
   /// What leads elsewhere after an act on two versions is rendered when it is asked for, or in the background.
   private func keepPatch(_ outcome: ReleaseOutcome, to next: ChannelCatalog, from before: ChannelCatalog?) {
@@ -77,6 +86,11 @@ extension ReleaseService {
       let target = next.answered.first(where: { $0.version == outcome.version })
     else { return }
     builder.patches.update { $0.pin(base.version, of: info.id) }
+    if target.channel.crossesRebase(from: base.version) { return }
+    if target.trustEdition != 0 {
+      _ = pack(outcome.changes.map { ($0.url, $0.entry) }, target.channel, on: base)
+      return
+    }
     let patch = RenderedPatch(
       target, from: base.version, digest: digest,
       outcome.changes.map { MapChange(url: $0.url, entry: $0.entry, lost: $0.lost) },

@@ -71,7 +71,7 @@ extension ReleaseService {
   private func attempt<Outcome>(_ act: StoreAct<Outcome>, staged id: Int? = nil) throws(StoreError)
     -> Outcome
   {
-    try commitWithPush { (checkPushed) throws(StoreError) in
+    let outcome = try commitWithPush { (checkPushed) throws(StoreError) in
       try self.write(act) { (prepared) throws(StoreError) in
         if let id, !self.staged.isStaged(id) { throw .unpushed }
         try self.store.checkInUse(act.caller)
@@ -79,6 +79,8 @@ extension ReleaseService {
         try checkPushed(prepared)
       }
     }
+    if !act.isDryRun { settle(act.scope.app, act.scope.channel) }
+    return outcome
   }
 
   /// Runs an act in the store, and updates the catalog with what it made.

@@ -151,7 +151,9 @@ final class ReleaseService: Sendable {
   func changeRollout(_ input: RolloutInput, record: AnswerRecord<RolloutOutcome>? = nil) throws(StoreError)
     -> RolloutOutcome
   {
-    try store.changeRollout(input, committed: showRollout, record: record)
+    let outcome = try store.changeRollout(input, committed: showRollout, record: record)
+    settle(input.app, input.channel)
+    return outcome
   }
 
   /// Makes a prefetch config that a part of the devices follows first; once this returns, every new poll names it.

@@ -9,6 +9,10 @@ enum ClientDocument {
   case prefetchVersion(Int64)
   case policy
   case script(SHA256)
+  /// The newest head of a channel with a root.
+  case head
+  /// A root of the app.
+  case root(Int64)
   /// The list of the manifest's files.
   case info
   /// A zip of the manifest's files; nil for an invalid name.
@@ -20,12 +24,13 @@ enum ClientDocument {
     case true where name.equals("prefetchConfig.json"): self = .prefetch
     case true where name.equals("policy.json"): self = .policy
     case true where name.equals("info.json"): self = .info
+    case true where name.equals("head.json"): self = .head
+    case false where name.equals("root"):
+      guard let number = Self.number(ofFile: rest.rest.text.dropFirst()), number > 0 else { return nil }
+      self = .root(number)
     case false where name.equals("prefetchConfig"):
-      let file = rest.rest.text.dropFirst()
-      guard file.hasSuffix(".json"), let version = ManifestVersion(text: String(file.dropLast(5))) else {
-        return nil
-      }
-      self = .prefetchVersion(version.number)
+      guard let version = Self.number(ofFile: rest.rest.text.dropFirst()) else { return nil }
+      self = .prefetchVersion(version)
     case false where name.equals("bundle"):
       self = .bundle(BundleZip(fileName: String(rest.rest.text.dropFirst())))
     case false where name.equals("script"):
@@ -33,5 +38,10 @@ enum ClientDocument {
       self = .script(sha256)
     default: return nil
     }
+  }
+
+  /// Reads the name of a file like `2.json`.
+  private static func number(ofFile name: Substring) -> Int64? {
+    name.hasSuffix(".json") ? ManifestVersion(text: String(name.dropLast(5)))?.number : nil
   }
 }

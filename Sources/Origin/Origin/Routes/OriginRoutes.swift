@@ -30,6 +30,7 @@ struct OriginRoute: Sendable {
     document("/prefetchConfig.json", .prefetch),
     document("/policy.json", .policy),
     document("/info.json", .info),
+    document("/head.json", .head),
     OriginRoute("/report") { handler, request in handler.failure(request) },
     OriginRoute("*") { _, _ in .now(wholeServer) },
     read("/healthz") { _, _ in .now(Probe.alive) },

@@ -97,7 +97,11 @@ final class ZipService: Sendable {
   private func isOffered(_ zip: BundleZip, of channel: ChannelInfo, _ isTrusted: Bool) throws(StoreError)
     -> Bool
   {
-    if zip.base != nil, !channel.answeredVersions.contains(zip.version) { return false }
+    if let base = zip.base,
+      !channel.answeredVersions.contains(zip.version) || channel.crossesRebase(from: base, to: zip.version)
+    {
+      return false
+    }
     let version = zip.base ?? zip.version
     if isTrusted || channel.answeredVersions.contains(version) { return true }
     return try options.bases(channel).contains(version)

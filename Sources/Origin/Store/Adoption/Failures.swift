@@ -16,6 +16,17 @@ package enum FailureReason: String, Sendable, CaseIterable {
   case storage
   case timeout
   case other
+  // The step of a device's check that failed (docs/protocol.md §14, T-6).
+  case trustRoot = "trust-root"
+  case trustHead = "trust-head"
+  case trustEntry = "trust-entry"
+  case trustContent = "trust-content"
+  case trustScope = "trust-scope"
+  case trustFloor = "trust-floor"
+  case trustPolicy = "trust-policy"
+  case trustPrefetch = "trust-prefetch"
+  /// The newest head that the device has seen has expired.
+  case trustStale = "trust-stale"
 }
 
 /// Failures of one kind that devices reported.

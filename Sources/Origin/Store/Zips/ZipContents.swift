@@ -18,7 +18,7 @@ package struct ZipDelta: Hashable, Sendable {
 }
 
 /// The contents of a zip of a channel's files, sorted by name. The zip's bytes depend only on the manifest, the deltas
-/// and the versions of the compressors.
+/// and the versions of the compressors; in a channel with a root also on the head and the statements of the time when it was made.
 struct ZipContents {
   let inputs: [ArchiveInput]
 
@@ -28,20 +28,21 @@ struct ZipContents {
 
   /// Everything in a version.
   static func whole(
-    _ version: ManifestVersion, digest: SHA256, _ entries: [(url: ResourceURL, entry: Entry)], of store: Store
+    _ version: ManifestVersion, digest: SHA256, trust: [UInt8]?,
+    _ entries: [(url: ResourceURL, entry: Entry)], of store: Store
   ) throws(StoreError) -> ZipContents {
     var writer = ResourceMapWriter(entries: entries.count)
     for (url, entry) in entries { writer.append(url, entry) }
     let map = writer.finish()
     guard map.digest == digest else { throw .corruptRow("the digest of version \(version)") }
-    let manifest = ArchiveInput(BundleZip.manifestName, bytes: Documents.whole(version, map))
+    let manifest = ArchiveInput(BundleZip.manifestName, bytes: Documents.whole(version, map, trust: trust))
     return ZipContents([manifest] + entries.map { file($0.url, $0.entry, of: store) })
   }
 
   /// What is new since another version. If it `leavesOutWhole`, it has no whole files for which there is a delta.
   static func update(
-    from base: ManifestVersion, to version: ManifestVersion, digest: SHA256, _ changes: [EntryChange],
-    _ deltas: [ZipDelta], leavesOutWhole: Bool, of store: Store
+    from base: ManifestVersion, to version: ManifestVersion, digest: SHA256, trust: [UInt8]?,
+    _ changes: [EntryChange], _ deltas: [ZipDelta], leavesOutWhole: Bool, of store: Store
   ) -> ZipContents {
     let left = leavesOutWhole ? Set(deltas.map(\.offer.url)) : []
     var writer = ManifestPatchWriter()
@@ -54,7 +55,8 @@ struct ZipContents {
     }
     let offers = deltas.map(\.offer).sorted { $0.url < $1.url }
     let document = Documents.patch(
-      version, digest: digest, base: DocumentBase(base, deltas: DeltaOffer.render(offers)), writer.finish())
+      version, digest: digest, base: DocumentBase(base, deltas: DeltaOffer.render(offers)), writer.finish(),
+      trust: trust)
     inputs.append(ArchiveInput(BundleZip.patchName, bytes: document))
     return ZipContents(inputs + deltas.map { file($0, of: store) })
   }

@@ -142,11 +142,15 @@ extension Store {
     switch zip {
     case .whole(let version):
       return try .whole(
-        version, digest: try keptDigest(channel, version), manifest(channel, at: version), of: self)
+        version, digest: try keptDigest(channel, version),
+        trust: try answerTrust(of: channel, from: nil, to: version), manifest(channel, at: version), of: self)
     case .update(let base, let version), .deltas(let base, let version):
+      // Each entry of the one names its bundle, and none of the other does.
+      if channel.crossesRebase(from: base, to: version) { throw .unknownVersion(base) }
       let leavesOutWhole = if case .deltas = zip { true } else { false }
       return .update(
         from: base, to: version, digest: try keptDigest(channel, version),
+        trust: try answerTrust(of: channel, from: base, to: version),
         try changes(channel, from: base, to: version), deltas, leavesOutWhole: leavesOutWhole, of: self)
     }
   }
@@ -160,6 +164,8 @@ extension Store {
       digests += try keptDigest(channel, base).bytes
     }
     digests += try keptDigest(channel, zip.version).bytes
+    // What another root's keys have signed is of no use to devices that have this one.
+    if let root = try extras(of: channel).root { digests += Array(String(root).utf8) }
     return "\(zip.fileName.dropLast(4)).\(SHA256.of(digests).hex.prefix(16))"
   }
 

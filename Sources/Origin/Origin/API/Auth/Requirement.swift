@@ -12,6 +12,11 @@ enum Requirement: Sendable {
   case channel(TokenScope)
   /// The scope in that channel and all its bundles: the act concerns the whole channel.
   case wholeChannel(TokenScope)
+  /// The scope in the app that the path names, whatever channels and bundles of it the token is limited to: it is told of, and
+  /// changes, these only.
+  case app(TokenScope)
+  /// The scope in that app without such a limit.
+  case wholeApp(TokenScope)
   /// An unrestricted admin token.
   case everything
 
@@ -28,6 +33,14 @@ enum Requirement: Sendable {
     case .wholeChannel(let scope):
       try caller.check(scope, in: ChannelNames(request))
       try caller.checkReachesAllBundles()
+    case .app(let scope): try caller.check(scope, inApp: request)
+    case .wholeApp(let scope):
+      try caller.check(scope, inApp: request)
+      if let channel = caller.channel {
+        throw Self.refusal(
+          "token \"\(caller.name)\" is for channel \(channel), but this concerns all channels of the app")
+      }
+      try caller.checkReachesAllBundles()
     case .everything:
       guard caller.scope >= .admin, caller.isUnlimited else {
         throw Self.refusal("token \"\(caller.name)\" may not do this; it needs an unrestricted admin token")
@@ -35,7 +48,7 @@ enum Requirement: Sendable {
     }
   }
 
-  private static func refusal(_ detail: String) -> Problem { Problem(.forbidden, "scope", detail) }
+  fileprivate static func refusal(_ detail: String) -> Problem { Problem(.forbidden, "scope", detail) }
 }
 
 extension APIEndpoint {
@@ -72,6 +85,23 @@ extension APIEndpoint {
 }
 
 extension AccessToken {
+  /// - Throws: 403, naming what the token may do; 400 if the path names no app.
+  fileprivate func check(_ scope: TokenScope, inApp request: APIRequest) throws(Problem) {
+    let app: AppName
+    do throws(NameError) {
+      app = try AppName(request.path[1])
+    } catch {
+      throw Problem(error)
+    }
+    guard self.scope >= scope else {
+      throw Requirement.refusal(
+        "token \"\(name)\" has the scope \(self.scope.rawValue); this takes \(scope.rawValue) in app \(app)")
+    }
+    if let own = self.app, own != app {
+      throw Requirement.refusal("token \"\(name)\" is for app \(own) only, not for app \(app)")
+    }
+  }
+
   /// - Throws: 403, naming what the token may do.
   func check(_ scope: TokenScope, in names: ChannelNames) throws(Problem) {
     guard !allows(scope, app: names.app, channel: names.channel) else { return }

@@ -4,6 +4,12 @@ extension APIRoute {
   /// All routes of the API. Where two shapes match a path, the first one wins.
   static let all: [APIRoute] = [
     APIRoute("apps", [.get: .reply(.scope(.read), ChannelHandler.list)]),
+    APIRoute("apps/*/trust", [.get: .reply(.app(.read), TrustHandler.overview)]),
+    APIRoute("apps/*/trust/head-key", [.post: .change(.wholeApp(.admin), TrustHandler.headKey)]),
+    APIRoute(
+      "apps/*/trust/root", [.post: .change(.wholeApp(.admin), limit: envelopes, TrustHandler.push)]),
+    APIRoute(
+      "apps/*/trust/statements", [.post: .change(.app(.publish), limit: envelopes, TrustHandler.keep)]),
     APIRoute("audit", [.get: .reply(.everything, AuditHandler.newest)]),
     APIRoute("audit/export", [.get: .reply(.everything, AuditHandler.export)]),
     APIRoute("audit/verify", [.get: .reply(.everything, AuditHandler.verify)]),
@@ -117,6 +123,8 @@ extension APIRoute {
 
   /// Bytes: room for a policy with a script of 1 MB, a prefetch config, or what a mirror of a thousand channels names.
   private static let large = 2 << 20
+  /// Bytes: room for a root, and some thousand statements.
+  private static let envelopes = 8 << 20
   /// Bytes: room for 100,000 digests and some white space.
   private static let digests = 8 << 20
   /// Bytes; a release of 100,000 resources is about 30 MB of JSON.

@@ -1,0 +1,32 @@
+// Who has signed what devices of a channel take, in an app with a root.
+import { get } from "./api.js";
+import { badge, card, el, table, when } from "./dom.js";
+import { exactly, facts, hash } from "./parts.js";
+
+/** The ids of keys, which are digests. */
+const keys = (ids) => (ids.length ? ids.map((id) => el("div", {}, hash(id))) : "nobody");
+
+function rows(bundles) {
+  return bundles.map((one) => [one.bundle, keys(one.keys), one.serial === null ? "—" : exactly(new Date(one.serial).toISOString()),
+    one.problem ? el("span", { class: "bad" }, `✖ ${one.problem}`) : el("span", { class: "good" }, "✔ taken")]);
+}
+
+/** The card with the signatures of a channel; nothing in an app without a root. */
+export async function signatures(app, channel) {
+  const { roots, channels } = await get(`apps/${encodeURIComponent(app)}/trust`);
+  const own = channels.find((one) => one.channel === channel);
+  const newest = roots.at(-1);
+  if (!newest || !own) return null;
+  const isOld = own.head && new Date(own.head.until) < new Date();
+  const columns = [["Bundle"], ["Signed by"], ["When"], ["Devices"]];
+  return card("Signatures", [
+    facts([
+      ["Root", [`number ${newest.number}, since `, when(newest.at), ` by ${newest.author}`]],
+      ["Head", own.head
+        ? [`version ${own.head.version}, signed `, when(own.head.at), isOld ? [" ", badge("bad", "expired")] : ""]
+        : "none: devices check nothing, or get nothing new"],
+      own.prefetch && ["Prefetch", [`config ${own.prefetch.version}, signed by `, keys(own.prefetch.keys)]],
+    ], "trust"),
+    table("Bundles and who signed them", columns, rows(own.bundles), "There is nothing to sign yet."),
+    own.candidate.length ? table("What the candidate changes", columns, rows(own.candidate)) : null]);
+}
