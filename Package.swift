@@ -127,8 +127,8 @@ let package = Package(
     library(
       "Tool/Publishing",
       [
-        "Archive", "BuildCheck", "HTTPClient", "Manifests", "OriginAPI", "OriginClient", "System", "Trust",
-        "Values",
+        "Archive", "BuildCheck", "HTTPClient", "Linux", "Manifests", "OriginAPI", "OriginClient", "System",
+        "Trust", "Values",
       ]),
 
     library(

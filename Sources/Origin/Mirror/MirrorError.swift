@@ -1,6 +1,7 @@
 import HTTPClient
 import Store
 import System
+import Trust
 
 /// Why a mirror couldn't be written, read or restored from; `description` is for people.
 package enum MirrorError: Error, Sendable {
@@ -44,6 +45,10 @@ package enum MirrorError: Error, Sendable {
   case interrupted(String)
   /// Thrown when the mirror kept being written while it was read.
   case keepsChanging(place: String)
+  /// Thrown when a copy's documents aren't what devices would take, so that no head is signed for them.
+  case unsound(MirroredChannel, [Divergence])
+  /// Thrown when the root in force doesn't name a key for heads.
+  case unlistedKey(MirroredChannel, KeyID, RootNumber)
   /// Thrown when a destination's address or settings can't be used.
   case badPlace(String)
 
@@ -154,6 +159,14 @@ extension MirrorError: CustomStringConvertible {
     case .interrupted(let reason):
       "the origin ended this run's lease, probably for a purge (\(reason)); run it again: what is copied already is kept"
     case .keepsChanging(let place): "\(place) kept changing while it was read; try again later"
+    case .unsound(let channel, let divergences):
+      "no head was signed, because devices would refuse what the copy has of \(channel): "
+        + divergences.prefix(5).map { "\($0.path): \($0.message)" }.joined(separator: "; ")
+        + (divergences.count > 5
+          ? "; and \(divergences.count - 5) more, which `xcache mirror verify` lists" : "")
+    case .unlistedKey(let channel, let key, let number):
+      "no head was signed: root \(number) of app \(channel.app) doesn't name the key \(key) for heads; "
+        + "`xcache trust rotate-head` makes a root that does"
     case .badPlace(let words): words
     }
   }

@@ -124,6 +124,10 @@ extension MirrorIndex.Channel {
     }
     put("},\"inputs\":\"\(inputs.hex)\",\"publicURL\":", to: &out)
     CanonicalJSON.append(.string(publicURL.text), to: &out)
+    if let trust {
+      put(",\"trust\":", to: &out)
+      CanonicalJSON.append(trust.json, to: &out)
+    }
     if isUnfinished { put(",\"unfinished\":true", to: &out) }
     put(",\"version\":\"\(version)\",\"versions\":", to: &out)
     CanonicalJSON.append(.strings(versions.map(\.text)), to: &out)
@@ -150,7 +154,8 @@ extension MirrorIndex.Channel {
     self.init(
       app: app, appID: try value.size("appID"), channel: channel, publicURL: publicURL,
       version: try value.version("version"), digest: try value.sha256("digest"), versions: versions,
-      inputs: try value.sha256("inputs"), files: files, isUnfinished: members["unfinished"]?.bool ?? false)
+      inputs: try value.sha256("inputs"), files: files, isUnfinished: members["unfinished"]?.bool ?? false,
+      trust: members["trust"].flatMap { MirrorIndex.Trust(json: $0) })
   }
 
   private static func files(_ reader: inout JSONReader) throws(JSONError)
@@ -173,6 +178,30 @@ extension MirrorIndex.Channel {
       files.append((path, MirrorIndex.File(sha256: sha256, size: size)))
     }
     return files
+  }
+}
+
+extension MirrorIndex.Trust {
+  fileprivate var json: JSONValue {
+    var object = JSONObject()
+    object["head"] = head.flatMap { try? JSONValue.parse($0) }
+    object["root"] = .string(String(root))
+    object["statements"] = .object(
+      JSONObject(statements.map { JSONObject.Member(key: $0.key.text, value: .string($0.value.hex)) }))
+    return .object(object)
+  }
+
+  /// Nil for what can't be read: then the documents are made anew.
+  fileprivate init?(json: JSONValue) {
+    guard let root = json["root"]?.string.flatMap({ ManifestVersion(text: $0) }) else { return nil }
+    var statements: [ManifestVersion: SHA256] = [:]
+    for member in json["statements"]?.object?.members ?? [] {
+      guard let version = ManifestVersion(text: member.key),
+        let digest = member.value.string.flatMap({ SHA256(hex: $0) })
+      else { return nil }
+      statements[version] = digest
+    }
+    self.init(root: root.number, head: json["head"]?.canonical, statements: statements)
   }
 }
 

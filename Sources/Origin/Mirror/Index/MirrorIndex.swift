@@ -28,9 +28,21 @@ package struct MirrorIndex: Sendable {
     package var files: [(path: String, file: File)]
     /// Whether a run of this channel was interrupted, with none since: its documents may be newer than `files`.
     package var isUnfinished = false
+    /// What its documents have of signatures; nil without a root, and in copies written by older xcaches.
+    package var trust: Trust?
 
     package var folder: String { "\(channel.space)/\(app)" }
     package var name: MirroredChannel { MirroredChannel(app, channel) }
+  }
+
+  /// What the documents of a channel with a root have of signatures.
+  package struct Trust: Hashable, Sendable {
+    /// The number of the newest root.
+    package var root: Int64
+    /// The head in answers, an envelope in canonical form: the one of `head.json` when the run wrote them; nil if there was none.
+    package var head: [UInt8]?
+    /// The SHA-256 of the statements that `configure/N.json` has, by version.
+    package var statements: [ManifestVersion: SHA256]
   }
 
   package static let path = "mirror.json"

@@ -1,6 +1,7 @@
 import Manifests
 import Store
 import System
+import Trust
 import Values
 
 /// Reads the documents of a mirrored channel, for a store to restore.
@@ -11,6 +12,8 @@ struct ChannelReader {
   private let files: [String: MirrorIndex.File]
   /// Older versions that are omitted because one of their documents is damaged.
   private(set) var damaged: [DamagedDocument] = []
+  /// The statements of the versions that were read.
+  private var statements: [Signed<ReleaseStatement>] = []
 
   /// Creates a reader. `isHalfWay` means that a run of the channel was interrupted, so that its documents may be newer than
   /// `mirror.json` says.
@@ -39,23 +42,24 @@ struct ChannelReader {
       }
     }
     let policy = try data("policy.json")
+    let trust = try trust(newest)
     return RestoredChannel(
       app: channel.app, appID: channel.appID, name: channel.channel, publicURL: channel.publicURL,
       leastNext: newest["leastNext"]?.integer.flatMap { canGoOn(from: $0) ? $0 : nil } ?? 1,
       releases: releases,
       counters: counters(newest), documents: try documents(policy),
       leastDocuments: try leastDocuments(newest),
-      scripts: try scripts(policy), extras: try extras())
+      scripts: try scripts(policy), trust: trust, extras: try extras())
   }
 
-  private func release(_ version: ManifestVersion) throws(MirrorError)
+  private mutating func release(_ version: ManifestVersion) throws(MirrorError)
     -> (document: JSONValue, RestoredChannel.Release)
   {
     let name = "release/\(version).json"
     try require(
       canGoOn(from: version.number), "\(channel.folder)/\(name)", "its version is too high to go on from")
     let document = try json(name)
-    let items = try manifest(version).items
+    let (items, statements) = try manifest(version)
     // The database couldn't store them, and the manifest wouldn't match its digest.
     try require(
       items.allSatisfy(\.entry.holdsOnlyKnown), "\(channel.folder)/configure/\(version).json",
@@ -63,7 +67,19 @@ struct ChannelReader {
     let release = try reading(name) { () throws(JSONError) in
       try RestoredChannel.Release(json: document, items: items)
     }
+    try require(
+      namesItsBundles(release), "\(channel.folder)/configure/\(version).json",
+      "its entries name other bundles than \(name)")
+    self.statements += statements
     return (document, release)
+  }
+
+  /// Whether entries that name a bundle are in that one.
+  private func namesItsBundles(_ release: RestoredChannel.Release) -> Bool {
+    var bundles: [ResourceURL: BundleName] = [:]
+    for item in release.items { bundles[item.url] = item.entry.bundle }
+    if bundles.isEmpty { return true }
+    return release.bundles.allSatisfy { bundle in bundle.urls.allSatisfy { bundles[$0] == bundle.name } }
   }
 
   // MARK: - Reading
@@ -100,7 +116,10 @@ struct ChannelReader {
     return try reading(name) { () throws(JSONError) in try JSONValue.parse(bytes) }
   }
 
-  private func manifest(_ version: ManifestVersion) throws(MirrorError) -> Manifest {
+  /// Returns what a version contains, and the statements that came with it and can be read.
+  private func manifest(_ version: ManifestVersion) throws(MirrorError)
+    -> (items: [ManifestItem], statements: [Signed<ReleaseStatement>])
+  {
     let name = "configure/\(version).json"
     let bytes = try bytes(name)
     guard
@@ -109,7 +128,10 @@ struct ChannelReader {
     else {
       throw .unreadable(path: "\(channel.folder)/\(name)", reason: "it isn't the manifest it should be")
     }
-    return manifest
+    guard let bytes = whole.trust else { return (manifest.items, []) }
+    var reader = JSONReader(bytes)
+    let trust = try? AnswerTrust(reading: &reader)
+    return (manifest.items, (trust?.releases ?? []).compactMap { try? $0.get() })
   }
 
   private func require(_ holds: Bool, _ path: String, _ reason: String) throws(MirrorError) {
@@ -118,6 +140,80 @@ struct ChannelReader {
 
   private func canGoOn(from number: Int64) -> Bool {
     (0...ManifestVersion.restorable.number).contains(number)
+  }
+
+  // MARK: - Roots and signatures
+
+  /// - Parameter release: `release/N.json` of the newest version.
+  private func trust(_ release: JSONValue) throws(MirrorError) -> RestoredTrust? {
+    guard let last = try data("version.json")["root"]?.string.flatMap({ ManifestVersion(text: $0)?.number }),
+      last > 0
+    else { return nil }
+    let roots = try roots(through: last)
+    let root = roots[roots.count - 1].document
+    var prefetch: [Signed<PrefetchStatement>] = []
+    if let json = try data("prefetchConfig.json")["trust"],
+      let signed = try? Signed<PrefetchStatement>(json: json)
+    {
+      prefetch.append(signed)
+    }
+    var floors: [(bundle: String, floor: Serial)] = []
+    for member in release["floors"]?.object?.members ?? [] {
+      if let floor = member.value.integer.flatMap({ Serial($0) }) { floors.append((member.key, floor)) }
+    }
+    return RestoredTrust(
+      roots: roots,
+      bundlesSince: release["bundlesSince"]?.string.flatMap { ManifestVersion(text: $0) }, head: head(root),
+      releases: statements, prefetch: prefetch, floors: floors)
+  }
+
+  /// Reads the roots from the first to the one with this number. Without one of them, an origin could put none in force any more.
+  private func roots(through last: Int64) throws(MirrorError) -> [Signed<TrustRoot>] {
+    var roots: [Signed<TrustRoot>] = []
+    var state: TrustState?
+    while Int64(roots.count) < last {
+      let name = MirrorDocument.root(Int64(roots.count) + 1).path
+      let bytes = try bytes(name)
+      let root: Signed<TrustRoot>
+      do throws(TrustFormError) {
+        root = try Signed(parsing: bytes)
+      } catch {
+        throw .unreadable(path: "\(channel.folder)/\(name)", reason: error.description)
+      }
+      if let known = state {
+        let place = TrustPlace(
+          app: channel.app, environment: known.root.environment, channel: channel.channel)
+        let verdict = TrustCheck(place: place, verifier: SystemVerifier()).check(
+          TrustOffer(roots: [.success(root)]), state: known, now: Self.noTime)
+        if let failure = verdict.failure {
+          throw .unreadable(path: "\(channel.folder)/\(name)", reason: failure.words)
+        }
+        state = verdict.state
+      } else {
+        try require(
+          root.document.app == channel.app && root.document.number == .first, "\(channel.folder)/\(name)",
+          "it isn't the first root of the app")
+        state = TrustState(builtIn: root)
+      }
+      roots.append(root)
+    }
+    return roots
+  }
+
+  /// Returns the newest head, and the key of a root that has signed it; nil if there is none that devices would take.
+  private func head(_ root: TrustRoot) -> (signed: Signed<TrustHead>, key: KeyID)? {
+    guard let bytes = try? bytes(MirrorDocument.head.path),
+      let signed = try? Signed<TrustHead>(parsing: bytes),
+      signed.document.app == channel.app, signed.document.channel == channel.channel,
+      let key = signed.signers(among: root.heads, keys: root.keys, by: SystemVerifier()).first
+    else { return nil }
+    return (signed, key)
+  }
+
+  /// Roots have no time.
+  private static var noTime: TrustTime {
+    guard let time = TrustTime(0) else { fatalError("0 is a time") }
+    return time
   }
 
   // MARK: - What stands beside the manifest

@@ -1,3 +1,5 @@
+import System
+import Trust
 import Values
 
 /// Something in a mirror that isn't as it should be.
@@ -34,6 +36,12 @@ package struct Divergence: Hashable, Sendable, CustomStringConvertible {
     case unfinished(MirroredChannel)
     /// The origin couldn't be asked what the copy may lack.
     case unasked(String)
+    /// Devices with a root refuse what the document has, and why it can't be read, if that is the cause.
+    case trust(TrustFailure, String?)
+    /// The document names no root, although its app has one.
+    case noRoot
+    /// The head said that devices would see a newer one until this time, in milliseconds since 1970.
+    case staleHead(until: Int64)
     /// The last run was too long ago: how long, and the maximum, in seconds.
     case old(Int64, allowed: Int64)
   }
@@ -65,6 +73,10 @@ package struct Divergence: Hashable, Sendable, CustomStringConvertible {
         + "includes it completes it"
     case .unasked(let reason):
       "the origin could not be asked what it has (\(reason)), so missing channels can't be detected"
+    case .trust(let failure, let reason):
+      "devices refuse it (\(failure.rawValue)): \(failure.words)\(reason.map { "; \($0)" } ?? "")"
+    case .noRoot: "it names no root, although the app has one, so devices take nothing new from this channel"
+    case .staleHead(let until): "devices expected a newer head by \(Timestamp.text(until))"
     case .old(let age, let allowed): "the last run was \(age) s ago (limit: \(allowed) s)"
     }
   }
@@ -88,6 +100,10 @@ package struct Divergence: Hashable, Sendable, CustomStringConvertible {
     case .unfinished:
       "run `xcache mirror --to \(place)` without --channel and --app to complete the unfinished channels"
     case .unasked: "verify again when the origin answers"
+    case .trust, .noRoot:
+      "see `xcache trust status` for what isn't signed, then run `xcache mirror --to \(place)` with an xcache that knows roots"
+    case .staleHead:
+      "run `xcache mirror --to \(place)`; where the origin is gone, `xcache mirror --sign-head KEY --to \(place)`"
     case .old: "run `xcache mirror --to \(place)`, and check the job that should run it"
     }
   }

@@ -91,7 +91,7 @@ package final class MirrorMonitor: Sendable {
     var found: [Divergence] = []
     for channel in index.channels {
       let first = channel.files.filter {
-        $0.path == "\(channel.folder)/configure.json" || $0.path == "\(channel.folder)/version.json"
+        ["configure.json", "version.json", "head.json"].map { "\(channel.folder)/\($0)" }.contains($0.path)
       }
       let drawn = (0..<Self.files).compactMap { _ in channel.files.randomElement() }
       for (path, file) in first + drawn {

@@ -26,6 +26,8 @@ package struct Restoration {
     package let unfinished: [MirroredChannel]
     /// Live URLs for which the mirror lacks the bytes, or has wrong ones; they need to be published again.
     package let lost: [DamagedURL]
+    /// The apps with a root, for which the new origin has no key for heads.
+    package let roots: [AppName]
     /// Documents that are damaged or missing; what they describe was left out.
     package let damaged: [DamagedDocument]
 
@@ -64,7 +66,9 @@ package struct Restoration {
     let places = try write(channels, lost, index, into: store)
     return Report(
       channels: restored, files: files.count, bytes: files.clampedSum(\.size), leftOut: index.leftOut,
-      unfinished: unfinished, lost: places, damaged: damaged)
+      unfinished: unfinished, lost: places,
+      roots: Set(channels.filter { $0.trust != nil }.map(\.app)).sorted { $0.text < $1.text },
+      damaged: damaged)
   }
 
   /// Returns the mark of an interrupted or active run; nil, as if there were none, if it can't be read.

@@ -1,6 +1,7 @@
 import Manifests
 import Store
 import System
+import Trust
 
 /// Reads a whole mirror back, and checks it against `mirror.json` and for consistency.
 package struct Verification {
@@ -11,6 +12,8 @@ package struct Verification {
   private let origin: (any MirrorSource)?
   /// The channels that the verdict covers.
   private let selection: ChannelSelection
+  /// The roots that apps are built with; for other apps, the first one that the copy has.
+  private let roots: [Signed<TrustRoot>]
   private let progress: @Sendable (MirrorProgress) -> Void
 
   /// How often to start over if the mirror was written meanwhile.
@@ -18,13 +21,14 @@ package struct Verification {
 
   package init(
     _ reader: any MirrorReader, maxAge: Int64? = nil, against origin: (any MirrorSource)? = nil,
-    _ selection: ChannelSelection = .all,
+    _ selection: ChannelSelection = .all, roots: [Signed<TrustRoot>] = [],
     progress: @escaping @Sendable (MirrorProgress) -> Void = { _ in }
   ) {
     self.reader = reader
     self.maxAge = maxAge
     self.origin = origin
     self.selection = selection
+    self.roots = roots
     self.progress = progress
   }
 
@@ -68,11 +72,12 @@ package struct Verification {
     var divergences = try checkAge(index) + missing
     var types: [String: String] = [:]
     let channels = index.channels.filter { selection.contains($0.name) }
+    let expected = ExpectedRoots(roots, in: index)
     for channel in channels {
       if channel.isUnfinished {
         divergences.append(Divergence(path: channel.folder, kind: .unfinished(channel.name)))
       }
-      var check = ChannelCheck(channel, reader)
+      var check = ChannelCheck(channel, reader, expected)
       try check.run()
       divergences += check.divergences
       types.merge(check.types) { first, _ in first }

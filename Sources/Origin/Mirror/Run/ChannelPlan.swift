@@ -14,6 +14,8 @@ struct ChannelPlan: Sendable {
   let packs: [(path: PackPath, size: Int64)]
   /// The zips of each kept version, and two for each step from one to the newest; empty unless requested.
   let zips: [BundleZip]
+  /// What the documents have of signatures; nil without a root.
+  let trust: PlannedTrust?
   /// A hash of what the files are made from: if it is unchanged, so are they.
   let inputs: SHA256
 
@@ -21,32 +23,38 @@ struct ChannelPlan: Sendable {
   private static let format = 2
 
   /// Plans a channel's files, without the packs in `lost`, which the origin names and can't give.
+  ///
+  /// - Parameter known: what the documents of the last run have of signatures; nil if that isn't known.
   init(
     _ state: MirroredChannelState, of origin: OriginState, from source: any MirrorSource,
-    options: MirrorOptions, without lost: Set<String> = []
+    options: MirrorOptions, without lost: Set<String> = [], after known: MirrorIndex.Trust? = nil
   )
     throws(MirrorError)
   {
     self.state = state
-    let patches = try Self.patches(state, source)
-    let updates = try Self.updates(state, source).filter { !lost.contains($0.pack.text) }
-    documents = Self.documents(state, source, patches + updates.map { ($0.path, $0.bytes) })
+    let trust = try PlannedTrust(state, source, after: known)
+    self.trust = trust
+    let patches = try Self.patches(state, source, trust)
+    let updates = try Self.updates(state, source, trust).filter { !lost.contains($0.pack.text) }
+    documents = Self.documents(
+      state, source, patches + updates.map { ($0.path, $0.bytes) }, trust, after: known)
     deltas = try Self.deltas(of: patches)
     packs = updates.map { ($0.pack, $0.size) }
     zips =
       options.zips
       ? state.versions.map { .whole($0) }
-        + state.versions.dropLast().flatMap { base in
-          [.update(from: base, to: state.version), .deltas(from: base, to: state.version)]
+        + state.steps.filter { $0.to == state.version }.flatMap {
+          [.update(from: $0.from, to: $0.to), .deltas(from: $0.from, to: $0.to)]
         } : []
     let made = patches.map { SHA256.of($0.bytes) } + updates.map { SHA256.of($0.bytes) }
-    inputs = SHA256.of(Self.facts(state, origin.id, options, made).canonical)
+    inputs = SHA256.of(Self.facts(state, origin.id, options, made, trust).canonical)
   }
 
   /// Everything that the files are made from. Its bytes are compared with those of other builds of this program, so it must not
   /// contain text that depends on the compiler.
   static func facts(
-    _ state: MirroredChannelState, _ origin: String, _ options: MirrorOptions, _ patches: [SHA256]
+    _ state: MirroredChannelState, _ origin: String, _ options: MirrorOptions, _ patches: [SHA256],
+    _ trust: PlannedTrust? = nil
   )
     -> JSONValue
   {
@@ -66,6 +74,7 @@ struct ChannelPlan: Sendable {
     if let rollback = state.extras.rollback { all["rollback"] = .string(rollback.text) }
     if let rollout = state.extras.rollout { all["rollout"] = rollout.json }
     if let digest = state.candidateDigest { all["candidate"] = .string(digest.hex) }
+    if let trust { all["trust"] = trust.facts }
     return .object(all)
   }
 
@@ -79,21 +88,22 @@ struct ChannelPlan: Sendable {
   func path(of zip: BundleZip) -> String { "\(state.folder)/\(zip)" }
 
   /// Makes the patches. They come first, since they determine which deltas exist.
-  private static func patches(_ state: MirroredChannelState, _ source: any MirrorSource) throws(MirrorError)
-    -> [(path: String, bytes: [UInt8])]
-  {
+  private static func patches(
+    _ state: MirroredChannelState, _ source: any MirrorSource, _ trust: PlannedTrust?
+  ) throws(MirrorError) -> [(path: String, bytes: [UInt8])] {
     var patches: [(path: String, bytes: [UInt8])] = []
     for (base, version) in state.steps {
       let patch = MirrorDocument.patch(from: base, to: version)
-      patches.append((patch.path, try source.document(patch, of: state)))
+      let bytes = try source.document(patch, of: state)
+      patches.append((patch.path, try trust?.withHead(bytes, of: patch) ?? bytes))
     }
     return patches
   }
 
   /// Makes the updates, the answers that name a pack, as far as their packs exist by now.
-  private static func updates(_ state: MirroredChannelState, _ source: any MirrorSource) throws(MirrorError)
-    -> [(path: String, bytes: [UInt8], pack: PackPath, size: Int64)]
-  {
+  private static func updates(
+    _ state: MirroredChannelState, _ source: any MirrorSource, _ trust: PlannedTrust?
+  ) throws(MirrorError) -> [(path: String, bytes: [UInt8], pack: PackPath, size: Int64)] {
     var updates: [(path: String, bytes: [UInt8], pack: PackPath, size: Int64)] = []
     for (base, version) in state.steps {
       let update = MirrorDocument.update(from: base, to: version)
@@ -109,7 +119,8 @@ struct ChannelPlan: Sendable {
         let pack = PackPath(download: answer.pack.download), pack.app == state.app,
         pack.channel == state.channel
       else { throw .unreadable(path: update.path, reason: "it names no pack of the channel") }
-      updates.append((update.path, bytes, pack, answer.pack.size))
+      let signed = try trust?.withHead(bytes, of: update) ?? bytes
+      updates.append((update.path, signed, pack, answer.pack.size))
     }
     return updates
   }
@@ -137,28 +148,42 @@ struct ChannelPlan: Sendable {
   }
 
   private static func documents(
-    _ state: MirroredChannelState, _ source: any MirrorSource, _ patches: [(path: String, bytes: [UInt8])]
+    _ state: MirroredChannelState, _ source: any MirrorSource, _ patches: [(path: String, bytes: [UInt8])],
+    _ trust: PlannedTrust?, after known: MirrorIndex.Trust?
   ) -> [PlannedDocument] {
-    let newest = NewestManifest(state, source)
+    let newest = NewestManifest(state, source, head: trust?.answers)
     func document(
-      _ name: String, _ stage: PlannedDocument.Stage, isFixed: Bool = false,
+      _ name: String, _ stage: PlannedDocument.Stage, isFixed: Bool = false, isImmutable: Bool? = nil,
       _ bytes: @escaping @Sendable () throws(MirrorError) -> [UInt8]
     ) -> PlannedDocument {
-      PlannedDocument(path: "\(state.folder)/\(name)", stage: stage, isFixed: isFixed, bytes: bytes)
+      PlannedDocument(
+        path: "\(state.folder)/\(name)", stage: stage, isFixed: isFixed, isImmutable: isImmutable ?? isFixed,
+        bytes: bytes)
     }
     func made(_ made: MirrorDocument, _ stage: PlannedDocument.Stage, isFixed: Bool = false)
       -> PlannedDocument
     {
-      document(made.path, stage, isFixed: isFixed) { () throws(MirrorError) in
-        if case .whole(state.version) = made { return try newest.fixed() }
+      let bytes = trust?.made[made]
+      return document(made.path, stage, isFixed: isFixed) { () throws(MirrorError) in
+        if let bytes { return bytes }
         return try source.document(made, of: state)
       }
     }
-    return state.scripts.map { made(.script($0), .versioned, isFixed: true) }
-      + state.versions.map { made(.release($0), .versioned, isFixed: true) }
-      + (state.versions + [state.candidate].compactMap(\.self)).map {
-        made(.whole($0), .versioned, isFixed: true)
+    func whole(_ version: ManifestVersion) -> PlannedDocument {
+      let statements = trust?.statements[version]
+      // Its statements may be replaced: a cache mustn't keep those of a key that was given up.
+      return document(
+        MirrorDocument.whole(version).path, .versioned, isFixed: statements == known?.statements[version],
+        isImmutable: statements == nil
+      ) { () throws(MirrorError) in
+        if version == state.version { return try newest.fixed() }
+        return try source.document(.whole(version), of: state)
       }
+    }
+    return (trust?.roots ?? []).map { made(.root($0), .versioned, isFixed: true) }
+      + state.scripts.map { made(.script($0), .versioned, isFixed: true) }
+      + state.versions.map { made(.release($0), .versioned, isFixed: true) }
+      + (state.versions + [state.candidate].compactMap(\.self)).map(whole)
       + [state.extras.rollout?.prefetch].compactMap(\.self).map {
         made(.candidatePrefetch($0), .versioned)
       }
@@ -168,7 +193,10 @@ struct ChannelPlan: Sendable {
         made(.prefetch(state.extras.prefetch ?? 0), .current),
         made(.policy(state.extras.policy ?? 0), .current),
         made(.info(state.version), .current),
-        document("version.json", .newest) { Documents.nothingNew(state.version, extras: state.extras) },
+      ]
+      + [trust?.head].compactMap(\.self).map { head in document("head.json", .head) { head } }
+      + [
+        document("version.json", .newest) { Documents.nothingNew(state.version, extras: state.extras) }
       ]
   }
 }
@@ -177,11 +205,14 @@ struct ChannelPlan: Sendable {
 private final class NewestManifest: Sendable {
   private let state: MirroredChannelState
   private let source: any MirrorSource
+  /// The head of answers; nil if there is none.
+  private let head: [UInt8]?
   private let bytes = Locked<[UInt8]?>(nil)
 
-  init(_ state: MirroredChannelState, _ source: any MirrorSource) {
+  init(_ state: MirroredChannelState, _ source: any MirrorSource, head: [UInt8]?) {
     self.state = state
     self.source = source
+    self.head = head
   }
 
   /// `configure/N.json`
@@ -201,8 +232,29 @@ private final class NewestManifest: Sendable {
     bytes.withLock { $0 = nil }
     if state.extras == .none { return fixed }
     let frame = Documents.whole(state.version, digest: state.digest)
-    let map = fixed[frame.prefix.count..<fixed.count - frame.suffix.count]
-    return Documents.whole(state.version, digest: state.digest, extras: state.extras).around(Array(map))
+    var end = fixed.count - frame.suffix.count
+    var trust: [UInt8]?
+    if state.extras.root != nil { (end, trust) = try parts(fixed, from: frame.prefix.count) }
+    let map = fixed[frame.prefix.count..<end]
+    return Documents.whole(state.version, digest: state.digest, extras: state.extras, trust: trust).around(
+      Array(map))
+  }
+
+  /// Returns where the map ends that begins at `start`, and the member `trust`, with the head of answers.
+  private func parts(_ fixed: [UInt8], from start: Int) throws(MirrorError) -> (end: Int, trust: [UInt8]?) {
+    let lead = Array(",\"trust\":".utf8)
+    do throws(JSONError) {
+      var reader = JSONReader(fixed)
+      reader.at = start
+      try reader.skip()
+      let end = reader.at
+      guard fixed[end...].starts(with: lead) else { return (end, nil) }
+      reader.at = end + lead.count
+      try reader.skip()
+      return (end, try MirroredTrust(Array(fixed[end + lead.count..<reader.at])).bytes(head: head))
+    } catch {
+      throw .unreadable(path: MirrorDocument.whole(state.version).path, reason: error.description)
+    }
   }
 }
 
@@ -214,6 +266,8 @@ struct PlannedDocument: Sendable {
     case versioned
     /// The newest of each kind.
     case current
+    /// The head, which names the newest of each kind.
+    case head
     /// The documents that devices read first.
     case newest
 
@@ -223,7 +277,9 @@ struct PlannedDocument: Sendable {
   /// The path from the mirror's root.
   let path: String
   let stage: Stage
-  /// Whether a document, once written to this path, stays right.
+  /// Whether a document that the last run has written to this path is still right.
   let isFixed: Bool
+  /// Whether a document at this path stays right forever.
+  let isImmutable: Bool
   let bytes: @Sendable () throws(MirrorError) -> [UInt8]
 }

@@ -80,7 +80,7 @@ extension ChannelWork {
   }
 
   private mutating func write(_ document: PlannedDocument, _ made: Made) throws(MirrorError) {
-    let head = FileHead(type: MirrorPath.documentType(document.path), isImmutable: document.isFixed)
+    let head = FileHead(type: MirrorPath.documentType(document.path), isImmutable: document.isImmutable)
     if run.options.precompressed { try writeCoded(made.bytes, document.path) }
     try run.destination.write(made.bytes, as: document.path, head)
     run.meter.wrote(made.file.size)

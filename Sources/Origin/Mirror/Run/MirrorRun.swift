@@ -208,7 +208,8 @@ package final class MirrorRun {
   ) throws(MirrorError) -> MirrorIndex.Channel {
     var lost: Set<String> = []
     for _ in 0..<Self.plans {
-      let plan = try ChannelPlan(state, of: origin, from: source, options: options, without: lost)
+      let plan = try ChannelPlan(
+        state, of: origin, from: source, options: options, without: lost, after: known?.trust)
       guard let (channel, lostZips) = try carryOut(plan, known, &lost) else { continue }
       report.zipsToCome += plan.missingZips(in: channel) - lostZips.count
       report.lostZips += lostZips
@@ -240,7 +241,7 @@ package final class MirrorRun {
     let channel = MirrorIndex.Channel(
       app: state.app, appID: state.appID, channel: state.channel, publicURL: state.publicURL,
       version: state.version, digest: state.digest, versions: state.versions, inputs: plan.inputs,
-      files: work.files.sorted { $0.key < $1.key }.map { ($0.key, $0.value) })
+      files: work.files.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }, trust: plan.trust?.index)
     return (channel, work.lostZips)
   }
 

@@ -28,6 +28,10 @@ package final class DataSource: MirrorSource {
   }
 
   package func channels(keep: Int) throws(MirrorError) -> [MirroredChannelState] {
+    try withHeads { () throws(MirrorError) in try states(keep: keep) }
+  }
+
+  private func states(keep: Int) throws(MirrorError) -> [MirroredChannelState] {
     try MirrorError.store { () throws(StoreError) in
       var states: [MirroredChannelState] = []
       for newest in try store.channels() {
@@ -39,7 +43,7 @@ package final class DataSource: MirrorSource {
             app: info.app, appID: info.appID, channel: info.name, publicURL: info.publicURL,
             version: info.version, digest: digest, versions: try store.keptVersions(of: info, keep: keep),
             extras: try store.answerExtras(of: info), scripts: try store.policyScripts(of: info),
-            candidateDigest: newest.rollout == nil ? nil : newest.digest))
+            candidateDigest: newest.rollout == nil ? nil : newest.digest, bundlesSince: info.bundlesSince))
       }
       return states
     }

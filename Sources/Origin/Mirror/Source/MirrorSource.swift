@@ -18,14 +18,22 @@ package struct MirroredChannelState: Hashable, Sendable {
   package let scripts: [SHA256]
   /// The digest of the candidate's resourcemap; nil if no rollout is open.
   package var candidateDigest: SHA256?
+  /// The version from which on entries name their bundles; nil in a channel without a root.
+  package var bundlesSince: ManifestVersion?
+  /// `head.json`, as it was when the run began; nil if there is none.
+  package var head: [UInt8]?
 
   /// The candidate that the rule in `extras` names.
   package var candidate: ManifestVersion? { candidateDigest == nil ? nil : extras.rollout?.version }
   /// The highest version that the mirror has.
   package var highest: ManifestVersion { candidate ?? version }
-  /// The steps that have a patch: from each kept version to the newest, and to the candidate.
+  /// The steps that have a patch: from each kept version to the newest, and to the candidate. None leads from entries that don't
+  /// name their bundles to such that do.
   package var steps: [(from: ManifestVersion, to: ManifestVersion)] {
-    versions.dropLast().map { ($0, version) } + (candidate.map { to in versions.map { ($0, to) } } ?? [])
+    let all =
+      versions.dropLast().map { ($0, version) } + (candidate.map { to in versions.map { ($0, to) } } ?? [])
+    guard let since = bundlesSince else { return all }
+    return all.filter { $0.0 >= since || $0.1 < since }
   }
 
   package var name: MirroredChannel { MirroredChannel(app, channel) }

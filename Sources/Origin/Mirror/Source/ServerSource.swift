@@ -61,6 +61,10 @@ package final class ServerSource: MirrorSource {
   }
 
   package func channels(keep: Int) throws(MirrorError) -> [MirroredChannelState] {
+    try withHeads { () throws(MirrorError) in try states(keep: keep) }
+  }
+
+  private func states(keep: Int) throws(MirrorError) -> [MirroredChannelState] {
     let path = "mirror?channels=*&keep=\(keep)"
     let channels = try ask(path) { (api) throws(OriginError) in
       try api.mirrorOverview(channels: "*", keep: keep).channels
@@ -211,8 +215,8 @@ extension MirroredChannelState {
       versions: channel.versions,
       extras: AnswerExtras(
         interval: channel.interval, policy: channel.policy, prefetch: channel.prefetch,
-        reports: channel.reports, rollback: channel.rollback, rollout: rule),
-      scripts: channel.scripts, candidateDigest: channel.candidateDigest)
+        reports: channel.reports, rollback: channel.rollback, rollout: rule, root: channel.root),
+      scripts: channel.scripts, candidateDigest: channel.candidateDigest, bundlesSince: channel.bundlesSince)
   }
 }
 

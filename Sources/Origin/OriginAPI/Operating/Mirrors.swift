@@ -56,6 +56,10 @@ package struct MirrorOverview: Codable, Sendable {
     /// The rule of the open rollout, as in answers, and the digest of its candidate; nil if none is open, and from older origins.
     package var rollout: JSONValue?
     package var candidateDigest: SHA256?
+    /// The number of the newest root, and the version from which on entries name their bundles; nil in a channel without a root,
+    /// and from older origins.
+    package var root: Int64?
+    package var bundlesSince: ManifestVersion?
 
     package init(
       app: AppName, appID: UInt64, channel: ChannelName, publicURL: BaseURL, version: ManifestVersion,
@@ -75,6 +79,7 @@ package struct MirrorOverview: Codable, Sendable {
       reports = extras.reports
       rollback = extras.rollback
       rollout = extras.rollout?.json
+      root = extras.root
     }
   }
 }

@@ -21,6 +21,10 @@ package struct BackupReport: Sendable {
   package internal(set) var damaged: [SHA256] = []
   /// The live URLs that have those bytes. Publishing them again restores the bytes.
   package internal(set) var damagedURLs: [DamagedURL] = []
+  /// The keys for heads that were copied.
+  package internal(set) var keys = 0
+  /// Those that were left out: of a backup that wasn't asked for them, or of a restore without their passphrase.
+  package internal(set) var keysLeft = 0
   /// The scheduled acts that waited in a backup that was restored, as they are now: cancelled, or waiting.
   package internal(set) var scheduled: [ScheduledAct] = []
 }
@@ -38,10 +42,12 @@ extension Store {
   /// - Parameters:
   ///   - path: the backup's folder.
   ///   - verify: whether to read back all files from an earlier run.
+  ///   - keys: how to copy the keys for heads; nil leaves them out.
   ///   - progress: called with the bytes done, and of how many.
   /// - Throws: `foreignBackup`, `inUse`, `damagedDatabase`, `diskFull`, …; the earlier backup is still complete then.
   package func backUp(
-    to path: String, verify: Bool = false, progress: (_ done: Int64, _ all: Int64) -> Void = { _, _ in }
+    to path: String, verify: Bool = false, keys: KeyProtection? = nil,
+    progress: (_ done: Int64, _ all: Int64) -> Void = { _, _ in }
   ) throws(StoreError) -> BackupReport {
     let target = BackupFolder(path)
     try refuseForeign(target)
@@ -51,7 +57,13 @@ extension Store {
     try target.removePartialDatabase()
     var lease = try LeaseRenewer(self, holder: "backup")
     do {
-      let report = try copyAll(to: target, verify: verify, &lease, progress)
+      var report = try copyAll(to: target, verify: verify, &lease, progress)
+      // Last: the folder is known to be a backup by then.
+      if let keys {
+        report.keys = try KeyBackup.copy(from: folder, to: target.folder, keys)
+      } else {
+        report.keysLeft = try KeyBackup.count(in: folder)
+      }
       try lease.end()
       return report
     } catch {

@@ -107,6 +107,7 @@ extension Store {
     try noteOrphans(&checkup)
     try confirmPurged(&checkup)
     try notePacks(deep: deep, &checkup)
+    checkup.findings += try trustFindings()
     if deep { try checkDerived(&checkup, progress) }
     return checkup
   }

@@ -20,6 +20,12 @@ package enum MirrorDocument: Hashable, Sendable {
   case candidatePrefetch(Int64)
   /// `script/{sha256}.js`
   case script(SHA256)
+  /// `root/N.json`, of a channel with a root.
+  case root(Int64)
+  /// `head.json`: the newest one.
+  case head
+  /// The statements of a version, as the member `trust` of `configure/N.json` has them; not a file of its own.
+  case statements(ManifestVersion)
 
   /// The document's path below its channel's folder.
   package var path: String {
@@ -33,6 +39,9 @@ package enum MirrorDocument: Hashable, Sendable {
     case .policy: "policy.json"
     case .candidatePrefetch(let version): "prefetchConfig/\(version).json"
     case .script(let sha256): "script/\(sha256.hex).js"
+    case .root(let number): "root/\(number).json"
+    case .head: "head.json"
+    case .statements(let version): "configure/\(version).json"
     }
   }
 
@@ -48,6 +57,9 @@ package enum MirrorDocument: Hashable, Sendable {
     case .policy(let version): "kind=policy&version=\(version)"
     case .candidatePrefetch(let version): "kind=candidate-prefetch&version=\(version)"
     case .script(let sha256): "kind=script&sha256=\(sha256.hex)"
+    case .root(let number): "kind=root&version=\(number)"
+    case .head: "kind=head"
+    case .statements(let version): "kind=statements&version=\(version)"
     }
   }
 
@@ -63,6 +75,9 @@ package enum MirrorDocument: Hashable, Sendable {
     case ("policy", _, let version?, _): self = .policy(version.number)
     case ("candidate-prefetch", _, let version?, _): self = .candidatePrefetch(version.number)
     case ("script", _, _, let sha256?): self = .script(sha256)
+    case ("root", _, let version?, _): self = .root(version.number)
+    case ("head", _, _, _): self = .head
+    case ("statements", _, let version?, _): self = .statements(version)
     default: return nil
     }
   }
@@ -70,7 +85,8 @@ package enum MirrorDocument: Hashable, Sendable {
 
 extension Store {
   /// The bytes of a mirror's document.
-  /// - Throws: `unknownVersion`, also for an update without a pack; `unknownBlob` for a script that isn't stored.
+  /// - Throws: `unknownVersion`, also for an update without a pack, and for what only a channel with a root has;
+  ///   `unknownBlob` for a script that isn't stored.
   package func mirrorDocument(_ document: MirrorDocument, of channel: ChannelInfo) throws(StoreError)
     -> [UInt8]
   {
@@ -84,7 +100,10 @@ extension Store {
     case .info(let version): return try infoDocument(channel, at: version)
     case .prefetch(let version):
       var extras = ChannelExtras()
-      if version != 0 { extras.prefetch = try self.document(.prefetch, of: channel, at: version) }
+      if version != 0 {
+        extras.prefetch = try self.document(.prefetch, of: channel, at: version)
+        extras.prefetchTrust = try prefetchStatement(of: channel, at: version)?.envelope.bytes
+      }
       return extras.prefetchDocument
     case .policy(let version):
       var extras = ChannelExtras()
@@ -94,10 +113,24 @@ extension Store {
       var extras = ChannelExtras()
       // Completed since a run began, it is the channel's, with the same bytes.
       extras.candidatePrefetch = try self.document(.prefetch, of: channel, at: version)
+      extras.candidatePrefetchTrust = try prefetchStatement(of: channel, at: version)?.envelope.bytes
       guard let document = extras.candidateDocument else { throw .unknownVersion(ManifestVersion(version)) }
       return document.bytes
     case .script(let sha256):
       guard let bytes = try script(sha256) else { throw .unknownBlob(sha256) }
+      return bytes
+    case .root(let number):
+      guard let bytes = try rootDocument(of: channel.app, number) else {
+        throw .unknownVersion(ManifestVersion(number))
+      }
+      return bytes
+    case .head:
+      guard let bytes = try headDocument(of: channel) else { throw .unknownVersion(channel.version) }
+      return bytes
+    case .statements(let version):
+      guard let bytes = try mirroredTrust(of: channel, from: nil, to: version) else {
+        throw .unknownVersion(version)
+      }
       return bytes
     }
   }
@@ -188,18 +221,20 @@ extension Store {
     }
   }
 
-  /// `configure/N.json`: the whole manifest of a kept version, without anything that could differ for another version.
+  /// `configure/N.json`: the whole manifest of a kept version, without anything that could differ for another version. In a channel
+  /// with a root it has the statements of that version, and no head.
   /// - Throws: `unknownVersion`.
   func wholeDocument(_ channel: ChannelInfo, at version: ManifestVersion) throws(StoreError)
     -> [UInt8]
   {
-    try connections.reading { (db) throws(StoreError) in
+    let trust = try mirroredTrust(of: channel, from: nil, to: version)
+    return try connections.reading { (db) throws(StoreError) in
       guard try db.isKept(version, in: channel.id), version > .none else { throw .unknownVersion(version) }
       var map = ResourceMapWriter(entries: channel.resources)
       try db.eachEntry(of: channel, at: version) { (url, row) throws(StoreError) in
         map.append(url, try row.entry(url, in: channel))
       }
-      return Documents.whole(version, map.finish())
+      return Documents.whole(version, map.finish(), trust: trust)
     }
   }
 
@@ -209,6 +244,7 @@ extension Store {
     _ channel: ChannelInfo, from base: ManifestVersion, to version: ManifestVersion, extras: AnswerExtras
   ) throws(StoreError) -> [UInt8] {
     guard let digest = try digest(channel, at: version) else { throw .unknownVersion(version) }
+    try refuseStep(channel, from: base, to: version)
     var writer = ManifestPatchWriter()
     let changes = try changes(channel, from: base, to: version)
     for change in changes {
@@ -216,7 +252,8 @@ extension Store {
     }
     let deltas = try DeltaOffers(store: self).render(changes, channel, from: base)
     return Documents.patch(
-      version, digest: digest, base: DocumentBase(base, deltas: deltas), writer.finish(), extras: extras)
+      version, digest: digest, base: DocumentBase(base, deltas: deltas), writer.finish(), extras: extras,
+      trust: try mirroredTrust(of: channel, from: base, to: version))
   }
 
   /// `update/A-N.json`.
@@ -226,11 +263,13 @@ extension Store {
   ) throws(StoreError) -> [UInt8] {
     guard let baseDigest = try digest(channel, at: base) else { throw .unknownVersion(base) }
     guard let digest = try digest(channel, at: version) else { throw .unknownVersion(version) }
+    try refuseStep(channel, from: base, to: version)
     let ends = PackEnds(base: base, baseDigest: baseDigest, version: version, digest: digest)
     guard case .stored(let pack) = try derived.pack(ends, of: channel.id) else { throw .unknownVersion(base) }
     return Documents.pack(
       PackAnswer(
         base: base, version: version, digest: digest, pack: pack.offer(of: channel),
-        extras: try answerExtras(of: channel.answered(version) ?? channel.full)))
+        extras: try answerExtras(of: channel.answered(version) ?? channel.full),
+        trust: try mirroredTrust(of: channel, from: base, to: version)))
   }
 }

@@ -18,6 +18,11 @@ extension Store {
       document["channel"] = .string(channel.name.text)
       document["publicURL"] = .string(channel.publicURL.text)
       document["leastNext"] = .integer(channel.leastNext)
+      if let since = channel.bundlesSince, version >= since {
+        document["bundlesSince"] = .string(since.text)
+        // Their statements may be gone; devices know them all the same.
+        document["floors"] = .object(try db.floors(of: channel))
+      }
       let raised = try db.raisedNumbers(of: channel)
       if !raised.members.isEmpty { document["leastDocuments"] = .object(raised) }
       document["bundles"] = .array(try db.bundleMembers(of: channel, version))
@@ -35,6 +40,14 @@ extension Database {
     JSONObject(
       try all("SELECT name, least_next FROM document_counter WHERE channel_id = ? ORDER BY name", channel.id)
       {
+        JSONObject.Member(key: $0.get(0, as: String.self), value: .integer($0.get(1, as: Int64.self)))
+      })
+  }
+
+  /// The lowest serials that devices still take, by bundle; that of prefetch configs has an empty name.
+  fileprivate func floors(of channel: ChannelInfo) throws(StoreError) -> JSONObject {
+    JSONObject(
+      try all("SELECT bundle, floor FROM trust_floor WHERE channel_id = ? ORDER BY bundle", channel.id) {
         JSONObject.Member(key: $0.get(0, as: String.self), value: .integer($0.get(1, as: Int64.self)))
       })
   }

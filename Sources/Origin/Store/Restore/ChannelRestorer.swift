@@ -1,5 +1,6 @@
 import Manifests
 import System
+import Trust
 import Values
 
 extension Store {
@@ -67,6 +68,8 @@ struct ChannelRestorer {
   private var bundles: [BundleName: Int64] = [:]
   /// The resource of each URL that a bundle holds.
   private var held: [BundleName: [ResourceURL: Int64]] = [:]
+  /// Whether the entries of the releases so far name their bundles.
+  private var namesBundles = false
 
   /// A mirror doesn't name the author.
   private static let author = "xcache restore"
@@ -91,7 +94,10 @@ struct ChannelRestorer {
   /// Writes everything that the channel had.
   mutating func write() throws(StoreError) {
     try makeResources()
+    // What names bundles takes the floors of the roots.
+    if let trust = channel.trust { try writeRoots(trust) }
     for release in channel.releases { try write(release) }
+    if let trust = channel.trust { try write(trust) }
     guard let newest = channel.releases.last else { return }
     for bundle in newest.bundles { try finish(bundle) }
     let next = try RestoreGap.next(after: newest.version.number, atLeast: channel.leastNext)
@@ -105,6 +111,7 @@ struct ChannelRestorer {
     }
     for document in channel.documents { try write(document) }
     for document in ChannelDocument.allCases { try leaveGap(after: document) }
+    if channel.trust != nil { try RestoredNumbers.take(of: channelID, by: Self.author, now: now, in: db) }
     for script in channel.scripts { _ = try db.keepScript(script, SHA256.of(script), now: now) }
   }
 
@@ -112,8 +119,9 @@ struct ChannelRestorer {
 
   private mutating func makeResources() throws(StoreError) {
     var entries: [(url: ResourceURL, entry: Entry)] = []
-    for item in channel.releases.flatMap(\.items) where resources.updateValue(0, forKey: item.entry) == nil {
-      entries.append((item.url, item.entry))
+    for item in channel.releases.flatMap(\.items) {
+      let entry = item.entry.withoutBundle
+      if resources.updateValue(0, forKey: entry) == nil { entries.append((item.url, entry)) }
     }
     // Resource versions rise by one; versions that no kept manifest has are skipped.
     for (url, entry) in entries.sorted(by: { ($0.url, $0.entry.version) < ($1.url, $1.entry.version) }) {
@@ -156,10 +164,37 @@ struct ChannelRestorer {
       resources: release.resources, bytes: release.bytes
     ).insert(in: db)
     var entries: [ResourceURL: Int64] = [:]
-    for item in release.items { entries[item.url] = resources[item.entry] }
+    for item in release.items { entries[item.url] = resources[item.entry.withoutBundle] }
     for bundle in release.bundles { try makeBundle(bundle) }
     for bundle in release.bundles { try end(bundle, at: release.version, entries) }
+    guard let since = channel.trust?.bundlesSince, release.version >= since else {
+      for bundle in release.bundles { try begin(bundle, at: release.version, entries) }
+      return
+    }
+    // Of the versions that do so, the first one may not be kept.
+    let isFirst = !namesBundles
+    if isFirst { try db.nameBundles(of: channelID, since: release.version) }
+    namesBundles = true
     for bundle in release.bundles { try begin(bundle, at: release.version, entries) }
+    try db.recordContents(of: channelID, at: release.version, ofAll: isFirst)
+  }
+
+  // MARK: - Roots and signatures
+
+  private func writeRoots(_ trust: RestoredTrust) throws(StoreError) {
+    // Another channel of the app may have brought some of them.
+    let known = try db.roots(ofApp: channel.appID).count
+    for root in trust.roots.dropFirst(known) {
+      try db.insert(root, ofApp: channel.appID, by: Self.author, now: now)
+    }
+  }
+
+  private func write(_ trust: RestoredTrust) throws(StoreError) {
+    for signed in trust.releases { try db.keep(signed, ofApp: channel.appID, by: Self.author, now: now) }
+    for signed in trust.prefetch { try db.keep(signed, ofApp: channel.appID, by: Self.author, now: now) }
+    for (bundle, floor) in trust.floors { try db.raiseFloor(of: bundle, in: channelID, to: floor) }
+    // The times of the heads that follow are above its time.
+    if let head = trust.head { try db.set(head.signed, by: head.key, of: channelID) }
   }
 
   private mutating func makeBundle(_ bundle: RestoredChannel.Bundle) throws(StoreError) {
@@ -219,5 +254,40 @@ struct ChannelRestorer {
     let newest = channel.documents.filter { $0.document == document }.map(\.version).max() ?? 0
     let next = try RestoreGap.next(after: newest, atLeast: channel.leastDocuments[document] ?? 1)
     try db.raiseNext(document, of: channelID, to: next)
+  }
+}
+
+extension Entry {
+  /// The entry as one of a resource, which is the same in whichever bundle.
+  fileprivate var withoutBundle: Entry {
+    if others["bundle"] == nil { return self }
+    var members = others
+    members["bundle"] = nil
+    return Entry(
+      ctype: ctype, download: download, md5: md5, sha256: sha256, size: size, version: version,
+      others: members)
+  }
+}
+
+/// Gives what a restored channel has of policy and prefetch config the next number.
+///
+/// Devices with a root take no head that names a lower version of these than a head that they have seen, and one of the lost origin may
+/// have named a version that nobody has any more.
+enum RestoredNumbers {
+  /// - Parameter channel: one with a root; nil: every one.
+  static func take(of channel: Int64?, by author: String, now: Int64, in db: Database) throws(StoreError) {
+    try db.run(
+      """
+      INSERT INTO document (channel_id, name, version, kind, source, at, author, message, manifest_version, content)
+      SELECT c.id, n.name, k.least_next, 'restore', NULL, ?2, ?3, '',
+        coalesce((SELECT max(version) FROM release WHERE channel_id = c.id), 0),
+        coalesce((SELECT content FROM document AS d WHERE d.channel_id = c.id AND d.name = n.name
+          ORDER BY version DESC LIMIT 1), '{}')
+      FROM channel AS c JOIN (SELECT 'policy' AS name UNION SELECT 'prefetch') AS n
+      JOIN document_counter AS k ON k.channel_id = c.id AND k.name = n.name
+      WHERE c.bundles_since IS NOT NULL AND c.removed_at IS NULL AND (?1 IS NULL OR c.id = ?1)
+        AND (n.name = 'policy' OR EXISTS (SELECT 1 FROM document AS d WHERE d.channel_id = c.id AND d.name = n.name)
+          AND NOT EXISTS (SELECT 1 FROM rollout AS r WHERE r.channel_id = c.id AND r.state = 'open'))
+      """, channel, now, author)
   }
 }

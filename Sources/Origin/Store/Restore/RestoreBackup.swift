@@ -17,6 +17,11 @@ enum RestoreGap {
 
 /// Creates a data folder from a backup.
 package enum Restore {
+  /// Whether all keys for heads in a backup can be read with a passphrase.
+  package static func takesKeys(backup path: String, passphrase: [UInt8]) throws(StoreError) -> Bool {
+    try KeyBackup.read(DataFolder(path: path), passphrase: passphrase).left == 0
+  }
+
   /// Copies a backup into a new data folder, checking every byte.
   ///
   /// A file that is missing or damaged in the backup is left out and its row marked, so that it counts as missing and
@@ -26,10 +31,16 @@ package enum Restore {
   /// devices may have seen versions that the backup doesn't have.
   ///
   /// Scheduled acts that wait in the backup are cancelled: its origin may have carried them out since, or be running beside this one.
-  /// - Parameter keepsScheduled: whether they go on waiting instead.
+  ///
+  /// - Parameters:
+  ///   - path: the backup.
+  ///   - data: the new data folder.
+  ///   - keepsScheduled: whether they go on waiting instead.
+  ///   - keyPassphrase: the passphrase of the keys for heads in the backup; without it they are left out.
+  ///   - progress: called with the bytes done, and of how many.
   /// - Throws: `noBackup`, `notEmpty`, `damagedDatabase`, …; an interrupted restore into the same folder can be repeated.
   package static func restore(
-    backup path: String, to data: String, keepsScheduled: Bool = false,
+    backup path: String, to data: String, keepsScheduled: Bool = false, keyPassphrase: [UInt8]? = nil,
     progress: (_ done: Int64, _ all: Int64) -> Void = { _, _ in }
   ) throws(StoreError) -> BackupReport {
     let source = BackupFolder(path)
@@ -37,6 +48,7 @@ package enum Restore {
     guard let id = try source.originID(), !id.isEmpty else { throw .noBackup(path: path) }
     let taken = try StoreError.disk { () throws(SystemError) in try Kernel.status(target.folder.database) }
     if taken != nil { throw .notEmpty(path: data) }
+    let (keys, keysLeft) = try KeyBackup.read(source.folder, passphrase: keyPassphrase)
     let lock = try target.lock()
     defer { withExtendedLifetime(lock) {} }
     try target.removePartialDatabase()
@@ -46,6 +58,8 @@ package enum Restore {
     if !keepsScheduled { report.scheduled = try cancel(report.scheduled, in: copy, madeAt: source.madeAt()) }
     try copyBlobs(copy, source, target, &report, progress)
     try copy.close()
+    try KeyBackup.write(keys, to: target.folder)
+    (report.keys, report.keysLeft) = (keys.count, keysLeft)
     try target.install()
     report.databaseBytes = try StoreError.disk { () throws(SystemError) in
       try Kernel.status(target.folder.database)?.size ?? 0
@@ -69,6 +83,7 @@ package enum Restore {
       try copy.run("UPDATE origin SET id = lower(hex(randomblob(16)))")
       try ChannelRow.leaveGaps(RestoreGap.size, in: copy)
       try copy.leaveDocumentGaps(RestoreGap.size)
+      try RestoredNumbers.take(of: nil, by: "xcache restore", now: Clock.unixMilliseconds(), in: copy)
     }
     return copy
   }

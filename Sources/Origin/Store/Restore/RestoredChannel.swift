@@ -1,5 +1,6 @@
 import Manifests
 import System
+import Trust
 import Values
 
 /// A channel as a mirror has it: the versions that it kept, with what an origin needs to continue from them.
@@ -81,6 +82,8 @@ package struct RestoredChannel: Sendable {
   package let leastDocuments: [ChannelDocument: Int64]
   /// The scripts that its policy names.
   package let scripts: [[UInt8]]
+  /// What it has of roots and signatures; nil without a root.
+  package let trust: RestoredTrust?
   /// The extra members of its answers, of which the interval, the share of reports and the newest rollback are used.
   package let extras: AnswerExtras
 
@@ -88,7 +91,7 @@ package struct RestoredChannel: Sendable {
   package init(
     app: AppName, appID: Int64, name: ChannelName, publicURL: BaseURL, leastNext: Int64, releases: [Release],
     counters: [(url: ResourceURL, versions: Int64)], documents: [Document],
-    leastDocuments: [ChannelDocument: Int64] = [:], scripts: [[UInt8]],
+    leastDocuments: [ChannelDocument: Int64] = [:], scripts: [[UInt8]], trust: RestoredTrust? = nil,
     extras: AnswerExtras
   ) {
     self.app = app
@@ -101,7 +104,39 @@ package struct RestoredChannel: Sendable {
     self.documents = documents
     self.leastDocuments = leastDocuments
     self.scripts = scripts
+    self.trust = trust
     self.extras = extras
+  }
+}
+
+/// What a mirror has of a channel's roots and signatures.
+package struct RestoredTrust: Sendable {
+  /// The roots of its app, from the first on.
+  package let roots: [Signed<TrustRoot>]
+  /// The version from which on entries name their bundles; nil: none does.
+  package let bundlesSince: ManifestVersion?
+  /// The newest head, and the key of the newest root that has signed it; nil if there is none.
+  package let head: (signed: Signed<TrustHead>, key: KeyID)?
+  /// The statements of the kept versions.
+  package let releases: [Signed<ReleaseStatement>]
+  /// Those of prefetch configs.
+  package let prefetch: [Signed<PrefetchStatement>]
+  /// The lowest serials that devices still take, by bundle; that of prefetch configs has an empty name.
+  package let floors: [(bundle: String, floor: Serial)]
+
+  /// Creates what a mirror has.
+  package init(
+    roots: [Signed<TrustRoot>], bundlesSince: ManifestVersion?,
+    head: (signed: Signed<TrustHead>, key: KeyID)?,
+    releases: [Signed<ReleaseStatement>], prefetch: [Signed<PrefetchStatement>],
+    floors: [(bundle: String, floor: Serial)]
+  ) {
+    self.roots = roots
+    self.bundlesSince = bundlesSince
+    self.head = head
+    self.releases = releases
+    self.prefetch = prefetch
+    self.floors = floors
   }
 }
 

@@ -17,6 +17,8 @@ package enum SigningError: Error, Hashable, Sendable {
   case notAKey(path: String, P256PrivateKey.FormError)
   /// A key's file can be read by others.
   case openToOthers(path: String)
+  /// A file has something else than a public key.
+  case notAPublicKey(path: String)
   /// A program failed, or wrote no signature that the key verifies; with the reason.
   case command(String, String)
   /// The root lists none of these keys for this.
@@ -34,6 +36,8 @@ extension SigningError: CustomStringConvertible {
     case .notAKey(let path, .otherAlgorithm): "\(path) has a key of another kind; one on P-256 is needed"
     case .notAKey(let path, .notAKey): "\(path) has no private key in PEM"
     case .openToOthers(let path): "others may read the key \(path); run `chmod 600 \(path)`"
+    case .notAPublicKey(let path):
+      "\(path) has no public key on P-256 with an uncompressed point, in PEM or base64, as `openssl pkey -pubout` writes it"
     case .command(let command, let reason): "the program that signs, \(command), failed: \(reason)"
     case .notListed(let key): "the root names the key \(key) for nothing that is to be signed"
     }

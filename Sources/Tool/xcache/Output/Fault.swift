@@ -34,6 +34,7 @@ struct Fault {
       self.init(error.message, ExitCode(rawValue: error.exitCode) ?? .failed, error.name)
     case let error as PreviewError:
       self.init(error.message, ExitCode(rawValue: error.exitCode) ?? .failed, error.name)
+    case let error as SigningError: self.init(error.description, .failed, "signing")
     case let error as StoreError: self.init(error)
     // A device's settings come from the command line.
     case DeviceError.badSetting: self.init("\(error)", .usage, "usage")

@@ -19,6 +19,8 @@ struct Settings: Hashable, Sendable {
   var smokeIgnores: [Glob] = []
   /// The folder that answers API calls in smoke tests.
   var smokeFixtures: String?
+  /// Who signs.
+  var signWith: SignerSettings?
   /// The path of the `xcache.json` that was read.
   var file: String?
 
@@ -36,6 +38,7 @@ struct Settings: Hashable, Sendable {
     merged.check.ignore += lower.check.ignore
     merged.smokeIgnores += lower.smokeIgnores
     merged.smokeFixtures = merged.smokeFixtures ?? lower.smokeFixtures
+    merged.signWith = signWith ?? lower.signWith
     merged.file = file ?? lower.file
     return merged
   }

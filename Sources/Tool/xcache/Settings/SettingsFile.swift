@@ -59,7 +59,8 @@ extension Settings {
           default: throw value.unknown("ignore", "fixtures")
           }
         }
-      default: throw value.unknown("server", "app", "channel", "bundles", "check", "smoke")
+      case "signWith": signWith = try SignerSettings(value, relativeTo: folder)
+      default: throw value.unknown("server", "app", "channel", "bundles", "check", "smoke", "signWith")
       }
     }
   }

@@ -13,6 +13,7 @@ enum MirrorCommand {
       .init("--data /srv/xcache --to /srv/www --prune", "while the server is running"),
       .init("--server https://origin.example.com --to s3://bucket/hxm", "from another machine"),
       .init("verify https://cdn.example.com/hxm --max-age 3600", "read a whole copy back"),
+      .init("--sign-head head.key --to /srv/www", "keep a copy's heads new while its origin is gone"),
     ],
     notes: """
       All channels of all apps are copied. --channel and --app limit that, and so does a token that may read only
@@ -24,6 +25,10 @@ enum MirrorCommand {
       again that releases name.
       Only missing files are copied. At any moment, readers of the copy see either the old or the new state, even if a
       run is interrupted; the next run continues it. The copy's root corresponds to the public URL.
+      In an app with a root, verify checks signatures as devices do. They begin with the root that the app was built
+      with: give it with --root, else verify begins with the copy's first root, which only shows that the copy is
+      consistent. --sign-head signs new heads with a key that the root lists: give it one that the lost origin doesn't
+      have, and run it once a day. A passphrase comes from XCACHE_SIGN_PASSPHRASE or is asked for.
       The keys of an S3-compatible store come from AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY.
       --hard-link saves the space of a second copy, but a program that writes to a file of the web root then damages
       the origin's own data. On file systems with reflinks (XFS, btrfs) blocks are shared anyway, without this option.
@@ -44,6 +49,12 @@ enum MirrorCommand {
         ""),
       .flag("hard-link", "hard-link files instead of copying them; see below").only(""),
       .flag("repair", "read every file back and rewrite damaged ones").only(""),
+      .value(
+        "sign-head", "FILE", "only sign new heads for what the copy has, with this key; needs no origin"
+      ).only(""),
+      .value("root", "FILE", "the root that an app is built with; one for each app (verify, --sign-head)")
+        .only(
+          "", "verify"),
       .value("max-age", "SECONDS", "verify: fail if the last run is older").only("verify"),
       .flag("strict", "verify: treat warnings, such as wrong content types, as errors").only("verify"),
       .value("name", "TEXT", "the copy's name at the origin (default: its location)").only(""),
@@ -63,6 +74,10 @@ enum MirrorCommand {
     case "list": return try MirrorRegistrations.list(arguments, terminal)
     case "forget": return try MirrorRegistrations.forget(arguments, terminal)
     default: _ = try arguments.operands()
+    }
+    if try arguments.value("sign-head") != nil { return try MirrorHead.run(arguments, terminal) }
+    if !arguments.all("root").isEmpty {
+      throw UsageError("--root is for verify and --sign-head: a run copies the roots that the origin has")
     }
     let progress = ProgressLine(terminal)
     let place = try place(arguments)

@@ -11,7 +11,8 @@ enum MirrorVerify {
     let progress = ProgressLine(terminal)
     let verification = Verification(
       try reader(place, arguments), maxAge: maxAge.map(Int64.init),
-      against: try origin(arguments), try MirrorCommand.selection(arguments)
+      against: try origin(arguments), try MirrorCommand.selection(arguments),
+      roots: try MirrorHead.roots(arguments)
     ) { done in
       progress.show("reading", done.bytes, of: done.bytesTotal, files: done.files, of: done.filesTotal)
     }

@@ -24,14 +24,16 @@ enum RestoreCommand {
       newest version or to the channel itself. All channels of the copy come back with the versions, resources,
       bundles, prefetch configs and policies that it holds; devices see the same bytes. The channels are printed, and
       those that the copy left out, according to mirror.json. New versions are numbered at least 1,000 higher. A copy
-      has no authors, messages or tokens: a new admin token is written to DIR/admin.token.
+      has no authors, messages or tokens: a new admin token is written to DIR/admin.token. In an app with a root, roots
+      and signatures come back, too, but the keys with which the origin signs heads only from a backup that has them
+      (backup --with-keys), with their passphrase: --key-passphrase-file, or XCACHE_KEY_PASSPHRASE.
       """,
     options: [
       .value("from-backup", "DIR", "the folder that 'xcache backup' wrote"),
       .value("from", "DIR|URL", "a static copy: a folder, an http(s) URL, or s3://bucket/prefix"),
       .value("data", "DIR", environment: "XCACHE_DATA", "the new origin's data folder (required)"),
       .flag("keep-scheduled", "with --from-backup: don't cancel scheduled acts that wait in the backup"),
-      Command.certificates, Command.all,
+      KeyPassphrase.option, Command.certificates, Command.all,
     ] + MirrorCommand.s3Options,
     run: run)
 
@@ -46,6 +48,9 @@ enum RestoreCommand {
       if arguments.has("keep-scheduled") {
         throw UsageError("--keep-scheduled needs --from-backup: a static copy has no scheduled acts")
       }
+      if !arguments.all(KeyPassphrase.option.name).isEmpty {
+        throw UsageError("--key-passphrase-file needs --from-backup: a static copy has no keys")
+      }
       return try restore(copy: copy, to: data, arguments, terminal)
     default: throw UsageError("give either --from-backup DIR or --from DIR|URL")
     }
@@ -56,7 +61,14 @@ enum RestoreCommand {
   ) throws -> ExitCode {
     let progress = ProgressLine(terminal)
     let keepsScheduled = arguments.has("keep-scheduled")
-    let report = try Restore.restore(backup: source, to: data, keepsScheduled: keepsScheduled) { done, all in
+    let passphrase = try KeyPassphrase.given(arguments)
+    if let passphrase, try !Restore.takesKeys(backup: source, passphrase: passphrase) {
+      throw Failure(
+        "nothing was restored: the keys in \(source)/keys have another passphrase", name: "passphrase")
+    }
+    let report = try Restore.restore(
+      backup: source, to: data, keepsScheduled: keepsScheduled, keyPassphrase: passphrase
+    ) { done, all in
       progress.show("restoring", done, of: all)
     }
     terminal.endProgress()
@@ -72,6 +84,12 @@ enum RestoreCommand {
       terminal.remark(
         "what was purged after this backup was made is back: purge it again; the URLs and reasons are in the old origin's "
           + "`xcache audit log`")
+      if report.keys > 0 { terminal.say("\(Count.text(report.keys, "key")) for heads restored") }
+      if report.keysLeft > 0 {
+        terminal.note(
+          "\(Count.text(report.keysLeft, "key")) for heads left out: restore again with their passphrase (--key-passphrase-file), or "
+            + "name a new one with `xcache trust rotate-head`")
+      }
       terminal.say(
         list: report.scheduled.map {
           "\(keepsScheduled ? "waits" : "cancelled"): \($0.what), due \(Timestamp.words($0.due))"
@@ -123,6 +141,12 @@ enum RestoreCommand {
     }
     terminal.say("\(Count.text(report.files, "file")), \(Bytes.text(report.bytes)) restored into \(data)")
     terminal.say("the new admin token is in \(folder.adminToken)")
+    if !report.roots.isEmpty {
+      terminal.remark(
+        "a copy has no keys: devices of \(report.roots.map(\.text).joined(separator: ", ")) get no new head, and so take no release, "
+          + "until `xcache trust rotate-head` has named a key of this origin, and a new version has been released"
+      )
+    }
     DamageOutput.tell(
       Array(Set(report.lost.map(\.sha256))), report.lost, "missing or damaged in the static copy", arguments,
       terminal)
@@ -168,7 +192,7 @@ extension Restoration.Report {
           ]
         }),
       "damagedDocuments": .array(damaged.map(\.json)), "damagedURLs": .array(lost.map(\.json)),
-      "files": .integer(files),
+      "files": .integer(files), "roots": .strings(roots.map(\.text)),
       "leftOut": leftOut.map { .array($0.map(\.json)) } ?? .null,
       "unfinished": .array(unfinished.map(\.json)),
     ]
