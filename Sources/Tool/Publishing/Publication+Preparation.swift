@@ -2,6 +2,7 @@ import Manifests
 import OriginAPI
 import OriginClient
 import System
+import Trust
 
 // The origin makes deltas while the publisher polls for their progress, so that no request hangs.
 extension Publication {
@@ -10,29 +11,39 @@ extension Publication {
   ///
   /// `document` is the request as JSON.
   /// - Throws: `overBudget`, `costUnknown`, `alwaysOvertaken`.
-  func releasePrepared(_ request: ReleaseRequest, _ document: [UInt8]) throws(PublishError)
-    -> (OriginAnswer<ReleaseAnswer>, OriginAnswer<PreparationAnswer>?)
-  {
+  func releasePrepared(_ request: ReleaseRequest, _ document: [UInt8]) throws(PublishError) -> Released {
     // The channel's version when the release was planned.
     let newest = remote.overview?.version ?? .none
     var isOvertaken = false
+    var statements: [Signed<ReleaseStatement>]?
     for _ in 0..<Self.attempts {
       let prepared = try prepare(document, isOvertaken: isOvertaken)
       var named = request.options
       if options.maxUpdate != nil {
         named.replaces = prepared.map { $0.answer.value.base } ?? newest
       }
+      try compare(prepared?.contents)
+      // A person may have to touch the key.
+      let signed = if let statements { statements } else { try sign() }
+      statements = signed
+      if !signed.isEmpty { named.statements = signed.map(\.envelope.json) }
       do {
         let answer = try publisher.release(
           ReleaseRequest(changes: request.changes, options: named), plans, channel, plan: prepared?.plan,
           local.kept)
-        return (answer, prepared?.answer)
+        return (answer, prepared?.answer, signed)
       } catch .origin(.refused(let problem)) where problem.code == "other-version" {
         isOvertaken = true
       }
     }
     throw .alwaysOvertaken
   }
+
+  /// The answer to the release, its preparation, if there was one, and the statements that went along.
+  typealias Released = (
+    answer: OriginAnswer<ReleaseAnswer>, preparation: OriginAnswer<PreparationAnswer>?,
+    statements: [Signed<ReleaseStatement>]
+  )
 
   /// How often a release with a limit is prepared at most.
   private static let attempts = 5
@@ -43,8 +54,9 @@ extension Publication {
   /// `isOvertaken` means that another release intervened, which this one may undo, whatever was planned.
   /// - Throws: `overBudget`, `costUnknown`.
   private func prepare(_ document: [UInt8], isOvertaken: Bool) throws(PublishError) -> Prepared? {
-    // A release that only removes files is a small update; only a limit needs its cost.
-    let changes = plans.contains { options.maxUpdate == nil ? !$0.put.isEmpty : !$0.isEmpty }
+    // A release that only removes files is a small update; only a limit needs its cost, and a signature what it leads to.
+    let needsAll = options.maxUpdate != nil || signing != nil
+    let changes = plans.contains { needsAll ? !$0.isEmpty : !$0.put.isEmpty }
     guard changes || isOvertaken else { return nil }
     // An origin that was restarted has lost its preparations, so the release is prepared again.
     for _ in 0..<3 {
@@ -62,6 +74,8 @@ extension Publication {
     let answer: OriginAnswer<PreparationAnswer>
     /// Refers the release to the prepared request; nil means that the request is sent again.
     let plan: SHA256?
+    /// What the origin would make of the bundles that change; nil if nothing is signed.
+    let contents: [PlannedContent]?
   }
 
   private func prepareOnce(_ document: [UInt8]) throws(PublishError) -> Prepared? {
@@ -72,7 +86,7 @@ extension Publication {
       // Older origins have no preparations; if the app doesn't exist, the release reports that.
       return nil
     }
-    let plan = answer.value.plan
+    let (plan, contents) = (answer.value.plan, answer.value.contents)
     if let limit = options.maxUpdate {
       // Even if it takes long: a limit must be kept. The origin completes every preparation.
       answer = try wait(for: answer) { $0.done || !isDryRun && $0.cost.last1 != nil }
@@ -80,7 +94,7 @@ extension Publication {
     } else if options.release.now != true {
       answer = try wait(for: answer) { $0.late || (isDryRun ? $0.done : $0.ready) }
     }
-    return Prepared(answer: answer, plan: plan)
+    return Prepared(answer: answer, plan: plan, contents: contents)
   }
 
   /// Checks the cost of an update against a limit.

@@ -27,8 +27,12 @@ extension Publication {
       let isWhole = request.changes.reduce(0) { $0 + $1.count } <= Self.maxAsked
       let asked = isWhole ? request : request.part(Self.maxAsked)
       var freeze: ChannelFreeze?
+      var isUnsigned = false
       do {
-        freeze = try preview(asked).value.freeze
+        let answer = try preview(asked).value
+        freeze = answer.freeze
+        // In a channel that doesn't exist yet nothing else has told that it needs signatures.
+        isUnsigned = isWhole && !remote.exists && signing == nil && answer.unsigned?.isEmpty == false
       } catch .origin(.refused(let problem)) where Self.isRefusal(problem, ofAll: isWhole) {
         throw .origin(.refused(problem))
       } catch {
@@ -38,6 +42,7 @@ extension Publication {
       if request.options.dryRun != true, request.options.schedule == nil, let freeze {
         throw .origin(.refused(Problem(freeze, channel)))
       }
+      if isUnsigned, !isDryRun { throw .trust(.noKey(channel)) }
     }
     publisher.progress(.lacking(files: uploads.count, bytes: bytes))
   }

@@ -12,6 +12,8 @@ struct Publication: Sendable {
   let remote: RemoteChannel
   /// What changes in each bundle.
   let plans: [Plan]
+  /// What is to be signed; nil: nothing.
+  let signing: ReleaseSigning?
   let options: PublishOptions
 
   var api: OriginClient { publisher.api }
@@ -23,14 +25,19 @@ struct Publication: Sendable {
     let (report, uploads) = try checkAndCompare()
     let request = request(report)
     guard options.sendsFiles else {
-      return PublishResult(of: self, try preview(request), uploads, check: report)
+      let answer = try preview(request)
+      try compare(answer.value.contents)
+      return PublishResult(of: self, answer, uploads, check: report)
     }
     try announce(uploads, request)
     let document = try send(uploads, with: request)
-    let (answer, preparation) = try release(request, document)
+    let (answer, preparation, statements) = try release(request, document)
+    try keep(statements, unlessIn: answer.value)
     let (costs, afterwards) = try finish(answer.value, preparation)
-    return PublishResult(
+    var result = PublishResult(
       of: self, answer, uploads, check: report, preparation: costs, afterwards: afterwards)
+    result.statements = statements
+    return result
   }
 
   // MARK: - Before anything is sent
@@ -93,16 +100,14 @@ struct Publication: Sendable {
   // MARK: - The release
 
   /// Makes the release, and caches what the bundles then have.
-  private func release(_ request: ReleaseRequest, _ document: [UInt8]) throws(PublishError)
-    -> (answer: OriginAnswer<ReleaseAnswer>, preparation: OriginAnswer<PreparationAnswer>?)
-  {
+  private func release(_ request: ReleaseRequest, _ document: [UInt8]) throws(PublishError) -> Released {
     // Encodes the bundles' cache entries while the origin makes the release.
     let encoding = ThreadTask("cache entries") { encodedEntries() }
     let releasing = Result { () throws(PublishError) in try releasePrepared(request, document) }
     let entries = encoding.value()
-    let (answer, preparation) = try releasing.get()
-    if !isDryRun, answer.value.scheduled == nil { cache(answer.value, entries) }
-    return (answer, preparation)
+    let released = try releasing.get()
+    if !isDryRun, released.answer.value.scheduled == nil { cache(released.answer.value, entries) }
+    return released
   }
 
   /// Returns the cache entries of each bundle that is to change, encoded; nil for the others.

@@ -35,6 +35,7 @@ extension PublishError {
         + "nothing was released. Check the folder and --base-url. If the pages are to go, add --allow-no-pages, or remove the "
         + "bundle with `xcache unpublish --bundle \(bundle)`"
     case .broken(let report): PublishError.message(of: report)
+    case .trust(let fault): fault.message
     case .origin(let error): error.message
     case .overBudget(let bytes, let limit):
       "devices on the current version would download \(Bytes.text(bytes)), and --max-update allows "
@@ -58,6 +59,7 @@ extension PublishError {
   package var exitCode: Int32 {
     switch self {
     case .overBudget, .costUnknown, .alwaysOvertaken, .broken, .newBundle, .noPageStays: 3
+    case .trust(let fault): fault.exitCode
     case .origin(let error): error.exitCode
     case .bundleTwice: 2
     default: 1

@@ -38,6 +38,9 @@ package enum PublishError: Error, Sendable {
   /// Thrown when the check of the build found errors.
   case broken(CheckReport)
 
+  /// Thrown when an app's root asks for signatures, and the release isn't, or can't be, signed as it says.
+  case trust(TrustFault)
+
   // The origin
   /// Thrown when the origin can't be reached, isn't an origin, or refuses.
   case origin(OriginError)
@@ -60,6 +63,15 @@ package enum PublishError: Error, Sendable {
       // A file that couldn't be read while it was sent.
       if case .body(let cause as PublishError) = error { throw cause }
       throw .origin(error)
+    }
+  }
+
+  /// Runs what judges or makes signatures, and turns its errors into errors of this module.
+  static func signing<Value>(_ body: () throws(TrustFault) -> Value) throws(PublishError) -> Value {
+    do {
+      return try body()
+    } catch {
+      throw .trust(error)
     }
   }
 

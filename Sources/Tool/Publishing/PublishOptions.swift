@@ -22,6 +22,8 @@ package struct PublishOptions: Sendable {
   package var rehash = false
   /// Whether to send the files that the origin lacks; a dry run can go without, and reports less then.
   package var sendsFiles = true
+  /// How it is signed, in an app with a root.
+  package var signing = SigningOptions()
 
   package init(_ release: ReleaseOptions = ReleaseOptions()) { self.release = release }
 }

@@ -3,6 +3,7 @@ import Manifests
 import OriginAPI
 import OriginClient
 import System
+import Trust
 
 /// What a publish did, for its report.
 package struct PublishResult: Sendable {
@@ -31,6 +32,9 @@ package struct PublishResult: Sendable {
 
   /// Whether the files that the origin lacked were sent.
   package let sendsFiles: Bool
+
+  /// What was signed, or had been, and went along with the release.
+  package var statements: [Signed<ReleaseStatement>] = []
 
   package var answer: ReleaseAnswer { release.value }
 

@@ -12,6 +12,12 @@ extension Publisher {
     /// The release removes this many addresses of folders, of which this is one, though their `index.html` stays: perhaps
     /// `--index` was dropped. Reported before any file is sent.
     case indexDropped(BundleName, folders: Int, url: String)
+    /// There is a key, and nothing to sign: the app has no root, or one that is off.
+    case notSigned(AppName)
+    /// The app has a root, and this dry run no key; the release would need one.
+    case lacksKey(AppName)
+    /// The release rules out what the bundle was up to this version: devices won't take it, and it can't be rolled back to.
+    case raisesFloor(BundleName, above: ManifestVersion)
     /// The number and size of the files that the origin lacks, which are sent next; reported once, if there are any.
     case lacking(files: Int, bytes: Int64)
     /// Bytes sent, out of those that the origin lacks; failed attempts can make it more.
@@ -26,7 +32,7 @@ extension Publisher {
     /// Whether it is something to know about the release, and not how far it has come.
     package var isRemark: Bool {
       switch self {
-      case .newKind, .indexDropped: true
+      case .newKind, .indexDropped, .notSigned, .lacksKey, .raisesFloor: true
       default: false
       }
     }

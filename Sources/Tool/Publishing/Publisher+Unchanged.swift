@@ -35,7 +35,9 @@ extension Publisher {
   }
 
   /// Problems that a full publish solves: it makes a new plan, and sends what is missing.
-  private static let leadsToWholeWay: Set<String> = ["unknown-base", "other-version", "missing-blobs"]
+  private static let leadsToWholeWay: Set<String> = [
+    "unknown-base", "other-version", "missing-blobs", "unsigned",
+  ]
 
   private func releaseUnchanged(
     _ plans: [Plan], _ seen: [ScanState], _ idle: [Finding], _ channel: ChannelAddress,

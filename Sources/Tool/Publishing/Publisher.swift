@@ -39,7 +39,11 @@ package struct Publisher: Sendable {
     // Keeps its folders until the last file is sent.
     defer { withExtendedLifetime(unpacked) {} }
     let found = try FoundFiles(unpacked.bundles, program: program)
-    if !options.rehash, let result = try publishUnchanged(found, to: channel, options) { return result }
+    if !options.rehash, !options.signing.isDemanding,
+      let result = try publishUnchanged(found, to: channel, options)
+    {
+      return result
+    }
     let local = try read(found, rehash: options.rehash)
     defer { for cache in local.caching { cache.value() } }
     do {
@@ -61,7 +65,9 @@ package struct Publisher: Sendable {
     let remote = try RemoteChannel(api, cache, channel)
     try Self.checkNames(local.bundles.map(\.source.name), remote, options)
     let plans = try plans(local, remote, options, trustsCache: trustsCache)
-    return Publication(publisher: self, local: local, remote: remote, plans: plans, options: options)
+    let signing = try signing(local, remote, plans, options)
+    return Publication(
+      publisher: self, local: local, remote: remote, plans: plans, signing: signing, options: options)
   }
 
   /// Throws if a publish would be refused before its files are sent: by the build's check, or by the origin in a dry run.
@@ -76,6 +82,7 @@ package struct Publisher: Sendable {
     rehearsal.allowsNoPages = options.allowsNoPages
     rehearsal.typedNames = options.typedNames
     rehearsal.sendsFiles = false
+    rehearsal.signing = options.signing
     let freeze = try publish(bundles, to: channel, rehearsal).answer.freeze
     if options.release.dryRun != true, options.release.schedule == nil, let freeze {
       throw .origin(.refused(Problem(freeze, channel)))

@@ -49,6 +49,8 @@ package struct ChannelOverview: Codable, Sendable {
   @OrNull package var rollout: RolloutInfo?
   /// The scheduled acts that wait, then those that failed or were missed in the last 7 days; absent if there are none.
   package var scheduled: [ScheduledInfo]?
+  /// The number of the root in force; absent if nothing has to be signed: without a root, and with one that is off.
+  package var root: Int64?
 
   /// A bundle that is live in the channel.
   package struct Bundle: Codable, Hashable, Sendable {

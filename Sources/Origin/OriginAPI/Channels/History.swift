@@ -42,6 +42,10 @@ package struct ReleaseInfo: Codable, Sendable {
     package let changed: Int
     package let removed: Int
     package var counts: ChangeCounts?
+    /// In an app with a root: the serial of the statement that it was released with, and the ids of the keys that have signed
+    /// that; nil if none was given.
+    package var serial: Int64?
+    package var keys: [String]?
 
     package init(bundle: String, counts: ChangeCounts) {
       self.bundle = bundle

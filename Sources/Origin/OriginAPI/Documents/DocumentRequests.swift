@@ -25,6 +25,8 @@ package struct PrefetchPushRequest: PrefetchChangeRequest {
   package var rollout: RolloutTerms?
   /// Refuse it if a rollout is open.
   package var ifNoRollout: Bool?
+  /// The envelope of its prefetch statement, in an app with a root.
+  package var statement: JSONValue?
 
   package init(document: JSONValue) { self.document = document }
 }

@@ -1,5 +1,6 @@
 import Manifests
 import System
+import Values
 
 /// `POST …/promote`: releases the content of another channel of the app here.
 package struct PromotionRequest: ReleaseMembers {
@@ -19,6 +20,9 @@ package struct PromotionRequest: ReleaseMembers {
   package var ifNoRollout: Bool?
   /// When it is to be made; nil: now.
   package var schedule: Moment?
+  package var statements: [JSONValue]?
+  /// The envelope of a statement for the prefetch config that comes along, in an app with a root.
+  package var prefetchStatement: JSONValue?
   /// False to refuse the promotion if the channel doesn't exist; else it is created, if the token may do so.
   package var create: Bool?
   package var now: Bool?

@@ -56,6 +56,10 @@ package struct ReleaseAnswer: Codable, Hashable, Sendable {
   package var forecast: ReleaseForecast?
   /// The release that is to be made later; absent for one that was made. Then the other members say what it would do now.
   package var scheduled: ScheduledInfo?
+  /// In a dry run, in a channel with a root: what would be signed of each bundle that changes.
+  package var contents: [PlannedContent]?
+  /// In a dry run: the bundles that devices would refuse, since no statement covers them; nil if there are none.
+  package var unsigned: [UnsignedContent]?
 
   /// The answer for a release that is to be made later: nothing is changed yet.
   package func scheduled(as act: ScheduledInfo) -> ReleaseAnswer {
@@ -91,6 +95,7 @@ package struct ReleaseAnswer: Codable, Hashable, Sendable {
     case changed = "changed_count"
     case version, previous, at, added, removed, counts, bundles, newBytes, resources, bytes, createdApp
     case createdChannel, missing, deltasStored, receipt, freeze, forecast, rollout, scheduled
+    case contents, unsigned
   }
 }
 
@@ -172,6 +177,8 @@ package struct PreparationAnswer: Codable, Sendable {
   /// The SHA-256 of the document that the origin was given, if it keeps it for the release; otherwise nil, as from an older
   /// origin.
   package var plan: SHA256?
+  /// In the first answer, in a channel with a root: what would be signed of each bundle that changes.
+  package var contents: [PlannedContent]?
 
   /// What the update costs devices, as far as that has been worked out.
   package struct Costs: Codable, Sendable {

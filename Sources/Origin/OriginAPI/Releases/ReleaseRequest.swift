@@ -97,6 +97,8 @@ package protocol ReleaseMembers: Codable, Sendable {
   var ifNoRollout: Bool? { get set }
   /// When it is to be made; nil: now.
   var schedule: Moment? { get set }
+  /// Envelopes of release statements for the bundles that change, in an app with a root, beside those that the origin has.
+  var statements: [JSONValue]? { get set }
 }
 
 /// The members of a release request other than its bundles.
@@ -117,6 +119,7 @@ package struct ReleaseOptions: ReleaseMembers, Hashable {
   package var create: Bool?
   /// The URLs whose files are released although they look like secrets.
   package var allowSecrets: [String]?
+  package var statements: [JSONValue]?
 
   package init(
     message: String = "", now: Bool = false, dryRun: Bool = false, ifVersion: String? = nil,

@@ -21,6 +21,9 @@ package struct RollbackRequest: ReleaseMembers {
   package var ifNoRollout: Bool?
   /// When it is to be made; nil: now.
   package var schedule: Moment?
+  package var statements: [JSONValue]?
+  /// The envelope of a statement for the prefetch config that comes along, in an app with a root.
+  package var prefetchStatement: JSONValue?
   package var now: Bool?
   package var dryRun: Bool?
 

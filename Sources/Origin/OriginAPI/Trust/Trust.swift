@@ -80,11 +80,13 @@ package struct TrustedChannel: Codable, Sendable {
     package let keys: [String]
     /// Why devices would refuse it, such as `release-missing`; nil if they take it.
     @OrNull package var problem: String?
+    /// The envelope of the statement that devices get, for those who verify it themselves.
+    package var envelope: JSONValue?
 
     package init(
       bundle: BundleName, content: SHA256, serial: Int64?, floor: Int64?, channels: [ChannelName],
       keys: [String],
-      problem: String?
+      problem: String?, envelope: JSONValue? = nil
     ) {
       self.bundle = bundle
       self.content = content
@@ -93,6 +95,7 @@ package struct TrustedChannel: Codable, Sendable {
       self.serial = serial
       self.floor = floor
       self.problem = problem
+      self.envelope = envelope
     }
   }
 
@@ -114,12 +117,16 @@ package struct TrustedChannel: Codable, Sendable {
     package let content: SHA256
     @OrNull package var serial: Int64?
     package let keys: [String]
+    /// The envelope of the statement that devices get.
+    package var envelope: JSONValue?
 
-    package init(version: Int64, content: SHA256, serial: Int64?, keys: [String]) {
+    package init(version: Int64, content: SHA256, serial: Int64?, keys: [String], envelope: JSONValue? = nil)
+    {
       self.version = version
       self.content = content
       self.keys = keys
       self.serial = serial
+      self.envelope = envelope
     }
   }
 

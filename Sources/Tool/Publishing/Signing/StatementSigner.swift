@@ -21,6 +21,8 @@ package enum SigningError: Error, Hashable, Sendable {
   case notAPublicKey(path: String)
   /// A program failed, or wrote no signature that the key verifies; with the reason.
   case command(String, String)
+  /// What is to be signed can't be put into an envelope; with what is wrong.
+  case form(TrustFormError)
   /// The root lists none of these keys for this.
   case notListed(KeyID)
 }
@@ -39,6 +41,7 @@ extension SigningError: CustomStringConvertible {
     case .notAPublicKey(let path):
       "\(path) has no public key on P-256 with an uncompressed point, in PEM or base64, as `openssl pkey -pubout` writes it"
     case .command(let command, let reason): "the program that signs, \(command), failed: \(reason)"
+    case .form(let error): "what is to be signed is refused: \(error)"
     case .notListed(let key): "the root names the key \(key) for nothing that is to be signed"
     }
   }
@@ -51,7 +54,7 @@ extension Signed {
     do {
       return try adding(signature)
     } catch {
-      throw .command("", error.description)
+      throw .form(error)
     }
   }
 }

@@ -34,6 +34,7 @@ struct Fault {
       self.init(error.message, ExitCode(rawValue: error.exitCode) ?? .failed, error.name)
     case let error as PreviewError:
       self.init(error.message, ExitCode(rawValue: error.exitCode) ?? .failed, error.name)
+    case let error as CeremonyError: self.init(error.description, .refused, "root-refused")
     case let error as SigningError: self.init(error.description, .failed, "signing")
     case let error as StoreError: self.init(error)
     // A device's settings come from the command line.
@@ -134,6 +135,7 @@ extension PublishError {
     case .broken: "check"
     case .overBudget, .costUnknown, .alwaysOvertaken: "budget"
     case .deltasLeft: "failed"
+    case .trust(let fault): fault.name
     case .origin: "origin"
     }
   }

@@ -21,6 +21,8 @@ struct Settings: Hashable, Sendable {
   var smokeFixtures: String?
   /// Who signs.
   var signWith: SignerSettings?
+  /// The path of the root that the app is built with.
+  var root: String?
   /// The path of the `xcache.json` that was read.
   var file: String?
 
@@ -39,6 +41,7 @@ struct Settings: Hashable, Sendable {
     merged.smokeIgnores += lower.smokeIgnores
     merged.smokeFixtures = merged.smokeFixtures ?? lower.smokeFixtures
     merged.signWith = signWith ?? lower.signWith
+    merged.root = root ?? lower.root
     merged.file = file ?? lower.file
     return merged
   }

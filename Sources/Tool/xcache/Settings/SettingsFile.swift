@@ -60,7 +60,11 @@ extension Settings {
           }
         }
       case "signWith": signWith = try SignerSettings(value, relativeTo: folder)
-      default: throw value.unknown("server", "app", "channel", "bundles", "check", "smoke", "signWith")
+      case "root":
+        let path = try value.text("the path of a root.json")
+        root = path.hasPrefix("/") ? path : "\(folder)/\(path)"
+      default:
+        throw value.unknown("server", "app", "channel", "bundles", "check", "smoke", "signWith", "root")
       }
     }
   }

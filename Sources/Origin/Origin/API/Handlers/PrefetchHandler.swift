@@ -22,7 +22,8 @@ struct PrefetchHandler: APIHandler {
     }
     let content = config.json.canonical
     try SecretGate.check(content, "the prefetch config")
-    let request = try DocumentRequest(.push, of: .prefetch, context, body)
+    var request = try DocumentRequest(.push, of: .prefetch, context, body)
+    request.statement = try context.prefetchStatement(body.statement, in: "statement")
     let complete: @Sendable (inout DocumentChangeAnswer) -> Void = { answer in
       (answer.calls, answer.pages) = (config.callCount, config.pages.count)
       answer.remarks = check.remarks.map(\.json)

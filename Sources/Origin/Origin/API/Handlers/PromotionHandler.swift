@@ -72,6 +72,8 @@ struct PromotionHandler: APIHandler {
     input.breakGlass = try ReleaseHandler.breakGlass(body.breakGlass)
     input.rollout = try RolloutHandler.audience(body.rollout)
     input.ifNoRollout = body.ifNoRollout ?? false
+    input.statements = try context.statements(body.statements)
+    input.prefetchStatement = try context.prefetchStatement(body.prefetchStatement, in: "prefetchStatement")
     for bundle in input.bundles { try caller.check(bundle: bundle.name) }
     if input.rollout != nil { try RolloutHandler(context: context).checkMayEnd() }
     guard !input.bundles.isEmpty else { throw Self.nothing(in: source) }
@@ -90,6 +92,7 @@ struct PromotionHandler: APIHandler {
     (trial.dryRun, trial.ifNoRollout) = (true, false)
     _ = try context.channel()
     let outcome = try releases.release(trial, createsApp: false, by: caller)
+    try outcome.checkSigned(input.app, input.channel)
     var body = body
     (body.schedule, body.create, body.version) = (nil, false, source.version.text)
     let what = source.bundle.map { "\($0) of " } ?? ""
@@ -117,7 +120,10 @@ struct PromotionHandler: APIHandler {
     let deltas = DeltasAtCommit(releases.deltas, wereAwaited: hasDeltas, isDryRun: input.dryRun)
     return try context.answering { outcome in
       var release = ReleaseAnswer(outcome, deltasStored: deltas.areStored(of: outcome))
-      if input.dryRun { release.forecast = ReleaseForecast(outcome, cost) }
+      if input.dryRun {
+        release.forecast = ReleaseForecast(outcome, cost)
+        release.addTrust(of: outcome, in: input.channel)
+      }
       var details = promotion.details(prefetch: outcome.prefetch)
       if outcome.changed {
         details.update = cost.map { TransferCost($0) }

@@ -1,7 +1,9 @@
 import HTTP
+import Manifests
 import OriginAPI
 import Store
 import System
+import Trust
 import Values
 
 /// `POST /apps/{app}/channels/{channel}/releases`: the last step of `publish` and `unpublish`.
@@ -11,9 +13,9 @@ struct ReleaseHandler: APIHandler {
   private var releases: ReleaseService { context.api.releases }
 
   func release(_ body: ReleaseDocument) throws -> Response {
-    let options = try body.decodeMembers(as: ReleaseOptions.self)
+    let options = try body.options()
     let plan = try body.decodeMembers(as: PlanReference.self).plan.map(name(of:))
-    var input = try input(bundles(body, plan), options)
+    var input = try input(bundles(body, plan), options, body.statements)
     try context.checkExists(unless: options.create)
     // Only an unrestricted admin's release creates an app: a misspelt name must not.
     let createsApp = mayCreate(input)
@@ -41,6 +43,7 @@ struct ReleaseHandler: APIHandler {
     let answer = try context.answering { [input] outcome in
       var answer = ReleaseAnswer(outcome, deltasStored: deltas.areStored(of: outcome))
       if input.dryRun, input.sendsNothing { answer.forecast = ReleaseForecast(outcome, forecast) }
+      if input.dryRun { answer.addTrust(of: outcome, in: input.channel) }
       return APIAnswer(answer, madeBy: outcome, dryRun: input.dryRun)
     } to: { record in
       try releases.release(input, createsApp: createsApp, by: caller, record: record)
@@ -57,6 +60,7 @@ struct ReleaseHandler: APIHandler {
     (trial.dryRun, trial.ifNoRollout) = (true, false)
     let outcome = try releases.release(trial, createsApp: false, by: caller)
     guard outcome.missing.isEmpty else { throw StoreError.missingBlobs(outcome.missing) }
+    try outcome.checkSigned(input.app, input.channel)
     var options = options
     (options.schedule, options.create) = (nil, false)
     let act = input.sendsNothing ? "unpublish" : "publish"
@@ -100,18 +104,22 @@ struct ReleaseHandler: APIHandler {
   func prepare(_ body: ReleaseDocument) throws -> Response {
     if let id = try body.decodeMembers(as: PreparationRequest.self).id { return try preparation(id) }
     let bundles = try bundles(body, nil)
-    let input = try input(bundles, body.decodeMembers(as: ReleaseOptions.self))
-    let preparation = try releases.prepare(input, createsApp: mayCreate(input))
+    let input = try input(bundles, body.options(), body.statements)
+    let createsApp = mayCreate(input)
+    let preparation = try releases.prepare(input, createsApp: createsApp)
     preparation.open(to: try context.requester)
+    let contents = try contents(of: input, createsApp: createsApp)
     guard let sha256 = context.body, try context.api.plans.keep(bundles, as: name(of: sha256)) else {
-      return try self.preparation(preparation.id)
+      return try self.preparation(preparation.id, contents: contents)
     }
-    return try self.preparation(preparation.id, plan: sha256)
+    return try self.preparation(preparation.id, plan: sha256, contents: contents)
   }
 
   /// Answers with the progress of a planned release's deltas and cost. `plan` is the digest of the preparation's document,
-  /// if that is kept.
-  private func preparation(_ id: String, plan: SHA256? = nil) throws -> Response {
+  /// if that is kept; `contents` is what would be signed.
+  private func preparation(_ id: String, plan: SHA256? = nil, contents: [PlannedContent]? = nil) throws
+    -> Response
+  {
     let deltas = context.api.deltas
     guard let preparation = deltas.preparation(id, for: try context.requester) else {
       throw Problem(.notFound, "unknown-preparation", "no release is prepared under \(id); send it again")
@@ -119,14 +127,26 @@ struct ReleaseHandler: APIHandler {
     var answer = PreparationAnswer(preparation, late: deltas.isLate(preparation))
     answer.plan = plan
     answer.base = preparation.base
+    answer.contents = contents
     return .json(answer)
+  }
+
+  /// Returns what a release would leave to be signed; nil in an app without a root.
+  private func contents(of input: ReleaseInput, createsApp: Bool) throws -> [PlannedContent]? {
+    // The app may not exist yet.
+    guard let trust = try? store.trust(of: input.app), !trust.inForce.isOff else { return nil }
+    var trial = input
+    trial.dryRun = true
+    return try releases.release(trial, createsApp: createsApp, by: caller).trust.map { PlannedContent($0) }
   }
 
   private func mayCreate(_ input: ReleaseInput) -> Bool {
     caller.scope == .admin && caller.isUnlimited && !input.sendsNothing
   }
 
-  private func input(_ bundles: [BundleChange], _ options: ReleaseOptions) throws -> ReleaseInput {
+  private func input(
+    _ bundles: [BundleChange], _ options: ReleaseOptions, _ statements: [Signed<ReleaseStatement>]?
+  ) throws -> ReleaseInput {
     let names = try context.names
     var input = ReleaseInput(
       app: names.app, channel: names.channel, author: caller.name,
@@ -139,6 +159,7 @@ struct ReleaseHandler: APIHandler {
     input.breakGlass = try Self.breakGlass(options.breakGlass)
     input.rollout = try RolloutHandler.audience(options.rollout)
     input.ifNoRollout = options.ifNoRollout ?? false
+    input.statements = statements ?? []
     return input
   }
 
@@ -204,6 +225,42 @@ extension ReleaseAnswer {
       deltasStored: deltasStored, receipt: outcome.receipt?.text)
     freeze = outcome.freeze
     rollout = outcome.rollout.map { RolloutChangeInfo($0) }
+  }
+}
+
+extension ReleaseAnswer {
+  /// Adds to a dry run's answer what the release would leave to be signed, and what isn't yet, in a channel with a root.
+  mutating func addTrust(of outcome: ReleaseOutcome, in channel: ChannelName) {
+    guard !outcome.trust.isEmpty else { return }
+    contents = outcome.trust.map { PlannedContent($0) }
+    let unsigned = outcome.trust.compactMap { UnsignedContent($0, in: channel) }
+    if !unsigned.isEmpty { self.unsigned = unsigned }
+  }
+}
+
+extension ReleaseOutcome {
+  /// Refuses what was tried in a dry run, and would be refused when it is made.
+  /// - Throws: `unsigned`
+  func checkSigned(_ app: AppName, _ channel: ChannelName) throws(StoreError) {
+    let unsigned = trust.compactMap { bundle in
+      bundle.problem.map {
+        UnsignedBundle(channel: channel, bundle: bundle.bundle, content: bundle.content, problem: $0)
+      }
+    }
+    if !unsigned.isEmpty { throw .unsigned(app, unsigned) }
+  }
+}
+
+extension PlannedContent {
+  fileprivate init(_ bundle: BundleTrust) { self.init(bundle: bundle.bundle, content: bundle.content) }
+}
+
+extension UnsignedContent {
+  /// Nil for a bundle that devices take.
+  fileprivate init?(_ bundle: BundleTrust, in channel: ChannelName) {
+    guard let problem = bundle.problem else { return nil }
+    self.init(
+      bundle: bundle.bundle, channel: channel, content: bundle.content, problem: problem.rawValue)
   }
 }
 

@@ -35,6 +35,7 @@ struct RollbackHandler: APIHandler {
     var trial = input
     (trial.dryRun, trial.ifNoRollout) = (true, false)
     let outcome = try releases.forecast(of: trial, waits: false).outcome
+    try outcome.release.checkSigned(input.app, input.channel)
     var body = body
     (body.schedule, body.steps) = (nil, nil)
     // By the time, a prefetch config can be that of a moment.
@@ -67,8 +68,9 @@ struct RollbackHandler: APIHandler {
       if input.dryRun { (details.patch, details.changes) = (forecast?.patch, forecast?.changes) }
       if input.dryRun || outcome.release.changed { details.cost = forecast?.cost }
       if let cost = details.cost, cost.update == nil { details.preparation = forecast?.preparation?.id }
-      let answer = RollbackAnswer(
-        ReleaseAnswer(outcome.release, deltasStored: deltas.areStored(of: outcome.release)), details)
+      var release = ReleaseAnswer(outcome.release, deltasStored: deltas.areStored(of: outcome.release))
+      if input.dryRun { release.addTrust(of: outcome.release, in: input.channel) }
+      let answer = RollbackAnswer(release, details)
       return APIAnswer(answer, madeBy: outcome.release, dryRun: input.dryRun)
     } to: { record in
       try releases.rollback(input, by: caller, record: record)
@@ -125,6 +127,8 @@ struct RollbackHandler: APIHandler {
     input.withPrefetch = body.withPrefetch ?? false
     input.rollout = try RolloutHandler.audience(body.rollout)
     input.ifNoRollout = body.ifNoRollout ?? false
+    input.statements = try context.statements(body.statements)
+    input.prefetchStatement = try context.prefetchStatement(body.prefetchStatement, in: "prefetchStatement")
     input.hosts = caller.hosts
     if caller.bundles != nil { input.candidatePrefetch = .refused }
     if input.rollout != nil { try RolloutHandler(context: context).checkMayEnd() }

@@ -2,12 +2,15 @@ import HTTP
 import Manifests
 import OriginAPI
 import Store
+import Trust
 import Values
 
 /// The body of `POST …/releases` and `…/preparations`: the members of the release, and the change to each bundle.
 struct ReleaseDocument: StreamedContent {
   static var division: JSONDivision {
-    .members(["bundles": .elements(.members(["remove": .elements(), "set": .members()]))])
+    .members([
+      "bundles": .elements(.members(["remove": .elements(), "set": .members()])), "statements": .elements(),
+    ])
   }
 
   private let context: RequestContext
@@ -20,8 +23,11 @@ struct ReleaseDocument: StreamedContent {
   private var place = Place.outside
 
   private enum Place {
-    case outside, document, bundles, bundle, set, remove
+    case outside, document, bundles, bundle, set, remove, statements
   }
+
+  /// The release statements; nil if the document has no such member.
+  private(set) var statements: [Signed<ReleaseStatement>]?
 
   /// The maximum number of URLs set and removed in one release: each takes memory until it is made, however short its text.
   private static let urlLimit = 250_000
@@ -65,9 +71,24 @@ struct ReleaseDocument: StreamedContent {
     try JSONValue.object(members).decode(type)
   }
 
+  /// Decodes the options of the release, with its statements.
+  func options() throws -> ReleaseOptions {
+    var options = try decodeMembers(as: ReleaseOptions.self)
+    options.statements = statements?.map(\.envelope.json)
+    return options
+  }
+
   mutating func process(_ part: JSONStream.Part) throws {
     switch (place, part) {
     case (.outside, .begin): place = .document
+    case (.document, .begin("statements")):
+      guard statements == nil else { throw Self.twice("statements") }
+      statements = []
+      place = .statements
+    case (.document, .value("statements", let value)):
+      guard value.isNull else { throw Problem.badRequest("\"statements\" must be an array of envelopes") }
+    case (.statements, .value(_, let value)): try add(statement: value)
+    case (.statements, _): place = .document
     case (.document, .begin):
       guard bundles == nil else { throw Self.twice("bundles") }
       bundles = []
@@ -97,6 +118,12 @@ struct ReleaseDocument: StreamedContent {
     case (.document, _): place = .outside
     default: throw Problem.badRequest("each bundle is an object with its name as \"bundle\"")
     }
+  }
+
+  private mutating func add(statement value: JSONValue) throws {
+    let number = (statements?.count ?? 0) + 1
+    guard number <= AnswerTrust.releaseLimit else { throw Problem.tooManyStatements }
+    statements?.append(try context.statement(value, number: number))
   }
 
   private mutating func countURL() throws {
@@ -209,5 +236,52 @@ struct ReleaseDocument: StreamedContent {
 
   private static func twice(_ key: String) -> Problem {
     .badRequest("the body is not the expected JSON: \(JSONError.duplicateKey(key))")
+  }
+}
+
+extension RequestContext {
+  /// Reads the member `statements` of a request that isn't streamed.
+  func statements(_ values: [JSONValue]?) throws -> [Signed<ReleaseStatement>] {
+    guard let values else { return [] }
+    guard values.count <= AnswerTrust.releaseLimit else { throw Problem.tooManyStatements }
+    return try values.enumerated().map { try statement($1, number: $0 + 1) }
+  }
+
+  /// Reads a release statement. Who has signed it is for the store to check.
+  /// - Parameter number: its place in `statements`, from 1.
+  fileprivate func statement(_ value: JSONValue, number: Int) throws -> Signed<ReleaseStatement> {
+    let signed: Signed<ReleaseStatement>
+    do throws(TrustFormError) {
+      signed = try Signed(json: value)
+    } catch {
+      throw Problem.badRequest("\"statements\", number \(number): \(error)")
+    }
+    try check(signed.document.app, in: "\"statements\", number \(number)")
+    try caller.check(bundle: signed.document.bundle)
+    return signed
+  }
+
+  /// Reads the statement for a prefetch config, the member `key` of a request.
+  func prefetchStatement(_ value: JSONValue?, in key: String) throws -> Signed<PrefetchStatement>? {
+    guard let value else { return nil }
+    let signed: Signed<PrefetchStatement>
+    do throws(TrustFormError) {
+      signed = try Signed(json: value)
+    } catch {
+      throw Problem.badRequest("\"\(key)\": \(error)")
+    }
+    try check(signed.document.app, in: "\"\(key)\"")
+    return signed
+  }
+
+  private func check(_ app: AppName, in place: String) throws {
+    let here = try names.app
+    guard app == here else { throw Problem.badRequest("\(place): it is for app \"\(app)\", not \"\(here)\"") }
+  }
+}
+
+extension Problem {
+  fileprivate static var tooManyStatements: Problem {
+    .badRequest("\"statements\" has more than \(AnswerTrust.releaseLimit) envelopes")
   }
 }

@@ -37,7 +37,7 @@ enum PrefetchCommand {
         "push", "rollback"),
       .value("version", "V", "show or check this version (default: the newest)").only("show", "check", "run"),
       VersionArgument.option.only("show", "check", "run", "rollback"),
-    ] + RolloutCommand.releaseOptions.map { $0.only("push") } + [
+    ] + (RolloutCommand.releaseOptions + GivenSigning.options).map { $0.only("push") } + [
       .value("to", "V", "the version to go back to").only("rollback"),
       .value("url", "URL", "print the requests for this page (check)").only("check"),
       .value("timeout", "TIME", "stop waiting for answers after TIME (run; default: 30s)").only("run"),
@@ -72,9 +72,19 @@ enum PrefetchCommand {
     request.breakGlass = try arguments.breakGlass()
     request.rollout = try RolloutCommand.terms(arguments)
     request.ifNoRollout = arguments.has("if-no-rollout") ? true : nil
-    let answer = try remote.api.pushPrefetch(request, to: try remote.address)
+    let publisher = Publisher(try remote.api, cache: PublishCache(path: nil)) { step in
+      if let remark = GivenSigning.remark(step) { terminal.remark(remark) }
+    }
+    let (answer, statement) = try publisher.push(
+      request, config.json.canonical, to: try remote.address,
+      try GivenSigning.terms(arguments, remote, terminal))
     DocumentChange.tell(
       answer, Self.message(config), replaces: request.rollout == nil, arguments, terminal)
+    if let statement, !arguments.has("json"), !terminal.isQuiet {
+      terminal.say(
+        "signed with \(GivenSigning.keys(statement.envelope.signatures.map(\.key.text))), serial \(statement.document.serial)"
+      )
+    }
     guard !arguments.has("json"), answer.value.changed, let rollout = answer.value.rollout else {
       if request.rollout == nil { left(answer.value, remote, arguments, terminal) }
       return

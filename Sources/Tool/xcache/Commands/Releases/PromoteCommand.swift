@@ -3,6 +3,7 @@ import OriginAPI
 import OriginClient
 import Publishing
 import System
+import Values
 
 /// `xcache promote`: releases the content of one channel in another.
 enum PromoteCommand {
@@ -23,6 +24,8 @@ enum PromoteCommand {
       given. --at promotes what --from held at that time.
       --with-prefetch also promotes its prefetch config, with pages and apis rewritten by --map; if --from had none,
       --to keeps its own.
+      In an app with a root, a promotion needs a key only if what was signed for --from isn't for --to as well
+      ('xcache publish --sign-for'), or if --map changes URLs.
       """,
     options: Command.remote + [
       .value("app", "NAME", environment: "XCACHE_APP", "the app"),
@@ -38,7 +41,8 @@ enum PromoteCommand {
     ]
       + Command.release(
         ifVersion: "a bundle changed in --to",
-        dryRun: "show the files and the cost for devices; change nothing") + RolloutCommand.releaseOptions,
+        dryRun: "show the files and the cost for devices; change nothing") + RolloutCommand.releaseOptions
+      + GivenSigning.options + [GivenSigning.given],
     run: run)
 
   private static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
@@ -67,9 +71,15 @@ enum PromoteCommand {
     if let limit = try PublishCommand.maxUpdate(arguments) {
       try check(&request, to: address, limit, remote.api, terminal)
     }
-    let answer = try remote.api.promote(request, to: address)
+    let publisher = Publisher(try remote.api, cache: PublishCache(path: nil)) { step in
+      if let remark = GivenSigning.remark(step) { terminal.remark(remark) }
+    }
+    let (answer, statements) = try publisher.promote(
+      request, to: address, try GivenSigning.terms(arguments, remote, terminal))
     if arguments.has("json") {
-      terminal.say(json: answer.document)
+      var document = answer.document.object ?? JSONObject()
+      if !statements.isEmpty { document["signed"] = GivenSigning.json(statements) }
+      terminal.say(json: .object(document))
     } else if let scheduled = answer.value.release.scheduled {
       terminal.say(scheduled.line(target))
     } else {
@@ -77,6 +87,7 @@ enum PromoteCommand {
       for line in lines(answer.value, to: target, dryRun: arguments.has("dry-run"), terminal) {
         terminal.say(line)
       }
+      if !terminal.isQuiet { for line in GivenSigning.lines(statements) { terminal.say(line) } }
       RolloutCommand.left(answer.value.release, remote.about(target), arguments, terminal)
     }
     return .done
@@ -143,7 +154,7 @@ enum PromoteCommand {
     } else {
       lines += release.forecastLines(terminal)
     }
-    lines += release.freezeLines(terminal, of: channel)
+    lines += release.freezeLines(terminal, of: channel) + release.unsignedLines(terminal)
     let version = "version \(release.version)"
     lines.append(
       dryRun

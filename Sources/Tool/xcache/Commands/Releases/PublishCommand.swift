@@ -30,6 +30,9 @@ enum PublishCommand {
       release uses are removed after a day. Files with unchanged size and times are not read again. A program that
       keeps writing through a memory mapping can change bytes without changing times (on tmpfs it always does); use
       --rehash then. --rehash also has the origin read its copies of the files: those that are damaged are sent again.
+      In an app with a root (see 'xcache trust'), each bundle that changes is signed: --sign-key or --sign-with, XCACHE_SIGN_KEY, or
+      "signWith" in xcache.json. What the key may sign is checked before anything is sent. If the root asks for several
+      signatures, --statements-out FILE writes what is to be signed, and --statement FILE publishes with it.
       """,
     options: Command.remote + Command.channel + [
       .value("bundle", "NAME[=DIR]", "the bundle and its folder; repeatable"),
@@ -48,7 +51,8 @@ enum PublishCommand {
     ] + RolloutCommand.releaseOptions + [
       maxUpdateOption,
       .flag("wait-deltas", "also wait for deltas from older versions"),
-      CheckCommand.noCheck, CheckCommand.allowSecret,
+    ] + GivenSigning.options + [
+      GivenSigning.given, GivenSigning.out, CheckCommand.noCheck, CheckCommand.allowSecret,
       .flag("allow-no-pages", "release even if that removes every page of a bundle"),
       .flag(
         "create", "create the app, channel or bundle if it doesn't exist; else a misspelt name is refused"),
@@ -63,7 +67,7 @@ enum PublishCommand {
     let remote = try RemoteOrigin(arguments)
     let bundles = try sources(arguments, remote)
     let isDryRun = arguments.has("dry-run")
-    let options = try options(arguments, bundles, remote)
+    let options = try options(arguments, bundles, remote, terminal)
     let drawn = ProgressLine(terminal)
     // A smoke test plans the release once before.
     let printed = Locked<Set<Publisher.Progress>>([])
@@ -75,6 +79,9 @@ enum PublishCommand {
       tell(step, drawn, terminal, isDryRun: isDryRun)
     }
     defer { terminal.endProgress() }
+    if let path = try arguments.value("statements-out") {
+      return try write(bundles, to: path, publisher, remote, options, arguments, terminal)
+    }
     var smoke: SmokeResult?
     if arguments.has("smoke") {
       smoke = try SmokeCommand.before(publishing: bundles, remote, arguments, terminal) {
@@ -88,9 +95,28 @@ enum PublishCommand {
     return .done
   }
 
-  private static func options(_ arguments: Arguments, _ bundles: [BundleSource], _ remote: RemoteOrigin)
-    throws -> PublishOptions
-  {
+  /// Writes statements of the bundles for others to sign.
+  private static func write(
+    _ bundles: [BundleSource], to path: String, _ publisher: Publisher, _ remote: RemoteOrigin,
+    _ options: PublishOptions, _ arguments: Arguments, _ terminal: Terminal
+  ) throws -> ExitCode {
+    let statements = try publisher.statements(
+      of: bundles, for: try remote.address, options.signing, rehash: options.rehash)
+    terminal.endProgress()
+    try DurableFile.write(GivenSigning.file(statements), to: path, mode: 0o644)
+    if arguments.has("json") {
+      terminal.say(json: ["file": .string(path), "signed": GivenSigning.json(statements)])
+    } else {
+      terminal.say(
+        "wrote \(Count.text(statements.count, "statement")) to \(path); `xcache trust sign \(path) --sign-key KEY` signs them, "
+          + "`xcache publish --statement \(path)` publishes the same files with them")
+    }
+    return .done
+  }
+
+  private static func options(
+    _ arguments: Arguments, _ bundles: [BundleSource], _ remote: RemoteOrigin, _ terminal: Terminal
+  ) throws -> PublishOptions {
     var options = PublishOptions(try ReleaseOptions().filled(arguments))
     options.creates = arguments.has("create")
     options.allowsNoPages = arguments.has("allow-no-pages")
@@ -106,6 +132,7 @@ enum PublishCommand {
       throw UsageError("--max-update needs the files at the origin, so it can't be used with --no-upload")
     }
     options.maxUpdate = try maxUpdate(arguments)
+    options.signing = try GivenSigning.terms(arguments, remote, terminal)
     options.check = try CheckCommand.options(arguments, remote.settings)
     let names = Set(bundles.map(\.name))
     options.check.others = remote.settings.bundles.filter { !names.contains($0.name) }.flatMap(\.baseURLs)
@@ -201,6 +228,8 @@ enum PublishCommand {
       terminal.remark(
         "bundle \(bundle): this release removes \(Count.text(folders, "folder URL")) of the live version, such as \(url), "
           + "and \(folders == 1 ? "its" : "their") index.html stays; was --index dropped?")
+    case .notSigned, .lacksKey, .raisesFloor:
+      if let remark = GivenSigning.remark(progress) { terminal.remark(remark) }
     case .lacking(let files, let bytes):
       if !isDryRun { return }
       terminal.remark(

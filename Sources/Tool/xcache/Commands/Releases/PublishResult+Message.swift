@@ -33,6 +33,7 @@ extension PublishResult {
         ? "dry run: \(counts), \(sent), would become version \(answer.version)"
         : "\(counts), \(sent), \(terminal.colour("version \(answer.version)", .bold))")
     lines += answer.rolloutLines(dryRun: dryRun, terminal)
+    if !terminal.isQuiet { lines += GivenSigning.lines(statements) }
     if dryRun, !terminal.isQuiet { lines += pageLines }
     // The cost is useful to know, but not part of the result.
     if !terminal.isQuiet, let preparation = preparation?.value {
@@ -93,6 +94,7 @@ extension PublishResult {
     document["uploaded"] = .integer(uploaded)
     document["uploadedBytes"] = .integer(uploadedBytes)
     document["sentBytes"] = .integer(bytesSent)
+    if !statements.isEmpty { document["signed"] = GivenSigning.json(statements) }
     return .object(document)
   }
 }

@@ -64,6 +64,11 @@ enum ShowCommand {
     for bundle in release.bundles {
       table.add([bundle.bundle, "\(bundle.added)", "\(bundle.changed)", "\(bundle.removed)"])
     }
-    return lines + [""] + table.lines
+    let signed = release.bundles.compactMap { bundle in
+      bundle.serial.map {
+        "signed    \(bundle.bundle): serial \($0), \(GivenSigning.keys(bundle.keys ?? []))"
+      }
+    }
+    return lines + [""] + table.lines + signed
   }
 }

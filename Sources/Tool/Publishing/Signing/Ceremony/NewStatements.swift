@@ -1,0 +1,135 @@
+import Manifests
+import System
+import Trust
+import Values
+
+/// Statements for what an app's channels hold.
+package struct NewStatements: Sendable {
+  package private(set) var releases: [Signed<ReleaseStatement>] = []
+  package private(set) var prefetch: [Signed<PrefetchStatement>] = []
+
+  private struct Content: Hashable {
+    let bundle: BundleName
+    let content: SHA256
+  }
+
+  /// Signs `holdings` by those of `signers` that the root names, one statement for each content of a bundle.
+  ///
+  /// - Parameters:
+  ///   - all: what the channels hold besides, for the highest serials.
+  ///   - now: milliseconds since 1970.
+  /// - Throws: `notListed`, if none of them is named; what signers throw.
+  package init(
+    for holdings: Holdings, among all: Holdings, under root: TrustRoot, by signers: [any StatementSigner],
+    now: Int64
+  ) throws(SigningError) {
+    try sign(holdings, all, root, signers, now)
+    try signPrefetch(holdings, all, root, signers, now)
+  }
+
+  private mutating func sign(
+    _ holdings: Holdings, _ all: Holdings, _ root: TrustRoot, _ signers: [any StatementSigner], _ now: Int64
+  ) throws(SigningError) {
+    let named = Set(root.grants.flatMap(\.signers.keys))
+    let able = signers.filter { named.contains($0.key.id) }
+    let groups = Dictionary(grouping: holdings.bundles) {
+      Content(bundle: $0.live.bundle, content: $0.live.content)
+    }
+    if !groups.isEmpty, able.isEmpty, let first = signers.first { throw .notListed(first.key.id) }
+    for (content, bundles) in groups.sorted(by: {
+      ($0.key.bundle, $0.key.content) < ($1.key.bundle, $1.key.content)
+    }) {
+      let known = all.bundles.filter { $0.live.bundle == content.bundle }.compactMap(\.statement)
+        .filter { Self.counts($0, root) }.map(\.document.serial)
+      let serial = Self.serial(now, above: known, floor: root.floors[content.bundle])
+      let floor =
+        bundles.compactMap(\.statement).filter { Self.counts($0, root) }.map(\.document.floor).max() ?? .zero
+      for channels in Self.parts(of: bundles.map(\.channel)) {
+        var signed = try Self.envelope { () throws(TrustFormError) in
+          try Signed(
+            ReleaseStatement(
+              app: root.app, environment: root.environment, bundle: content.bundle, channels: channels,
+              content: content.content, serial: serial, floor: floor))
+        }
+        for signer in able { signed = try signed.signed(by: signer) }
+        releases.append(signed)
+      }
+    }
+  }
+
+  private mutating func signPrefetch(
+    _ holdings: Holdings, _ all: Holdings, _ root: TrustRoot, _ signers: [any StatementSigner], _ now: Int64
+  ) throws(SigningError) {
+    // A channel can have a config that somebody else signs; what is missing is found out by the check.
+    guard let signer = signers.first(where: { root.prefetch.contains($0.key.id) }) else { return }
+    let known = all.prefetch.compactMap(\.statement).filter {
+      !$0.signers(among: root.prefetch, keys: root.keys, by: SystemVerifier()).isEmpty
+    }.map(\.document.serial)
+    let serial = Self.serial(now, above: known, floor: root.prefetchFloor)
+    for (content, configs) in Dictionary(grouping: holdings.prefetch, by: \.content)
+      .sorted(by: { $0.key < $1.key })
+    {
+      for channels in Self.parts(of: configs.map(\.channel)) {
+        let signed = try Self.envelope { () throws(TrustFormError) in
+          try Signed(
+            PrefetchStatement(
+              app: root.app, environment: root.environment, channels: channels, content: content,
+              serial: serial))
+        }
+        prefetch.append(try signed.signed(by: signer))
+      }
+    }
+  }
+
+  /// Whether the keys that have signed a statement may still sign releases: an earlier serial is believed only of these.
+  private static func counts(_ signed: Signed<ReleaseStatement>, _ root: TrustRoot) -> Bool {
+    let named = Set(root.grants.flatMap(\.signers.keys))
+    let signers = signed.signers(among: named, keys: root.keys, by: SystemVerifier())
+    return root.grants.contains { $0.signers.isMet(by: signers) }
+  }
+
+  private static func serial(_ now: Int64, above known: [Serial], floor: Serial?) -> Serial {
+    let lowest = max(now, (known.max()?.number ?? 0) + 1, floor?.number ?? 0)
+    return Serial(lowest) ?? .highest
+  }
+
+  private static func parts(of channels: [ChannelName]) -> [Set<ChannelName>] {
+    let sorted = Set(channels).sorted()
+    return stride(from: 0, to: sorted.count, by: ReleaseStatement.channelLimit).map {
+      Set(sorted[$0..<min($0 + ReleaseStatement.channelLimit, sorted.count)])
+    }
+  }
+
+  private static func envelope<Document>(_ make: () throws(TrustFormError) -> Signed<Document>)
+    throws(SigningError) -> Signed<Document>
+  {
+    do {
+      return try make()
+    } catch {
+      throw .form(error)
+    }
+  }
+}
+
+extension Holdings {
+  /// The same, with new statements where they are for a bundle's content and channel.
+  package func taking(_ statements: NewStatements) -> Holdings {
+    Holdings(
+      bundles: bundles.map { bundle in
+        let new = statements.releases.first {
+          $0.document.bundle == bundle.live.bundle && $0.document.content == bundle.live.content
+            && $0.document.channels.contains(bundle.channel)
+        }
+        return Bundle(
+          channel: bundle.channel, live: bundle.live, isCandidate: bundle.isCandidate,
+          statement: new ?? bundle.statement)
+      },
+      prefetch: prefetch.map { config in
+        let new = statements.prefetch.first {
+          $0.document.content == config.content && $0.document.channels.contains(config.channel)
+        }
+        return Prefetch(
+          channel: config.channel, content: config.content, statement: new ?? config.statement)
+      })
+  }
+}

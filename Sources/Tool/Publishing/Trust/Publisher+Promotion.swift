@@ -1,0 +1,150 @@
+import Manifests
+import OriginAPI
+import OriginClient
+import System
+import Trust
+import Values
+
+// Promoting in an app with a root. Most promotions need no key: the statements name both channels.
+extension Publisher {
+  /// Makes a promotion. What the origin says isn't signed for that channel is signed here, if there is a key: the content is the one
+  /// that a valid statement signs for another channel, or that one with its URLs rewritten.
+  ///
+  /// - Returns: the answer, and what was signed.
+  /// - Throws: `PublishError`.
+  package func promote(
+    _ request: PromotionRequest, to channel: ChannelAddress, _ options: SigningOptions
+  ) throws(PublishError) -> (
+    answer: OriginAnswer<PromotionAnswer>, statements: [Signed<ReleaseStatement>]
+  ) {
+    var unsigned: Set<BundleName>?
+    if !options.isDemanding {
+      do {
+        return (try ask(request, to: channel), [])
+      } catch {
+        guard options.canSign, let bundles = error.unsignedBundles else { throw error }
+        unsigned = bundles
+      }
+    }
+    var request = request
+    let statements = try statements(for: &request, to: channel, only: unsigned, options)
+    if !statements.isEmpty, request.dryRun != true { request.statements = statements.map(\.envelope.json) }
+    return (try ask(request, to: channel), request.dryRun == true ? [] : statements)
+  }
+
+  private func ask(_ request: PromotionRequest, to channel: ChannelAddress) throws(PublishError)
+    -> OriginAnswer<PromotionAnswer>
+  {
+    try PublishError.asking { () throws(OriginError) in try api.promote(request, to: channel) }
+  }
+
+  /// Returns the statements for what a promotion brings, and holds the request to the version that they are of.
+  /// - Parameter only: the bundles to sign; nil: all that change.
+  private func statements(
+    for request: inout PromotionRequest, to channel: ChannelAddress, only: Set<BundleName>?,
+    _ options: SigningOptions
+  ) throws(PublishError) -> [Signed<ReleaseStatement>] {
+    guard let trust = try trust(of: channel.app, options), !trust.root.isOff else {
+      progress(.notSigned(channel.app))
+      return []
+    }
+    var trial = request
+    (trial.dryRun, trial.schedule) = (true, nil)
+    let plan = try ask(trial, to: channel).value
+    let contents = (plan.release.contents ?? []).filter { only?.contains($0.bundle) ?? true }
+    if contents.isEmpty { return [] }
+    request.version = plan.fromVersion.text
+    let items = try items(of: plan.fromVersion, in: ChannelAddress(channel.app, plan.from))
+    let rewriting = URLRewriting(
+      (request.map ?? []).compactMap { rule in
+        guard let from = rule.from.flatMap({ try? BaseURL($0) }),
+          let to = rule.to.flatMap({ try? BaseURL($0) })
+        else { return nil }
+        return URLRewriting.Rule(from: from, to: to)
+      })
+    let isDryRun = request.dryRun == true
+    return try PublishError.signing { () throws(TrustFault) in
+      var signed: [Signed<ReleaseStatement>] = []
+      for planned in contents {
+        let bundle = PromotedBundle(
+          items[planned.bundle] ?? LiveBundle(planned.bundle, items: []), rewriting)
+        guard trust.isSigned(bundle.before, of: bundle.name) else {
+          throw .unverified(bundle.name, plan.from, plan.fromVersion)
+        }
+        guard bundle.after == planned.content else { throw .contentDiffers(bundle.name, []) }
+        let statement = try trust.sign(
+          bundle.name, bundle.after, urls: bundle.urls, in: channel.channel, options,
+          isDryRun: isDryRun)
+        signed.append(statement)
+      }
+      return signed
+    }
+  }
+
+  /// Returns what each bundle holds in a version of a channel with a root.
+  private func items(of version: ManifestVersion, in channel: ChannelAddress) throws(PublishError)
+    -> [BundleName: LiveBundle]
+  {
+    try PublishError.asking { () throws(OriginError) in
+      let manifest = try api.manifest(version.text, of: channel)
+      return try api.reading { () throws(JSONError) in try LiveBundle.bundles(of: manifest) }
+    }
+  }
+}
+
+/// A bundle that is promoted: what it is in the source, and what it becomes.
+private struct PromotedBundle {
+  let name: BundleName
+  /// The digest of what was signed in the source.
+  let before: SHA256
+  /// The digest of what is to be signed.
+  let after: SHA256
+  let urls: [ResourceURL]
+
+  init(_ source: LiveBundle, _ rewriting: URLRewriting) {
+    name = source.bundle
+    before = source.content
+    var moved: [ResourceURL: ManifestItem] = [:]
+    // The origin refuses a URL that can't be rewritten, and two that become one unless their files are the same.
+    for item in source.items {
+      guard let url = try? rewriting.apply(to: item.url) else { continue }
+      moved[url] = ManifestItem(url: url, entry: item.entry)
+    }
+    urls = moved.keys.sorted()
+    after = LiveBundle(name, items: moved.values.sorted { $0.url < $1.url }).content
+  }
+}
+
+extension PublisherTrust {
+  /// Signs one bundle; in a dry run it only checks that the key may.
+  fileprivate func sign(
+    _ bundle: BundleName, _ content: SHA256, urls: [ResourceURL], in channel: ChannelName,
+    _ options: SigningOptions, isDryRun: Bool
+  ) throws(TrustFault) -> Signed<ReleaseStatement> {
+    let statement: Signed<ReleaseStatement>
+    if let given = options.given.first(where: { $0.document.bundle == bundle }) {
+      guard given.document.content == content else { throw .otherContent(bundle) }
+      statement = given
+    } else {
+      statement = try Signed(
+        unsigned: self.statement(of: bundle, content, in: channel, options, now: Clock.unixMilliseconds()))
+    }
+    let signer = try options.signer?.get()
+    let own = signer.map { [$0.key.id] } ?? []
+    try check(
+      bundle, urls: urls, in: statement.document.channels,
+      by: own + statement.releaseSigners(root).filter { !own.contains($0) })
+    guard let signer, !isDryRun else { return statement }
+    return try statement.signed(with: signer)
+  }
+}
+
+extension PublishError {
+  /// The bundles that the origin refuses since no statement covers them; nil for any other error.
+  fileprivate var unsignedBundles: Set<BundleName>? {
+    guard case .origin(.refused(let problem)) = self, problem.code == "unsigned",
+      let list = problem.members["bundles"]?.array
+    else { return nil }
+    return Set(list.compactMap { $0["bundle"]?.string.flatMap { try? BundleName($0) } })
+  }
+}

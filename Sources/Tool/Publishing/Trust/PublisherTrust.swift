@@ -1,0 +1,174 @@
+import Manifests
+import OriginAPI
+import System
+import Trust
+import Values
+
+/// What an app's root in force allows, and what was signed before: as the origin has it, and as it is found valid here.
+struct PublisherTrust {
+  /// The root in force.
+  let root: TrustRoot
+  /// The release statements that enough keys of the root have signed, of any channel.
+  private let releases: [ReleaseStatement]
+  private let prefetch: [PrefetchStatement]
+
+  /// - Parameters:
+  ///   - overview: what the origin has.
+  ///   - builtIn: the root that the app is built with; nil: its first one, which has to be signed by its own keys.
+  init(_ overview: TrustOverview, builtIn: RootFile? = nil) throws(TrustFault) {
+    let root = try Self.root(overview, builtIn)
+    var (releases, prefetch): ([ReleaseStatement], [PrefetchStatement]) = ([], [])
+    for channel in overview.channels {
+      for envelope in (channel.bundles + channel.candidate).compactMap(\.envelope) {
+        if let statement = Self.release(envelope, root) { releases.append(statement) }
+      }
+      if let statement = channel.prefetch?.envelope.flatMap({ Self.prefetch($0, root) }) {
+        prefetch.append(statement)
+      }
+    }
+    self.root = root
+    self.releases = releases
+    self.prefetch = prefetch
+  }
+
+  // MARK: - The root in force
+
+  private static func root(_ overview: TrustOverview, _ builtIn: RootFile?) throws(TrustFault) -> TrustRoot {
+    let chain: RootChain
+    do throws(CeremonyError) {
+      let anchor = if let builtIn { builtIn } else { try first(overview) }
+      chain = try RootChain(
+        from: anchor, through: overview.roots.map { ($0.number, $0.envelope) })
+    } catch {
+      throw .roots(overview.app, error)
+    }
+    let root = chain.newest.document
+    guard root.app == overview.app else { throw .otherApp(overview.app) }
+    return root
+  }
+
+  /// Returns the app's first root, as the origin has it. Nothing comes before it but its own keys.
+  private static func first(_ overview: TrustOverview) throws(CeremonyError) -> RootFile {
+    let place = "the origin's first root"
+    guard let first = overview.roots.first else { throw .unreadable(path: place, "there is none") }
+    let signed: Signed<TrustRoot>
+    do throws(TrustFormError) {
+      signed = try Signed(json: first.envelope)
+    } catch {
+      throw .notARoot(path: place, error)
+    }
+    let failure = signed.document.number == .first ? RootChain.failure(ofFirst: signed) : .rootNumber
+    if let failure { throw .brokenChain(signed.document.number, path: place, failure) }
+    return RootFile(path: place, signed: signed)
+  }
+
+  // MARK: - What was signed before
+
+  private static func release(_ envelope: JSONValue, _ root: TrustRoot) -> ReleaseStatement? {
+    guard let signed = try? Signed<ReleaseStatement>(json: envelope), signed.document.app == root.app,
+      signed.document.environment == root.environment
+    else { return nil }
+    let signers = signed.releaseSigners(root)
+    let isValid = root.grants.contains { grant in
+      grant.signers.isMet(by: signers)
+        && signed.document.channels.contains { grant.covers(signed.document.bundle, in: $0) }
+    }
+    return isValid ? signed.document : nil
+  }
+
+  private static func prefetch(_ envelope: JSONValue, _ root: TrustRoot) -> PrefetchStatement? {
+    guard let signed = try? Signed<PrefetchStatement>(json: envelope), signed.document.app == root.app,
+      signed.document.environment == root.environment,
+      !signed.signers(among: root.prefetch, keys: root.keys, by: SystemVerifier()).isEmpty
+    else { return nil }
+    return signed.document
+  }
+
+  /// Whether a valid statement signs this content of a bundle, for all of these channels.
+  func isSigned(_ content: SHA256, of bundle: BundleName, for channels: Set<ChannelName> = []) -> Bool {
+    releases.contains {
+      $0.bundle == bundle && $0.content == content && channels.isSubset(of: $0.channels)
+    }
+  }
+
+  // MARK: - What is signed next
+
+  /// Returns the statement of a bundle that is to be signed.
+  ///
+  /// Its serial is above that of every valid statement. What a key has signed that is no longer valid doesn't count, or else who
+  /// stole it could use up the serials.
+  func statement(
+    of bundle: BundleName, _ content: SHA256, in channel: ChannelName, _ options: SigningOptions, now: Int64
+  ) throws(TrustFault) -> ReleaseStatement {
+    let known = releases.filter { $0.bundle == bundle }
+    let (lowest, named) = (root.floors[bundle] ?? .zero, root.floors[bundle] ?? .highest)
+    guard let serial = Serial(max(now, lowest.number, (known.map(\.serial.number).max() ?? -1) + 1)) else {
+      throw .noSerialLeft("bundle \(bundle)")
+    }
+    // A device that is new keeps what was ruled out before, too, unless a root has lowered the floor since.
+    let kept = known.filter { $0.channels.contains(channel) && $0.floor <= named }.map(\.floor).max() ?? .zero
+    do {
+      return try ReleaseStatement(
+        app: root.app, environment: root.environment, bundle: bundle,
+        channels: options.channels.union([channel]), content: content, serial: serial,
+        floor: options.raisesFloor ? serial : kept)
+    } catch {
+      throw .form(error)
+    }
+  }
+
+  /// Returns the statement of a prefetch config that is to be signed.
+  func prefetchStatement(
+    _ content: SHA256, in channel: ChannelName, _ options: SigningOptions, now: Int64
+  ) throws(TrustFault) -> PrefetchStatement {
+    let (lowest, named) = (root.prefetchFloor ?? .zero, root.prefetchFloor ?? .highest)
+    guard let serial = Serial(max(now, lowest.number, (prefetch.map(\.serial.number).max() ?? -1) + 1)) else {
+      throw .noSerialLeft("the prefetch config")
+    }
+    let kept =
+      prefetch.filter { $0.channels.contains(channel) && $0.floor <= named }.map(\.floor).max() ?? .zero
+    do {
+      return try PrefetchStatement(
+        app: root.app, environment: root.environment, channels: options.channels.union([channel]),
+        content: content, serial: serial, floor: options.raisesFloor ? serial : kept)
+    } catch {
+      throw .form(error)
+    }
+  }
+
+  // MARK: - Who may sign
+
+  /// Checks that devices in all these channels would take what these keys sign.
+  /// - Throws: `unlisted`, `outOfScope`, `urlsOutOfScope`; with `needsAll` also `tooFewSignatures`.
+  func check(
+    _ bundle: BundleName, urls: [ResourceURL], in channels: [ChannelName], by keys: [KeyID],
+    needsAll: Bool = true
+  ) throws(TrustFault) {
+    guard let key = keys.first else { return }
+    let grants = root.grants.filter { grant in keys.contains { grant.signers.keys.contains($0) } }
+    guard !grants.isEmpty else { throw .unlisted(key, root.number, what: "release") }
+    for channel in channels {
+      let here = grants.filter { $0.covers(bundle, in: channel) }
+      guard !here.isEmpty else { throw .outOfScope(key, bundle, channel, root.number) }
+      let left = here.map { grant in urls.filter { !grant.covers($0) } }
+      let whole = zip(here, left).filter { $0.1.isEmpty }.map(\.0.signers)
+      guard !whole.isEmpty else {
+        let fewest = left.min { $0.count < $1.count } ?? []
+        throw .urlsOutOfScope(key, bundle, fewest.map(\.text), root.number)
+      }
+      if !needsAll || whole.contains(where: { $0.isMet(by: keys) }) { continue }
+      let nearest = whole.map { group in (group, group.keys.count { keys.contains($0) }) }
+        .min { $0.0.threshold - $0.1 < $1.0.threshold - $1.1 }
+      throw .tooFewSignatures(
+        bundle, channel, has: nearest?.1 ?? 0, needed: nearest?.0.threshold ?? 1)
+    }
+  }
+}
+
+extension Signed<ReleaseStatement> {
+  /// The keys of the root that sign releases and have signed it.
+  func releaseSigners(_ root: TrustRoot) -> [KeyID] {
+    signers(
+      among: Set(root.grants.flatMap(\.signers.keys)), keys: root.keys, by: SystemVerifier())
+  }
+}
