@@ -26,7 +26,10 @@ enum XCache {
     ),
     (
       "Control devices",
-      [PrefetchCommand.command, PolicyCommand.command, ChannelCommand.command, PinCommand.command]
+      [
+        PrefetchCommand.command, PolicyCommand.command, ChannelCommand.command, PinCommand.command,
+        TrustCommand.command,
+      ]
     ),
     ("Act as a device", [PullCommand.command, DeviceCommand.command]),
     (

@@ -36,6 +36,8 @@ struct Fault {
       self.init(error.message, ExitCode(rawValue: error.exitCode) ?? .failed, error.name)
     case let error as CeremonyError: self.init(error.description, .refused, "root-refused")
     case let error as SigningError: self.init(error.description, .failed, "signing")
+    case let error as CeremonyError:
+      self.init(error.description, error.isRefusal ? .refused : .failed, "root-refused")
     case let error as StoreError: self.init(error)
     // A device's settings come from the command line.
     case DeviceError.badSetting: self.init("\(error)", .usage, "usage")

@@ -36,6 +36,16 @@ package enum CeremonyError: Error, Hashable, Sendable {
   case tooMany(String, limit: Int)
 }
 
+extension CeremonyError {
+  /// Whether what is there forbids it, and not that something is missing or can't be read.
+  package var isRefusal: Bool {
+    switch self {
+    case .notARoot, .unreadable, .unknownKey, .ambiguousKey, .changedMeanwhile, .unknownMembers: false
+    default: true
+    }
+  }
+}
+
 extension CeremonyError: CustomStringConvertible {
   /// What is wrong, where, and what to do.
   package var description: String {

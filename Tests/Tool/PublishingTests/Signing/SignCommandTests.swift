@@ -1,0 +1,81 @@
+import System
+import TestSupport
+import Testing
+import Trust
+
+@testable import Publishing
+
+/// Programs that sign.
+@Suite struct SignCommandTests {
+  private static let message = Envelope.message(
+    payloadType: TrustHead.payloadType, payload: Array("{}".utf8) + Array(repeating: 0x20, count: 200_000))
+
+  private static let environment = ["PATH": "/usr/bin:/bin", "XCACHE_TOKEN": "secret", "PIN": "1234"]
+
+  private static func command(_ text: String, _ key: TrustKey, limit: Int = 20_000) -> SignCommand {
+    SignCommand(text, key: key, environment: environment, limit: limit)
+  }
+
+  private static func reason(_ command: SignCommand) -> String {
+    do throws(SigningError) {
+      _ = try command.sign(message)
+      return ""
+    } catch {
+      guard case .command(_, let reason) = error else { return "\(error)" }
+      return reason
+    }
+  }
+
+  @Test func `openssl signs, in both ways of calling it`() throws {
+    let scratch = try Scratch()
+    let key = P256PrivateKey()
+    let path = try scratch.write("a key.pem", key.pem())
+    for text in [
+      "openssl pkeyutl -sign -inkey '\(path)' -rawin -digest sha256", "openssl dgst -sha256 -sign '\(path)'",
+      "openssl dgst -sha256 -binary | openssl pkeyutl -sign -inkey '\(path)' -pkeyopt digest:sha256",
+    ] {
+      let signature = try Self.command(text, key.trustKey).sign(Self.message)
+      #expect(SystemVerifier().verifies(signature, of: Self.message, by: key.trustKey), "\(text)")
+    }
+  }
+
+  @Test func `a signature counts only if the key verifies it`() throws {
+    let scratch = try Scratch()
+    let key = P256PrivateKey()
+    let path = try scratch.write("key.pem", key.pem())
+    let other = P256PrivateKey().trustKey
+    #expect(
+      Self.reason(Self.command("openssl dgst -sha256 -sign '\(path)'", other)).contains("doesn't verify"))
+    // Signs something else than it was given.
+    #expect(
+      Self.reason(Self.command("echo x | openssl dgst -sha256 -sign '\(path)'", key.trustKey))
+        .contains("doesn't verify"))
+  }
+
+  @Test(
+    arguments: [
+      ("exit 7", "exit code 7"), ("echo 'no card' >&2; exit 1", "no card"), ("true", "wrote nothing"),
+      ("head -c 64 /dev/zero", "r and s"), ("echo hello", "6 bytes"), ("yes", "4097 bytes or more"),
+      ("kill -9 $$", "signal 9"), ("nosuchprogram", "exit code 127"),
+      ("cat >/dev/null; cat", "wrote nothing"),
+    ])
+  func `what goes wrong is said`(text: String, says: String) {
+    let reason = Self.reason(Self.command(text, P256PrivateKey().trustKey))
+    #expect(reason.contains(says), "\(reason)")
+  }
+
+  @Test func `it has a limit in time, which holds for what it starts, too`() {
+    let start = Clock.monotonicNanoseconds()
+    for text in ["sleep 60", "sleep 60 & wait", "(sleep 60 &) ; sleep 60"] {
+      let reason = Self.reason(Self.command(text, P256PrivateKey().trustKey, limit: 300))
+      #expect(reason.contains("took more than"), "\(reason)")
+    }
+    #expect(Clock.monotonicNanoseconds() - start < 30_000_000_000)
+  }
+
+  @Test func `it gets the variables, but no secrets of this program`() {
+    let key = P256PrivateKey().trustKey
+    let reason = Self.reason(Self.command("echo pin $PIN, token [$XCACHE_TOKEN] >&2; exit 1", key))
+    #expect(reason.contains("pin 1234, token []"), "\(reason)")
+  }
+}

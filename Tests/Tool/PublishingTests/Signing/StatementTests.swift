@@ -1,0 +1,143 @@
+import Manifests
+import System
+import TestSupport
+import Testing
+import Trust
+import Values
+
+@testable import Publishing
+
+/// Statements for what an app's channels hold.
+@Suite struct StatementTests {
+  private let keys = RootDraftTests.Keys()
+  private static let now: Int64 = 1_790_000_000_000
+
+  private static func entry(_ text: String) -> JSONValue {
+    let bytes = Array(text.utf8)
+    return [
+      "ctype": "text/plain", "md5": .string(MD5.of(bytes).hex), "sha256": .string(SHA256.of(bytes).hex),
+      "size": .integer(bytes.count),
+    ]
+  }
+
+  private static func live(_ bundle: String, _ files: [String: String]) throws -> LiveBundle {
+    try LiveBundle(
+      BundleName(bundle),
+      entries: .object(
+        JSONObject(
+          files.map { .init(key: "https://m.example.com/\(bundle)/\($0.key)", value: entry($0.value)) })))
+  }
+
+  private func holding(
+    _ channel: String, _ live: LiveBundle, _ statement: Signed<ReleaseStatement>? = nil
+  ) throws -> Holdings.Bundle {
+    Holdings.Bundle(channel: try ChannelName(channel), live: live, statement: statement)
+  }
+
+  private func root(_ change: (inout RootDraft) throws -> Void = { _ in }) throws -> Signed<TrustRoot> {
+    var draft = try keys.first()
+    try change(&draft)
+    return try keys.signed(draft.root(), keys.root)
+  }
+
+  @Test func `the content is the one that docs/protocol.md says`() throws {
+    let live = try Self.live("home", ["a.js": "one", "b.js": "two"])
+    let resources = live.items.map { item in
+      #""\#(item.url)":{"ctype":"text/plain","sha256":"\#(item.entry.sha256)","size":3}"#
+    }.joined(separator: ",")
+    #expect(live.content == SHA256.of(Array("{\"resources\":{\(resources)}}".utf8)))
+  }
+
+  @Test func `one statement is for all channels that hold a content, and devices take it`() throws {
+    let root = try root()
+    let judge = RootJudge(root)
+    let (home, other) = (try Self.live("home", ["a.js": "1"]), try Self.live("home", ["a.js": "2"]))
+    let holdings = Holdings(
+      bundles: [
+        try holding("online", home), try holding("test", home), try holding("dev", other),
+        try holding("online", Self.live("cart", ["c.js": "3"])),
+      ],
+      prefetch: [.init(channel: .online, content: SHA256.of([1]), statement: nil)])
+    #expect(holdings.refused(by: judge).bundles.count == 4)
+    #expect(judge.failure(of: home, nil, in: .online) == .releaseMissing)
+    let made = try NewStatements(
+      for: holdings, among: holdings, under: root.document, by: [keys.release], now: Self.now)
+    #expect(made.releases.count == 3 && made.prefetch.count == 1)
+    let whole = holdings.taking(made)
+    #expect(whole.refused(by: judge).isEmpty)
+    #expect(made.releases.contains { $0.document.channels.map(\.text) == ["online", "test"] })
+    #expect(made.releases.allSatisfy { $0.document.serial.number == Self.now })
+    // Signed again, with a clock that is behind: above what this key has signed.
+    let again = try NewStatements(
+      for: whole, among: whole, under: root.document, by: [keys.release], now: Self.now - 10)
+    #expect(again.releases.allSatisfy { $0.document.serial.number == Self.now + 1 })
+  }
+
+  @Test func `an earlier serial is believed only of keys that may sign now`() throws {
+    let thief = KeyFile(P256PrivateKey())
+    let home = try Self.live("home", ["a.js": "1"])
+    let root = try root { $0.setFloor(Serial(Self.now + 500), of: try BundleName("home")) }
+    let high = try Signed(
+      ReleaseStatement(
+        app: root.document.app, bundle: home.bundle, channels: [.online], content: home.content,
+        serial: .highest,
+        floor: .highest)
+    ).signed(by: thief)
+    let holdings = Holdings(bundles: [try holding("online", home, high)])
+    #expect(RootJudge(root).failure(of: home, high, in: .online) == .releaseKey)
+    let made = try NewStatements(
+      for: holdings, among: holdings, under: root.document, by: [keys.release], now: Self.now)
+    // The root's floor counts, the thief's doesn't.
+    #expect(made.releases.map(\.document.serial.number) == [Self.now + 500])
+    #expect(made.releases.map(\.document.floor) == [.zero])
+  }
+
+  @Test func `keys that the root doesn't name, or not for this, sign nothing`() throws {
+    let home = try Self.live("home", ["a.js": "1"])
+    let holdings = Holdings(bundles: [try holding("online", home)])
+    let stranger = KeyFile(P256PrivateKey())
+    let plain = try root()
+    #expect(throws: SigningError.notListed(stranger.key.id)) {
+      try NewStatements(for: holdings, among: holdings, under: plain.document, by: [stranger], now: Self.now)
+    }
+    let prefix = try #require(ReleaseGrant.URLPrefix("https://other.example.com/"))
+    let narrow = try root {
+      try $0.setScope(RootDraft.Grant(keys: [keys.release.key.id], prefixes: .some([prefix])))
+    }
+    let made = try NewStatements(
+      for: holdings, among: holdings, under: narrow.document, by: [keys.release], now: Self.now)
+    let judge = RootJudge(narrow)
+    #expect(judge.failure(of: home, made.releases.first, in: .online) == .releaseScope)
+  }
+
+  @Test func `a threshold of two needs both`() throws {
+    let second = KeyFile(P256PrivateKey())
+    let root = try root {
+      try $0.addKey(second.key, grant: nil, signsPrefetch: false)
+      $0.setReleaseThreshold(2)
+    }
+    let home = try Self.live("home", ["a.js": "1"])
+    let holdings = Holdings(bundles: [try holding("online", home)])
+    let judge = RootJudge(root)
+    for signers in [[keys.release], [second]] {
+      let made = try NewStatements(
+        for: holdings, among: holdings, under: root.document, by: signers, now: Self.now)
+      #expect(judge.failure(of: home, made.releases.first, in: .online) == .releaseKey)
+    }
+    let both = try NewStatements(
+      for: holdings, among: holdings, under: root.document, by: [keys.release, second], now: Self.now)
+    #expect(judge.failure(of: home, both.releases.first, in: .online) == nil)
+  }
+
+  @Test func `a URL in two bundles is found, and nothing is signed with a root that is off`() throws {
+    let url = "https://m.example.com/a.js"
+    let entries: JSONValue = .object(JSONObject([.init(key: url, value: Self.entry("x"))]))
+    let bundles = try ["home", "cart"].map { name in
+      try holding("online", LiveBundle(BundleName(name), entries: entries))
+    }
+    let shared = Holdings(bundles: bundles).sharedURLs
+    #expect(shared == ["\(url) in online: home and cart"])
+    let off = try root { $0.isOff = true }
+    #expect(Holdings(bundles: bundles).refused(by: RootJudge(off)).isEmpty)
+  }
+}
