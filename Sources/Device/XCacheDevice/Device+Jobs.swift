@@ -22,6 +22,7 @@ extension Device {
     // They are still valid; the next poll writes them again.
     if isNew {
       documents.withLock { $0.unwritten = Set(DeviceDocuments.Kind.allCases) }
+      trust?.forgetSaved()
       // Another process that made the folder anew made an install id, too.
       let known = folder.savedRollout
       if let known { rollout.withLock { $0 = $0.id == known.id ? $0 : known } }

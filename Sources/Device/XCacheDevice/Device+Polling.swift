@@ -13,13 +13,15 @@ extension Device {
     let takesPacks = settings.diskLimit.map { held.blocks <= $0 } ?? true
     do throws(DeviceError) {
       let poller = poller(source, documents, holding: held, signal: signal)
+      let known = known(of: held)
       let offer =
         signal == nil
-        ? try poller.poll(source, holding: held, takesPacks: takesPacks)
-        : try poller.pollDocuments(source, holding: held, takesPacks: takesPacks)
+        ? try poller.poll(source, holding: known, takesPacks: takesPacks)
+        : try poller.pollDocuments(source, holding: known, takesPacks: takesPacks)
       policy.withLock { $0.recordRollback(offer.extras.rollback?.number, from: source) }
       // An origin whose packs can't be used, and which fails without them, must not keep devices from the mirror.
       if offer.pack == nil { recordPollSuccess(source, offer.extras) }
+      finishTrust(offer, documents, from: source, holding: held, isJob: signal == nil)
       return offer
     } catch {
       recordPollFailure(error, source, holding: held)
@@ -33,12 +35,29 @@ extension Device {
   ) throws(DeviceError) -> Poller.Offer {
     do throws(DeviceError) {
       let offer = try poller(source, documents, holding: held).poll(
-        source, holding: held, takesPacks: false, mayAskForOther: false)
+        source, holding: known(of: held), takesPacks: false, mayAskForOther: false)
       guard offer.pack == nil else {
         throw DeviceError.unreadable(
           url: settings.server.text, reason: "it names a pack, and none was asked for")
       }
       recordPollSuccess(source, offer.extras)
+      finishTrust(offer, documents, from: source, holding: held, isJob: true)
+      return offer
+    } catch {
+      recordPollFailure(error, source, holding: held)
+      throw error
+    }
+  }
+
+  /// Requests the whole manifest where that of a pack failed the check (T-5).
+  func pollForAll(
+    _ source: PollPolicy.Source, of version: ManifestVersion, isCandidate: Bool, holding held: DeviceIndex,
+    _ documents: Locked<FollowedDocuments>
+  ) throws(DeviceError) -> Poller.Offer {
+    do throws(DeviceError) {
+      let poller = poller(source, documents, holding: held)
+      let offer = try poller.pollForAll(source, of: version, isCandidate: isCandidate)
+      finishTrust(offer, documents, from: source, holding: held, isJob: true)
       return offer
     } catch {
       recordPollFailure(error, source, holding: held)
@@ -71,11 +90,23 @@ extension Device {
     poller.folder = folder
     poller.keepsAnswers = signal == nil
     poller.choice = versionChoice(holding: held, isFollowed: signal == nil)
+    if signal == nil { poller.gate = gate(source, documents, holding: held) }
     poller.onServerTime = { [self] time in recordServerTime(time, from: source) }
     poller.onDocuments = { [self, choice = versionChoice(holding: held, isFollowed: false)] extras in
       fetchNamedDocuments(extras, from: source, by: choice, documents, signal: signal)
     }
     return poller
+  }
+
+  /// What stands between the answers of a poll and the device; nil without a root.
+  func gate(
+    _ source: PollPolicy.Source, _ documents: Locked<FollowedDocuments>, holding held: DeviceIndex
+  ) -> TrustGate? {
+    trust.map {
+      TrustGate(
+        device: self, trust: $0, source: source, choice: versionChoice(holding: held, isFollowed: true),
+        followed: documents)
+    }
   }
 
   /// - Parameter signal: cancels a poll beside a job; nil for the job's own poll.

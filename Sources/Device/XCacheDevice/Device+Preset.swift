@@ -1,4 +1,6 @@
+import Manifests
 import System
+import Trust
 
 extension Device {
   /// Installs a manifest and its files from a zip: the origin's `bundle/553.zip`; or, if the device holds version 552,
@@ -24,16 +26,38 @@ extension Device {
     guard let next = index else {
       return PresetReport(isTaken: false, version: version.text, from: held.version.text)
     }
+    let ruling = try checkPreset(preset, next)
     var plan = try plan(from: held, to: next)
     let copied = try stageCopies(&plan)
     try makeRoom(for: &plan, of: next)
     try unpack(plan.fetch, from: preset, try deltaTable(preset.offers, from: held), progress)
+    try storeStatements(of: next, ruling, from: path)
     try commit(next)
     var report = PresetReport(isTaken: true, version: version.text, from: held.version.text)
     report.files = plan.fetch.count
     report.bytes = plan.fetch.clampedSum(\.size)
     report.held = copied + plan.shared + plan.kept
     return report
+  }
+
+  /// Checks the manifest of a preset like that of an answer (T-13). The way to newer roots, and to a newer head, is the network's.
+  private func checkPreset(_ preset: Preset, _ next: DeviceIndex) throws(DeviceError) -> TrustRuling? {
+    guard let trust else { return nil }
+    let statements = try preset.statements()
+    let offer = TrustOffer(
+      rootNumber: preset.root.flatMap { RootNumber($0) }, head: statements.head,
+      releases: statements.releases,
+      manifest: TrustOffer.Manifest(version: next.version, digest: next.digest, items: next.manifest.items))
+    let verdict = try check(offer, by: trust)
+    if let failure = verdict.failure {
+      report(failure, of: next.version)
+      throw preset.refused("it isn't what the app's publisher signed (\(failure.rawValue))")
+    }
+    guard !verdict.isCandidate else {
+      throw preset.refused("it is the candidate of a rollout, of which only a poll decides")
+    }
+    return TrustRuling(
+      releases: verdict.releases ?? [:], statements: statements.releases, state: verdict.state)
   }
 
   private func unpack(

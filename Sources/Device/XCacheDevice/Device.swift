@@ -31,6 +31,8 @@ public final class Device: Sendable {
   // Held while a job runs: one at a time.
   let jobLock = Locked(())
   let documents: Locked<DeviceDocuments>
+  /// Nil if the app was built without a root.
+  let trust: DeviceTrust?
   let rollout: Locked<RolloutState>
   /// What the disk has of `rollout`; nil if that isn't known.
   let savedRollout: Locked<RolloutState?>
@@ -81,6 +83,12 @@ public final class Device: Sendable {
     cacheCounts = opened.counts
     cache = Locked(opened)
     documents = Locked(DeviceDocuments(folder))
+    let held = HeldManifest(current.withLock { $0 })
+    trust = checked.root.map { root in
+      DeviceTrust(
+        root, channel: checked.channel, stored: try? DurableFile.read(folder.trust, limit: TrustNotes.limit),
+        holding: held)
+    }
     let known = folder.savedRollout
     rollout = Locked(known ?? RolloutState())
     savedRollout = Locked(known)

@@ -17,6 +17,9 @@ public enum DeviceError: Error, Hashable, Sendable {
   case unsafeEntry(url: String, download: String)
   /// Thrown when two entries with different bytes need the same file name.
   case sameName(name: String, urls: [String])
+  /// Thrown when what `url` offers as `version` isn't what the app's publisher signed. `check` names the check that failed, such
+  /// as `release-key`: docs/protocol.md §14 lists them. Nothing of the offer was taken.
+  case untrusted(url: String, version: String, check: String)
   /// Thrown when the bytes received from `download` aren't those that the manifest lists.
   case wrongBytes(url: String, download: String, expected: Bytes, received: Bytes)
   /// Thrown when `download` sent more than the `size` bytes that the manifest lists.
@@ -81,6 +84,11 @@ extension DeviceError: CustomStringConvertible {
       "The manifest lists \(url) with the download \(download), which is not an http(s) URL with a safe file name."
     case .sameName(let name, let urls):
       "The manifest lists different bytes under the one file name \(name): \(urls.joined(separator: ", "))."
+    case .untrusted(let url, let version, let check):
+      """
+      Version \(version) of \(url) isn't what the app's publisher signed (\(check)); nothing was changed. \
+      Each check is explained in docs/trust.md.
+      """
     case .wrongBytes(let url, let download, let expected, let received):
       """
       \(download) sent other bytes than the manifest lists for \(url): \(Self.difference(expected, received)); \

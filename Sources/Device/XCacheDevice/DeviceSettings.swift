@@ -1,5 +1,6 @@
 import Manifests
 import System
+import Trust
 import Values
 
 /// Which channel a device follows, and where and how it keeps its files.
@@ -34,6 +35,10 @@ public struct DeviceSettings: Hashable, Sendable {
   public var comparesWithGzip = false
   /// The Ed25519 public key, 32 bytes, that verifies the policy's scripts; nil if the app injects none.
   public var scriptKey: [UInt8]?
+  /// The bytes of `root.json`, which says who signs the app's releases: from then on, the device takes manifests, prefetch configs
+  /// and presets only with these signatures, whoever serves them. A build with another root than the build before starts from
+  /// that one. Nil if nothing is signed.
+  public var root: [UInt8]?
   /// The app's version, such as `4.2.0`, for rollouts that name a range of app versions; nil if it is unknown. It is never
   /// sent. `Device.appVersion` changes it while the device is open.
   public var appVersion: String?
@@ -73,6 +78,7 @@ struct CheckedSettings: Sendable {
   let documentPace: DocumentPace
   let comparesWithGzip: Bool
   let scriptKey: [UInt8]?
+  let root: Signed<TrustRoot>?
   let isPreview: Bool
 
   /// - Throws: `badSetting`.
@@ -102,6 +108,7 @@ struct CheckedSettings: Sendable {
       throw .badSetting(name: "The key that scripts are signed by", value: "\(key.count) bytes")
     }
     scriptKey = settings.scriptKey
+    root = try Self.root(settings, of: app)
     self.app = app
     self.channel = channel
     folder = settings.folder
@@ -120,6 +127,23 @@ struct CheckedSettings: Sendable {
     return base
   }
 
+  private static func root(
+    _ settings: DeviceSettings, of app: AppName
+  ) throws(DeviceError) -> Signed<TrustRoot>? {
+    guard let bytes = settings.root else { return nil }
+    let name = "The root, the bytes of root.json,"
+    let root: Signed<TrustRoot>
+    do throws(TrustFormError) {
+      root = try Signed(parsing: bytes)
+    } catch {
+      throw .badSetting(name: name, value: "\(error)")
+    }
+    guard root.document.app == app else {
+      throw .badSetting(name: name, value: "that of the app \(root.document.app)")
+    }
+    return root
+  }
+
   /// Returns the URL to poll at the origin. Its query names the held manifest, if any, so that the answer can be a pack or
   /// a patch, and says whether the answer is to be about the candidate of a rollout.
   func originURL(holding held: DeviceIndex, takesPacks: Bool = false, asksForCandidate: Bool = false)
@@ -134,6 +158,14 @@ struct CheckedSettings: Sendable {
 
   /// The URL for failure reports to the origin.
   var reportURL: String { "\(server)/report?app=\(app)&channel=\(channel)" }
+
+  /// Returns the URL of one of the channel's documents, by its path.
+  func url(ofDocument document: String, from source: PollPolicy.Source) -> String {
+    switch source {
+    case .origin: "\(server)/\(channel.space)/\(app)/\(document)"
+    case .mirror: mirrorURL(document)
+    }
+  }
 
   /// Returns the URL of one of the channel's documents at the mirror.
   func mirrorURL(_ document: String) -> String {

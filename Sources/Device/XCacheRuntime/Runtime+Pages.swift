@@ -146,20 +146,23 @@ extension Runtime {
   private func decide(_ page: OpenPage, failed failure: DeviceCount?) {
     endLoad(of: page)
     let held = self.version
-    let outcome = state.withLock { state -> (version: String?, saved: [UInt8]?) in
-      guard let open = state.pages[page.id], !open.isDecided else { return (nil, nil) }
+    let outcome = state.withLock { state -> (version: String?, proven: String?, saved: [UInt8]?) in
+      guard let open = state.pages[page.id], !open.isDecided else { return (nil, nil, nil) }
       state.pages[page.id]?.isDecided = true
       // A page answered by the network says nothing about the version held.
-      guard let source = open.source else { return (nil, nil) }
+      guard let source = open.source else { return (nil, nil, nil) }
       // A switch itself is saved when its update has ended.
       if let device { state.health.setVersion(device.version) }
       let key = Self.key(page.url)
       guard let failure else {
-        return (nil, state.health.recordSuccess(key, from: source) ? state.health.saved : nil)
+        return (nil, source, state.health.recordSuccess(key, from: source) ? state.health.saved : nil)
       }
       state.tally.add(failure, holding: held)
       let isNew = state.health.recordFailure(key, from: source)
-      return (isNew ? source : nil, state.health.saved)
+      return (isNew ? source : nil, nil, state.health.saved)
+    }
+    if let device, let source = outcome.proven, device.recordProof(of: source) {
+      writeNote { device.saveProof() }
     }
     if let version = outcome.version { hub.send(.pageFailed(url: page.url, version: version)) }
     guard let saved = outcome.saved else { return }

@@ -92,6 +92,8 @@ final class Session {
     device.appVersion = given["appVersion"]?.string
     device.groups = Set(given["groups"]?.array?.compactMap(\.string) ?? [])
     device.scriptKey = given["scriptKey"]?.string.flatMap { Base64.decode($0) }
+    // The envelope itself, as `root.json` has it.
+    device.root = given["root"].map(\.canonical)
     // Shorter than in an app, so that cases don't take long.
     device.retryPauses = [5, 10]
     device.documentPace.patience = 5_000_000_000

@@ -33,9 +33,13 @@ package struct TrustState: Hashable, Sendable {
     package fileprivate(set) var floor: Serial
 
     package init(statement: ReleaseStatement, signers: [KeyID]) {
+      self.init(statement: statement, signers: signers, floor: statement.floor)
+    }
+
+    init(statement: ReleaseStatement, signers: [KeyID], floor: Serial) {
       self.statement = statement
       self.signers = signers
-      floor = statement.floor
+      self.floor = floor
     }
   }
 
@@ -57,6 +61,15 @@ package struct TrustState: Hashable, Sendable {
     builtIn = root.digest
     self.root = root.document
     applyFloors(of: root.document)
+  }
+
+  /// Restores what was stored, without the statements.
+  init(builtIn: SHA256, root: TrustRoot, head: Head?, floors: [BundleName: Serial], prefetchFloor: Serial) {
+    self.builtIn = builtIn
+    self.root = root
+    self.head = head
+    self.floors = floors
+    self.prefetchFloor = prefetchFloor
   }
 
   /// Goes on with the root that this build of the app has. If the build before had another one, that is the root in force from

@@ -11,6 +11,7 @@ import System
 ///     scripts/<sha256>.js   scripts that the policy names, with a verified signature
 ///     poll.json         when the device polled last, and which server
 ///     rollout.json      the install id, which is never sent, and what was decided by the last rollout's rule
+///     trust.json        in an app with a root: what this device knows of who signs what, see `TrustNotes`
 ///     clock.json        how far the device's clock is from the servers', if that is hours
 ///     shortage.json     which version there was no room for, and when it is tried again
 ///     answer            the answer with the manifest that an unfinished update is about

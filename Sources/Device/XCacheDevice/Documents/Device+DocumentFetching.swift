@@ -1,5 +1,6 @@
 import Manifests
 import System
+import Trust
 import Values
 
 /// The documents that the answer to a poll names: they are fetched before its manifest is judged.
@@ -17,10 +18,14 @@ extension Device {
       (.policy, extras.policy), (.prefetch, extras.prefetch), (.candidatePrefetch, candidate),
     ]
     for (kind, named) in kinds {
+      // By them a prefetch config is judged, and never a policy: a kill switch doesn't wait for a root.
+      if kind == .prefetch { followRoots(to: extras.root, from: source, followed, signal: signal) }
       guard let named, followed.withLock({ $0.insert(kind, named) }), isNew(kind, named) else { continue }
       // An answer came: a process that ends from here on hasn't failed to poll.
       savePolicy()
-      let result = Result { () throws(DeviceError) in try fetchDocument(kind, named, source, signal: signal) }
+      let result = Result { () throws(DeviceError) in
+        try fetchDocument(kind, named, source, root: extras.root, signal: signal)
+      }
       followed.withLock { $0.report.add(result, kind) }
     }
   }
@@ -38,15 +43,17 @@ extension Device {
   /// Fetches a document, and keeps it.
   /// - Returns: the change; nil if the document was in force already.
   private func fetchDocument(
-    _ kind: DeviceDocuments.Kind, _ named: Int64, _ source: PollPolicy.Source, signal: StopSignal?
+    _ kind: DeviceDocuments.Kind, _ named: Int64, _ source: PollPolicy.Source, root: Int64?,
+    signal: StopSignal?
   ) throws(DeviceError) -> DocumentReport.Change? {
     let isDuringJob = signal != nil
+    let url = settings.url(kind, named, from: source)
+    try checkBeforeFetching(kind, named, root: root, url)
     if kind == .prefetch, let bytes = candidatePrefetch(named) {
       let path = folder.document(.candidatePrefetch)
       // One that can't be kept is fetched.
       do { return try keepIfNew(bytes, kind, named, from: path, duringJob: isDuringJob) } catch {}
     }
-    let url = settings.url(kind, named, from: source)
     let fetcher = DocumentFetcher(
       transport: documentTransport(signal: signal), limit: DeviceDocuments.limit, pace: settings.documentPace)
     let bytes = try fetcher.get(url) { bytes in
@@ -69,6 +76,7 @@ extension Device {
       let held = documents.withLock { $0.version(kind) }
       // Another poll may have brought it, or a newer one, meanwhile.
       guard isNew(kind, named) else { return nil }
+      if kind != .policy { try checkPrefetch(bytes, named, from: url) }
       try keepDocument(bytes, kind, named, from: url, duringJob: duringJob)
       return named == held ? nil : DocumentReport.Change(from: String(held), to: String(named))
     }
@@ -105,7 +113,7 @@ extension Device {
 
   /// Writes a document. On a full disk, what was set aside makes room for it; then, except beside an update that is running,
   /// what earlier ones left, the largest first.
-  private func writeDocument(_ bytes: [UInt8], to path: String, duringJob: Bool) throws(DeviceError) {
+  func writeDocument(_ bytes: [UInt8], to path: String, duringJob: Bool) throws(DeviceError) {
     do {
       return try folder.write(bytes, to: path)
     } catch  where error.isDiskFull {
@@ -127,7 +135,14 @@ extension Device {
 /// What one poll has made of the documents that its answers named.
 struct FollowedDocuments {
   var report = DocumentReport()
+  /// The check of a root that failed.
+  var rootFailure: TrustFailure?
+  /// Why a root couldn't be checked.
+  var rootFault: DeviceError?
   private var begunVersions: [DeviceDocuments.Kind: Set<Int64>] = [:]
+
+  /// Whether roots that an answer names are requested: one that can't be used is no other the next time.
+  var mayFollowRoots: Bool { rootFailure == nil && rootFault == nil }
 
   /// Whether a version is named for the first time in this poll, whose answer may have to be requested several times.
   mutating func insert(_ kind: DeviceDocuments.Kind, _ named: Int64) -> Bool {

@@ -6,7 +6,7 @@ extension Device {
   /// Returns a script that the policy names, fetched if the device doesn't have it; nil if there is none of that
   /// name, or interception is off.
   ///
-  /// Its SHA-256 is checked against the policy, and its signature against the key in the settings.
+  /// Its SHA-256 is checked against the policy, and its signature against the key in the settings, or that of the root.
   /// - Throws: `badSetting` without a key; `noAnswer`; `status`; `unreadable` for wrong bytes or a wrong signature.
   public func script(_ name: String) throws(DeviceError) -> [UInt8]? {
     try script(name, until: StopSignal())
@@ -16,7 +16,7 @@ extension Device {
   /// them.
   package var scripts: [String] {
     let policy = runtimePolicy
-    return settings.scriptKey == nil || policy.isKilled(at: policyTime) ? [] : policy.scripts.map(\.name)
+    return scriptKey == nil || policy.isKilled(at: policyTime) ? [] : policy.scripts.map(\.name)
   }
 
   /// Like `script(_:)`, but `stop(signal)` cancels it.
@@ -29,7 +29,7 @@ extension Device {
     guard isAllowed(script.download) else {
       throw .unreadable(url: script.download, reason: "the script's host is not one of the app's hosts")
     }
-    guard let key = settings.scriptKey else {
+    guard let key = scriptKey else {
       throw .badSetting(name: "The key that scripts are signed by", value: "")
     }
     guard let sha256 = SHA256(hex: script.sha256) else { return nil }

@@ -1,5 +1,6 @@
 import Manifests
 import System
+import Trust
 import Values
 
 /// Polls for a channel's manifest, and builds the next index from the held one and the answer.
@@ -24,17 +25,24 @@ struct Poller: Sendable {
     var candidate: String?
     /// Whether a copy's version is taken though it is lower than the candidate that the device holds.
     var goesBack = false
+    /// The statements that came with it: of a pack, whose manifest is checked once it is here.
+    var statements: AnswerTrust?
+    /// What the check made of `index`.
+    var ruling: TrustRuling?
+    /// Why nothing is offered: the check that failed, or what kept it from being made.
+    var refusal: TrustRefusal?
 
     fileprivate func with(_ extras: AnswerExtras) -> Offer {
       var offer = Offer(
         kind: kind, version: version, extras: extras, index: index, deltas: deltas, pack: pack)
       (offer.candidate, offer.goesBack) = (candidate, goesBack)
+      (offer.statements, offer.ruling, offer.refusal) = (statements, ruling, refusal)
       return offer
     }
   }
 
   /// The result of reading a document.
-  private enum ReadResult {
+  enum ReadResult {
     case offer(Offer)
     /// A patch that doesn't lead from the held manifest to the digest that it names.
     case otherDigest
@@ -42,6 +50,8 @@ struct Poller: Sendable {
     case noPack
     /// The answer for the version of a rollout that the device doesn't follow: it offers nothing.
     case other(Offer, isIn: Bool)
+    /// An answer that failed the check; `asksForAll` says that the whole manifest may pass.
+    case refused(Offer, asksForAll: Bool)
   }
 
   let transport: any Transport
@@ -57,6 +67,8 @@ struct Poller: Sendable {
   var keepsAnswers = true
   /// Which version of a rollout is followed; nil: the one that is answered.
   var choice: VersionChoice?
+  /// Checks manifests, in an app with a root; nil also for a poll whose manifest is left to the next one.
+  var gate: TrustGate?
 
   /// Polls once, and returns the answer.
   ///
@@ -86,7 +98,7 @@ struct Poller: Sendable {
   ) throws(DeviceError) -> Offer {
     let url = settings.originURL(holding: held, takesPacks: takesPacks, asksForCandidate: candidate)
     switch try readOffer(url, from: .origin, holding: held, takesPacks) {
-    case .offer(let offer): return offer
+    case .offer(let offer), .refused(let offer, asksForAll: false): return offer
     // "It asks again at most once per poll."
     case .other(let offer, let isIn):
       return mayAskForOther
@@ -97,6 +109,8 @@ struct Poller: Sendable {
     case .noPack, .otherDigest:
       let nothing = DeviceIndex.none(settings.hosts)
       return try readWhole(settings.originURL(holding: nothing, asksForCandidate: candidate), from: .origin)
+    case .refused(let offer, _):
+      return try pollForAll(.origin, of: offer.version, isCandidate: candidate)
     }
   }
 
@@ -117,7 +131,7 @@ struct Poller: Sendable {
       guard case .offer(var offer)? = try? readOffer(url, from: .mirror, holding: held),
         candidate == nil || offer.version == newest
       else { continue }
-      offer.candidate = candidate?.seed
+      if !offer.isDecidedByHead { offer.candidate = candidate?.seed }
       return offer.with(extras)
     }
     let url = settings.mirrorURL(candidate == nil ? "configure.json" : "configure/\(newest).json")
@@ -125,7 +139,8 @@ struct Poller: Sendable {
     guard candidate == nil || offer.version == newest else {
       throw .unreadable(url: url, reason: "it is version \(offer.version)")
     }
-    (offer.candidate, offer.goesBack) = (candidate?.seed, goesBack)
+    if !offer.isDecidedByHead { offer.candidate = candidate?.seed }
+    offer.goesBack = goesBack
     return offer.with(extras)
   }
 
@@ -149,9 +164,9 @@ struct Poller: Sendable {
     if keepsAnswers { folder?.keep(reply, from: url) }
   }
 
-  private func readWhole(_ url: String, from source: PollPolicy.Source) throws(DeviceError) -> Offer {
+  func readWhole(_ url: String, from source: PollPolicy.Source) throws(DeviceError) -> Offer {
     switch try readOffer(url, from: source, holding: .none(settings.hosts)) {
-    case .offer(let offer), .other(let offer, _): return offer
+    case .offer(let offer), .other(let offer, _), .refused(let offer, _): return offer
     case .otherDigest, .noPack:
       throw .unreadable(url: url, reason: "it is a patch, and none was asked for")
     }
@@ -176,14 +191,14 @@ struct Poller: Sendable {
       guard let manifest = try? held.manifest.applying(answer) else { return .otherDigest }
       let offer = try makeOffer(.patch, manifest, answer.digest, answer.extras, answer.deltas, url)
       keepAnswer(reply, from: url)
-      return .offer(offer)
+      return try decide(offer, manifest, answer.trust, url)
     case .pack(let answer):
       guard held.version > .none, answer.base == held.version,
         (try? ResourceURL(answer.pack.download)) != nil
       else { return .noPack }
       var offer = Offer(kind: .pack, version: answer.version, extras: answer.extras, pack: answer)
       offer.candidate = answer.extras.seed(of: answer.version)
-      return .offer(offer)
+      return try decide(offer, answer, url)
     case .whole(let answer):
       let manifest: Manifest
       do {
@@ -193,7 +208,7 @@ struct Poller: Sendable {
       }
       let offer = try makeOffer(.whole, manifest, answer.digest, answer.extras, answer.deltas, url)
       keepAnswer(reply, from: url)
-      return .offer(offer)
+      return try decide(offer, manifest, answer.trust, url)
     case .failure(let code, let message):
       throw .status(url: url, code: Int(clamping: code), message: message.isEmpty ? nil : message)
     }

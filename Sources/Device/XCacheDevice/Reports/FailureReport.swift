@@ -1,3 +1,4 @@
+import Trust
 import Values
 
 /// A device's report of a failure to the origin: nothing beyond these members, and nothing about the device.
@@ -6,6 +7,16 @@ struct FailureReport: Hashable, Sendable {
   enum Reason: String, Sendable {
     case download, integrity, manifest, patch, storage, timeout
     case notFound = "not-found"
+    // The steps of the check of docs/protocol.md §14.
+    case trustRoot = "trust-root"
+    case trustHead = "trust-head"
+    case trustEntry = "trust-entry"
+    case trustContent = "trust-content"
+    case trustScope = "trust-scope"
+    case trustFloor = "trust-floor"
+    case trustPolicy = "trust-policy"
+    case trustPrefetch = "trust-prefetch"
+    case trustStale = "trust-stale"
   }
 
   /// The manifest version that the device was updating to, or holds.
@@ -13,6 +24,8 @@ struct FailureReport: Hashable, Sendable {
   /// The resource's URL; empty if the manifest itself failed.
   let url: String
   let reason: Reason
+  /// What keeps it apart from others for the same version and URL.
+  var occasion = ""
 
   /// The body of the request.
   var body: [UInt8] {
@@ -23,7 +36,7 @@ struct FailureReport: Hashable, Sendable {
   }
 
   /// Identifies a report: one is sent per version and URL, whatever the reason.
-  var key: String { "\(version) \(url)" }
+  var key: String { occasion.isEmpty ? "\(version) \(url)" : "\(version) \(url) \(occasion)" }
 }
 
 extension FailureReport.Reason {
@@ -38,6 +51,21 @@ extension FailureReport.Reason {
     case .file where error.isDiskFull: self = .storage
     default: return nil
     }
+  }
+
+  /// The reason to report for a failed check.
+  init(_ step: TrustStep) {
+    self =
+      switch step {
+      case .root: .trustRoot
+      case .head: .trustHead
+      case .entry: .trustEntry
+      case .content: .trustContent
+      case .scope: .trustScope
+      case .floor: .trustFloor
+      case .policy: .trustPolicy
+      case .prefetch: .trustPrefetch
+      }
   }
 
   private init?(_ kind: TransportError.Kind) {

@@ -1,6 +1,7 @@
 import Archive
 import Manifests
 import System
+import Trust
 import Values
 
 /// A zip that is built into an app, or was fetched by other means: `bundle/553.zip`, `bundle/552-553.zip` or
@@ -59,6 +60,18 @@ struct Preset: Sendable {
     }
     return index
   }
+
+  /// The statements in the zip.
+  func statements() throws(DeviceError) -> AnswerTrust {
+    do {
+      return try AnswerTrust(answer.trust, url: path)
+    } catch {
+      throw refused("its signed statements can't be read")
+    }
+  }
+
+  /// The number of the newest root when the zip was made; nil in an app without one.
+  var root: Int64? { answer.extras.root }
 
   /// The deltas in the zip.
   var offers: [DeltaOffer] { if case .patch(let answer) = answer { answer.deltas } else { [] } }
@@ -126,7 +139,7 @@ struct Preset: Sendable {
     }
   }
 
-  private func refused(_ reason: String) -> DeviceError { .preset(path: path, reason: reason) }
+  func refused(_ reason: String) -> DeviceError { .preset(path: path, reason: reason) }
 
   private static func error(_ error: any Error, _ path: String) -> DeviceError {
     switch error {

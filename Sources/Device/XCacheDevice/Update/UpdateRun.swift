@@ -1,6 +1,7 @@
 import Compression
 import Manifests
 import System
+import Trust
 
 /// An update after its poll: it goes from the manifest held to what the poll offers.
 struct UpdateRun {
@@ -36,7 +37,16 @@ struct UpdateRun {
   }
 
   private func applyManifest(of offer: Poller.Offer) throws(DeviceError) -> UpdateReport {
+    switch offer.refusal {
+    case .check(let failure)?: throw device.untrusted(address, offer.version, failure)
+    case .fault(let error)?: throw error
+    case nil: break
+    }
     guard let next = offer.index, accepts(next.version, next.digest, of: offer) else {
+      if let same = offer.index, HeldManifest(same) == HeldManifest(held) {
+        // Held since before the app had a root, or since the device forgot what it knew.
+        try device.storeStatements(of: same, offer.ruling, from: address)
+      }
       return try finishUnchanged(polled: offer.version)
     }
     try checkRoom(for: next.version)
@@ -56,7 +66,7 @@ struct UpdateRun {
     let pack = try device.stagePack(answer, over: held, progress)
     if let next = pack.index {
       device.recordPollSuccess(source, offer.extras)
-      return try replaceManifest(with: next, of: offer, from: pack)
+      return try takePack(pack, next, of: offer)
     }
     // "A device that can't use a pack asks the same without `pack=1` at once; that isn't a new poll."
     let patch = try device.pollWithoutPack(source, holding: held, documents)
@@ -64,6 +74,45 @@ struct UpdateRun {
     report.pack = pack.report
     report.bytesFetched = report.bytesFetched.addingClamped(pack.report.bytes)
     return report
+  }
+
+  /// Switches to the manifest of a pack if it passes the check: only now is it known.
+  private func takePack(
+    _ pack: StagedPack, _ next: DeviceIndex, of offer: Poller.Offer
+  ) throws(DeviceError) -> UpdateReport {
+    guard let gate = device.gate(source, documents, holding: held), let statements = offer.statements else {
+      return try replaceManifest(with: next, of: offer, from: pack)
+    }
+    let manifest = TrustOffer.Manifest(
+      version: next.version, digest: next.digest, items: next.manifest.items)
+    let decision = try gate.decide(manifest, statements, root: offer.extras.root, hasFreshHead: true)
+    switch decision {
+    case .take(let ruling, let seed):
+      var offer = offer
+      offer.ruling = ruling
+      if !ruling.state.root.isOff { offer.candidate = seed }
+      return try replaceManifest(with: next, of: offer, from: pack)
+    case .other: return try finishUnchanged(polled: offer.version)
+    case .wait(let error): throw error
+    case .refuse(let failure):
+      guard failure.isWorthAskingForAll else {
+        device.report(failure, of: offer.version)
+        throw device.untrusted(address, offer.version, failure)
+      }
+      try folder.forgetPack()
+      let whole = try device.pollForAll(
+        source, of: offer.version, isCandidate: offer.candidate != nil, holding: held, documents)
+      var report = try applyManifest(of: whole)
+      report.pack = pack.report
+      report.bytesFetched = report.bytesFetched.addingClamped(pack.report.bytes)
+      return report
+    }
+  }
+
+  /// Who was polled.
+  private var address: String {
+    let settings = device.settings
+    return source == .origin ? settings.server.text : settings.mirrorURL("configure.json")
   }
 
   /// Whether an offered manifest replaces the one held.
@@ -112,6 +161,7 @@ extension UpdateRun {
     let deltas = try device.deltaTable(offer.deltas, from: held)
     let (bytes, skipped) = try stageDownloads(plan.fetch, of: next.version, deltas)
     let gzipBytes = device.settings.comparesWithGzip ? gzipCost(of: plan.fetch + made) : nil
+    try device.storeStatements(of: next, offer.ruling, from: address)
     try device.commit(next, skipping: Backlog(skipped, offer.deltas))
     var report = UpdateReport(.init(offer.kind), from: held.version.text, to: next.version.text)
     report.source = .init(source)

@@ -42,6 +42,7 @@ struct Fault {
     // A device's settings come from the command line.
     case DeviceError.badSetting: self.init("\(error)", .usage, "usage")
     case DeviceError.noAnswer: self.init("\(error)", .failed, "unreachable")
+    case DeviceError.untrusted: self.init("\(error)", .refused, "untrusted")
     case DeviceError.unreadable: self.init("\(error)", .failed, "not-an-origin")
     // An origin always gives a reason.
     case DeviceError.status(_, _, nil): self.init("\(error)", .failed, "not-an-origin")

@@ -49,6 +49,8 @@ enum DeviceCommand {
       ).only("run"),
       .value("preset", "FILE.zip", "the zip file that ships with the app (the origin's bundle/N.zip)").only(
         "run"),
+      .value("root", "FILE", "the root.json that the app is built with: take only what its keys have signed")
+        .only("run"),
       .value("app-version", "VERSION", "the app's version, for rollouts that name a range of versions").only(
         "run"),
       .value("group", "NAME", "a group that the device is in, for rollouts that name groups; repeatable")
@@ -132,6 +134,7 @@ enum DeviceCommand {
     device.fallback = try arguments.value("fallback").map {
       try SettingsValue.url($0, in: arguments.source("fallback")).text
     }
+    device.root = try arguments.value("root").map { try Arguments.file($0) }
     if let text = try arguments.value("app-version") {
       guard AppVersion(text) != nil else {
         throw UsageError("--app-version \(text) is not a version such as 4.2 or 4.2.0-rc.1")

@@ -34,6 +34,7 @@ enum PullCommand {
         "preset", "FILE.zip",
         "first install this zip file, the origin's bundle/N.zip, bundle/A-B.zip or bundle/A-B.delta.zip"
       ),
+      .value("root", "FILE", "the root.json that the app is built with: take only what its keys have signed"),
       .flag("candidate", "take the candidate of an open rollout, whatever its rule says of this device"),
       .value("app-version", "V", "the app's version, for rollouts that name a range"),
       .value("group", "NAME", "a group that the app gave this device, for rollouts; repeatable"),
@@ -77,6 +78,7 @@ enum PullCommand {
     settings.fallback = try arguments.value("fallback").map {
       try SettingsValue.url($0, in: arguments.source("fallback")).text
     }
+    settings.root = try arguments.value("root").map { try Arguments.file($0) }
     settings.comparesWithGzip = arguments.has("compare-gzip")
     settings.appVersion = try arguments.value("app-version")
     settings.groups = Set(arguments.all("group"))
