@@ -169,7 +169,7 @@ conformance: packages tools ## run our device against the cases of docs/conforma
 	XCACHE_ZSTD=swift Tests/Conformance/run.py --books answer,budget,delta,file,large,pack .build/debug/conformance-device
 
 conformance-python: ## run the devices in Python (Examples/python) against the cases that apply to them
-	@.ci/packages python3 python3-zstandard
+	@.ci/packages python3 python3-zstandard python3-cryptography
 	Tests/Conformance/python.sh
 
 mutants: packages tools ## wake each fault of Tests/Mutants: the conformance cases must notice it (15 minutes; ONLY=TEXT)
@@ -289,6 +289,9 @@ fuzz-dns: packages ## the readers of what name services send
 
 fuzz-pack: packages ## the pack reader
 	@Tests/Fuzz/run.sh pack $(or $(FUZZ_SECONDS),600)
+
+fuzz-trust: packages ## the readers of envelopes, of what is in them, of signatures and keys
+	@Tests/Fuzz/run.sh trust $(or $(FUZZ_SECONDS),600)
 
 fuzz-zstd: packages ## the zstd decoder, beside libzstd
 	@Tests/Fuzz/run.sh zstd $(or $(FUZZ_SECONDS),600)

@@ -10,8 +10,18 @@ from complete import CompleteDevice  # noqa: E402
 from device import Device, digest  # noqa: E402
 
 
+def opened(settings):
+    """A device with these settings. One that can't check a root isn't there for an app that has one."""
+    if "root" not in settings:
+        return (CompleteDevice if "--complete" in sys.argv else Device)(settings)
+    if "--complete" not in sys.argv:
+        raise ValueError("the minimal device checks no root")
+    from trusted import TrustedDevice
+    return TrustedDevice(settings)
+
+
 def main():
-    make, device, now, pages = CompleteDevice if "--complete" in sys.argv else Device, None, 0, 0
+    device, now, pages, answered = None, 0, 0, set()
     for line in sys.stdin:
         command, answer = json.loads(line), {}
         if command["do"] == "open":
@@ -20,7 +30,10 @@ def main():
             if settings.get("install") and not notes.exists():
                 notes.parent.mkdir(parents=True, exist_ok=True)
                 notes.write_text(json.dumps({"install": settings["install"]}))
-            now, device = command["now"], make(settings)
+            try:
+                now, device = command["now"], opened(settings)
+            except Exception as failure:
+                answer = {"error": str(failure)}
         elif command["do"] == "describe":
             device.settings |= {name: command[name] for name in ("appVersion", "groups") if name in command}
         elif command["do"] == "leaveCandidate":
@@ -30,6 +43,8 @@ def main():
         elif command["do"] == "pageOpen":
             pages += 1
             answer = {"page": pages}
+        elif command["do"] == "pageUp" and command["page"] in answered and hasattr(device, "proved"):
+            device.proved()
         elif command["do"] == "trigger":
             try:
                 device.poll(now)
@@ -39,6 +54,8 @@ def main():
             try:
                 fields, content = device.answer(command["url"])
                 answer = {"answer": "local", "status": 200, "headers": list(fields.items()), "body": base64.b64encode(content).decode()}
+                if command.get("destination") == "document":
+                    answered.add(command.get("page"))
             except Exception:
                 answer = {"answer": "network"}
         elif command["do"] == "request":

@@ -24,11 +24,22 @@ def cases(only, without, passed_over, books):
             book = json.load(file)
             for case in book["cases"]:
                 named = [book["shared"][step] if isinstance(step, str) else step for step in case["steps"]]
-                case["steps"] = [one for step in named for one in (step if isinstance(step, list) else [step])]
+                named = [one for step in named for one in (step if isinstance(step, list) else [step])]
+                case["steps"] = with_envelopes(named, book["envelopes"]) if "envelopes" in book else named
                 if only not in case["id"] + " " + case["name"]:
                     continue
                 if not set(case.get("features", [])) & set(without) and case["id"] not in passed_over:
                     yield case
+
+
+def with_envelopes(value, envelopes):
+    """Puts a book's signed envelopes in place of their names."""
+    if isinstance(value, list):
+        return [with_envelopes(part, envelopes) for part in value]
+    if isinstance(value, dict):
+        return envelopes[value["envelope"]] if set(value) == {"envelope"} else {
+            key: with_envelopes(part, envelopes) for key, part in value.items()}
+    return value
 
 
 def run(case, command, scratch, over):

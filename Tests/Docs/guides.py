@@ -46,6 +46,9 @@ kept=$(mktemp -d); cp -r dist/. $kept
 rm dist/assets/app.js
 printf '%68s{b:url(img/Logo.png)}\n' a >dist/shop.css
 """
+# What a key is called in `trust status`; a passphrase, as nobody is asked here.
+KEY_IDS = ("export XCACHE_SIGN_PASSPHRASE=practice; "
+           "id_of() { openssl pkey -in $1 -passin env:XCACHE_SIGN_PASSPHRASE -pubout -outform DER | sha256sum | cut -c1-16; }\n")
 MENDED = "rm -r dist; mv $kept dist\n"
 CDN, ORIGIN = "https://cdn.example.com/hxm", "https://origin.example.com"
 
@@ -65,6 +68,7 @@ REPLACED = {
                           # The version before lies under another base URL here, whose page goes.
                           ("m.example.com/ --index", "m.example.com/ --index --allow-no-pages")],
     "docs/openapi/README.md": [(ORIGIN, "{url}")],
+    "docs/trust.md": [("60303f8b", "$ci"), ("7d1a9c04", "$ci2"), ("1b4f02aa", "$lost"), (CDN, "www"), ("/var/lib/xcache-new", "restored"), ("/srv/www", "www")],
     "deploy/OPERATIONS.md": [(ORIGIN, "{url}"), (CDN, "www"), ("s3://bucket/hxm", "www2"), ("/srv/xcache-mirror", "www"),
                              ("/var/lib/xcache", "data")],
     "Examples/python/README.md": [("Examples/python", f"/usr/bin/python3 {ROOT}/Examples/python"), ("http://127.0.0.1:8080", "{url}"),
@@ -84,6 +88,16 @@ BEFORE = {
     "deploy/OPERATIONS.md": {"xcache mirror": TWO_VERSIONS},
     "docs/openapi/README.md": {"curl": TWO_VERSIONS},
     "docs/guide-console.md": {"$ xcache token": TWO_VERSIONS},
+    "docs/trust.md": {
+        "xcache trust init": "publish; xcache init --app shop --dir dist --base-url https://m.example.com/shop/; " + KEY_IDS,
+        "export XCACHE_SIGN_KEY": "change 2\n",
+        "xcache publish --sign-with": "unset XCACHE_SIGN_KEY; openssl pkey -in release.key -passin env:XCACHE_SIGN_PASSPHRASE -pubout -out release.pem; change 3\n",
+        "xcache trust add-key --new ci2": "ci=$(id_of release.key)\n",
+        "xcache token revoke": "xcache token create ci --scope publish --app shop --expires 1d\n",
+        "xcache trust add-key --new ci3": "ci2=$(id_of ci2.key)\n",
+        "xcache trust remove-root": "lost=$(id_of root.key)\n",
+        # From here on the new root key is the one in the drawer.
+        "xcache restore": "cp root2.key root.key; xcache mirror --to www\n"},
     "README.md": {"xcache token": TWO_VERSIONS},
     "docs/guide-app.md": {"xcache web": TWO_VERSIONS},
     "docs/guide-web.md": {"$ export": "publish\n", "xcache web init": "echo 'self.ours = 1' >dist/sw.js\n"},
@@ -160,7 +174,7 @@ def settings(origin, examples):
             (origin.folder / "piece").mkdir(exist_ok=True)
             bundle = {"dirs": ["../dist"], "baseURL": "https://m.example.com/piece/"}
             (origin.folder / "piece/xcache.json").write_text(json.dumps(
-                {"app": "shop", **read, "bundles": {"main": bundle}} if "check" in read
+                {"app": "shop", **read, "bundles": {"main": bundle}} if {"check", "signWith"} & set(read)
                 else {"app": "shop", "bundles": {"main": {**bundle, **read}}}))
             done = subprocess.run([PROGRAM, "check"], cwd=origin.folder / "piece", env=origin.environment, capture_output=True, text=True)
             assert done.returncode == 0, done.stderr + done.stdout

@@ -1,5 +1,5 @@
 #!/bin/bash
-# Fuzzes with libFuzzer and AddressSanitizer: run.sh [http|archive|dns|pack|zstd] [SECONDS], the HTTP parser for 60 where not said.
+# Fuzzes with libFuzzer and AddressSanitizer: run.sh [http|archive|dns|pack|trust|zstd] [SECONDS], the HTTP parser for 60 where not said.
 # What it finds is kept in .build/fuzz/found; a run without a find ends with 0. New inputs that reach new code are
 # kept in .build/fuzz beside the seeds of Tests/Fuzz.
 # run.sh api [SECONDS]: the API of a real server, the release binary or XCACHE_BINARY (see api.py). FUZZ_SEED draws the
@@ -14,7 +14,7 @@ if [ "${1:-}" = api ]; then
     ${FUZZ_SEED:+--seed "$FUZZ_SEED"}
 fi
 target=http
-case "${1:-}" in http | archive | dns | pack | zstd) target=$1; shift ;; esac
+case "${1:-}" in http | archive | dns | pack | trust | zstd) target=$1; shift ;; esac
 mkdir -p "$work/found"
 # Swift's crash reporter faults inside AddressSanitizer, and would hide the find.
 export SWIFT_BACKTRACE=enable=no
@@ -73,6 +73,17 @@ pack)
     -Xcc -ISources/C/CLinux/include Tests/Fuzz/PackFuzz.swift Tests/Common/ManifestsTests/Packs/Pack{Sample,Device}.swift \
     "$work/TestSupport.o" $(find "$built/" -name '*.o') -lz -lbrotlidec -lzstd -lcrypto \
     -o "$work/pack-fuzz"
+  ;;
+trust)
+  seeds=Tests/Fuzz/trust-corpus
+  corpus=$work/trust-corpus
+  swift build --scratch-path "$work/trust" -c release --target Trust --sanitize=address \
+    -Xswiftc -sanitize=fuzzer -Xswiftc -enable-testing >/dev/null
+  built=$work/trust/release
+  swiftc "${flags[@]}" -module-name TrustFuzz -I "$built/Modules" $(find Sources -name module.modulemap \
+    -printf '-Xcc -fmodule-map-file=%p ') -Xcc "-fmodule-map-file=$built/CLinux.build/module.modulemap" \
+    -Xcc -ISources/C/CLinux/include Tests/Fuzz/TrustFuzz.swift $(find "$built/" -name '*.o') -lz -lcrypto \
+    -o "$work/trust-fuzz"
   ;;
 zstd)
   seeds=Tests/Fuzz/zstd-corpus

@@ -5,7 +5,7 @@ import importlib, json, os, re, sys
 sys.dont_write_bytecode = True
 HERE = os.path.dirname(os.path.abspath(__file__))
 PROTOCOL = os.path.join(HERE, "../../../docs/protocol.md")
-MODULES = [name for name in ("polls", "answers", "updates", "pages", "policies", "places", "loads", "sizes", "rollouts")
+MODULES = [name for name in ("polls", "answers", "updates", "pages", "policies", "places", "loads", "sizes", "rollouts", "signed")
            if os.path.exists(os.path.join(HERE, name + ".py"))]
 
 
@@ -17,19 +17,24 @@ def main():
                 count += 1
                 for rule in case["rules"]:
                     rules.setdefault(rule, []).append(case["id"])
+            envelopes = {}
+            for case in book.cases:
+                case["steps"] = [named(step, envelopes) for step in case["steps"]]
             shared = share(book.cases)
+            listed = '"envelopes": {\n' + lines(f"{written(name)}: {text}" for text, name in envelopes.items()) + "\n}, " if envelopes else ""
             with open(os.path.join(HERE, "../cases", book.name + ".json"), "w", encoding="utf-8") as file:
                 file.write('{"shared": {\n' + lines(f"{json.dumps(name)}: {written(step)}" for name, step in shared.items())
-                           + '\n}, "cases": [\n' + lines(map(written, book.cases)) + "\n]}\n")
+                           + "\n}, " + listed + '"cases": [\n' + lines(map(written, book.cases)) + "\n]}\n")
     with open(PROTOCOL, encoding="utf-8") as file:
         text = file.read()
     known = set()
 
     def fill(match):
         known.add(match[1])
-        return f"| {match[1]} | {match[2]} | {spans(rules.get(match[1], []))} |"
+        cases = spans(rules.get(match[1], []))
+        return f"| {match[1]} | {match[2]} | {cases} |" if cases else f"| {match[1]} | {match[2]} | |"
 
-    text = re.sub(r"^\| ([DR]-\d+) \| (.*?) \| [^|]*\|$", fill, text, flags=re.M)
+    text = re.sub(r"^\| ([DRT]-\d+) \| (.*?) \| [^|]*\|$", fill, text, flags=re.M)
     with open(PROTOCOL, "w", encoding="utf-8") as file:
         file.write(text)
     def order(rule):
@@ -40,6 +45,17 @@ def main():
     for rule in sorted(known - set(rules), key=order):
         print(f"no case tests {rule}")
     print(count, "cases")
+
+
+def named(value, envelopes):
+    """A value whose signed envelopes are replaced by their names, as each is in many cases."""
+    if isinstance(value, dict) and set(value) == {"payload", "payloadType", "signatures"}:
+        text = written(value)
+        return {"envelope": envelopes.setdefault(text, f"{value['payloadType'].split('.')[-1].split('+')[0]} {len(envelopes) + 1}")}
+    if isinstance(value, list):
+        parts = [named(part, envelopes) for part in value]
+        return type(value)(value.name, parts) if hasattr(value, "name") else parts
+    return {key: named(part, envelopes) for key, part in value.items()} if isinstance(value, dict) else value
 
 
 def share(cases):

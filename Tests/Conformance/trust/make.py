@@ -4,56 +4,25 @@
     Tests/Conformance/trust/make.py            writes the vectors
     Tests/Conformance/trust/make.py --check    runs those that are here, and the examples of docs/protocol.md
 
-Needs a `cryptography` that signs deterministically (RFC 6979), so that the file doesn't change by itself; --check needs any.
+Needs the package `cryptography`.
 """
-import base64
 import hashlib
 import json
 import pathlib
 import re
 import sys
 
-from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
 sys.dont_write_bytecode = True
 import trust  # noqa: E402
+from signing import KEYS, Key, b64, envelope, ids  # noqa: E402
 from trust import Device, HIGHEST, Refused, TYPES, canonical, content, digest  # noqa: E402
 
 HERE = pathlib.Path(__file__).resolve().parent
-ORDER = 0xFFFFFFFF00000000FFFFFFFFFFFFFFFFBCE6FAADA7179E84F3B9CAC2FC632551
 DAY = 86_400_000
 NOW = 1_790_000_000_000
-
-
-def b64(data):
-    return base64.b64encode(data).decode()
-
-
-class Key:
-    def __init__(self, name):
-        self.private = ec.derive_private_key(int.from_bytes(hashlib.sha256(name.encode()).digest(), "big") % (ORDER - 1) + 1, ec.SECP256R1())
-        self.spki = self.private.public_key().public_bytes(serialization.Encoding.DER, serialization.PublicFormat.SubjectPublicKeyInfo)
-        self.id = trust.id_of(self.spki)
-
-    def sign(self, message):
-        return self.private.sign(message, ec.ECDSA(hashes.SHA256(), deterministic_signing=True))
-
-
-KEYS = {name: Key(name) for name in ("root a", "root b", "root c", "publisher", "team", "second", "head", "ci head", "new publisher", "new head",
-                                     "new root", "thief")}
-
-
-def ids(*names):
-    return sorted(KEYS[name].id for name in names)
-
-
-def envelope(kind, value, *signers, **edits):
-    """A signed document; `edits` replace members of the envelope."""
-    payload = value if isinstance(value, bytes) else canonical(value)
-    kind = TYPES.get(kind, kind)
-    return {"payload": b64(payload), "payloadType": kind, "signatures": [
-        {"keyid": KEYS[name].id, "sig": b64(KEYS[name].sign(trust.message(kind, payload)))} for name in signers]} | edits
 
 
 def root(number="1", app="shop", **members):

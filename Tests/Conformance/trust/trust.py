@@ -208,7 +208,7 @@ class Envelope:
         if isinstance(data, bytes):
             need(len(data) <= self.SIZE, "size")
             data = parse(data)
-            need(count(data) <= self.VALUES, "values")
+        need(count(data) <= self.VALUES, "values")
         self.type = member(data, "payloadType", lambda value: value if type(value) is str else None)
         self.payload = member(data, "payload", decoded)
         need(len(self.payload) <= self.PAYLOAD, "size")
@@ -311,8 +311,8 @@ def prefetch(value):
 
 
 def rule(value):
-    """The members of a rollout's rule that vectors have (section 13)."""
-    return {"version": member(value, "version", lambda value: version(value, 1)), "seed": member(value, "seed", text("[A-Za-z0-9_-]+", 64)),
+    """A rollout's rule (section 13). Its groups and its range of app versions are left to whoever decides by it."""
+    return {name: value[name] for name in ("app", "groups", "prefetch") if name in value} | {"version": member(value, "version", lambda value: version(value, 1)), "seed": member(value, "seed", text("[A-Za-z0-9_-]+", 64)),
             "share": member(value, "share", lambda value: number(value, 0, 10_000))}
 
 
