@@ -216,11 +216,12 @@ test-runtime: ## the web runtime outside of a browser: types, decoder against li
 
 test-worker: ## the web runtime's cases in headless Chromium, but for the longest (4 minutes; CI runs them)
 	@.ci/packages chromium python3
+	@python3 -c 'import cryptography' 2>/dev/null || .ci/packages python3-cryptography
 	swift build --product xcache $(STRICT)
 	timeout -k 10 900 Tests/Browser/Worker/run.py .build/debug/xcache -j3 -stops '-beside a large pack' '-a manifest of 10,000' '-a deferred script'
 
 test-browser: ## the web runtime, versions as deltas, and the console in headless Chromium; worker cases in WebKitGTK
-	@.ci/packages chromium python3 python3-pip gir1.2-webkit2-4.1 xvfb python3-gi
+	@.ci/packages chromium python3 python3-pip gir1.2-webkit2-4.1 xvfb python3-gi python3-cryptography
 	swift build --product xcache $(STRICT)
 	Tests/Browser/dictionary.py .build/debug/xcache
 	Tests/Browser/console.py .build/debug/xcache

@@ -10,6 +10,10 @@ static const unsigned char packs[] = {
 #embed "../../../public/runtime/dist/xcache-sw-packs.js"
 };
 
+static const unsigned char trust[] = {
+#embed "../../../public/runtime/dist/xcache-sw-trust.js"
+};
+
 static const unsigned char remover[] = {
 #embed "../../../public/runtime/dist/xcache-remove.js"
 };
@@ -20,5 +24,6 @@ static const unsigned char page[] = {
 
 xcache_asset xcache_web_worker(void) { return (xcache_asset){"xcache-sw.js", worker, sizeof worker}; }
 xcache_asset xcache_web_packs(void) { return (xcache_asset){"xcache-sw-packs.js", packs, sizeof packs}; }
+xcache_asset xcache_web_trust(void) { return (xcache_asset){"xcache-sw-trust.js", trust, sizeof trust}; }
 xcache_asset xcache_web_remover(void) { return (xcache_asset){"xcache-sw.js", remover, sizeof remover}; }
 xcache_asset xcache_web_page(void) { return (xcache_asset){"xcache.js", page, sizeof page}; }

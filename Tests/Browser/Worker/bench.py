@@ -135,8 +135,11 @@ class App:
     def runtime_files(self):
         head = f"self.xcacheSettings={json.dumps(self.settings)};\n".encode()
         page = f"self.xcacheSettings={json.dumps(self.page_settings)};\n".encode()
-        return {"xcache-sw.js": head + self.worker, "xcache-sw-packs.js": self.packs,
-                "xcache.js": page + (DIST / "xcache.js").read_bytes()}
+        files = {"xcache-sw.js": head + self.worker, "xcache-sw-packs.js": self.packs,
+                 "xcache.js": page + (DIST / "xcache.js").read_bytes()}
+        if "root" in self.settings:
+            files["xcache-sw-trust.js"] = (DIST / "xcache-sw-trust.js").read_bytes()
+        return files
 
     def deploy(self, files):
         """Replaces the site's files below the app's path."""

@@ -134,10 +134,10 @@ const commands = {
         return Promise.reject(new TypeError("only to be seen"));
       },
       cookieStore: { getAll: async () => pairs(cookies) },
-      importScripts: (name) => vm.runInThisContext(fs.readFileSync(new URL(name, dist), "utf8")),
+      importScripts: (...names) => names.forEach((name) => vm.runInThisContext(fs.readFileSync(new URL(name, dist), "utf8"))),
       xcacheSettings: {
         app: settings.app, channel: settings.channel, server: settings.server, fallback: settings.fallback, hosts: settings.hosts,
-        limit: settings.diskLimit, meteredLimit: settings.meteredLimit,
+        limit: settings.diskLimit, meteredLimit: settings.meteredLimit, root: settings.root,
       },
     };
     for (const [name, value] of Object.entries(worker)) Object.defineProperty(self, name, { value, configurable: true, writable: true });

@@ -24,6 +24,8 @@ const MEMBERS = new Set([
   "base", "deltas", "digest", "interval", "pack", "patch", "policy", "prefetch", "reports", "resourcemap", "rollback", "rollout", "update",
   "version",
 ]);
+/** With those that a site with a root reads. */
+const TRUSTED = new Set([...MEMBERS, "root", "trust"]);
 
 /**
  * The `data` of an answer to a poll. `seen` is given each answer that names the other documents, before anything of it is judged,
@@ -55,7 +57,7 @@ async function askOrigin(settings, held, takesPacks, following, seen) {
   const pack = takesPacks && holding ? "&pack=1" : "";
   const candidate = following.isCandidate ? "&candidate=1" : "";
   const url = `${settings.server}/configure.json?${settings.query}${holding}&patch=1${pack}${candidate}`;
-  const data = await read(url, { mayPack: !!pack, seen });
+  const data = await read(url, { mayPack: !!pack, seen, names: namesFor(settings) });
   if (!data.rule) {
     following.ended();
     return data;
@@ -78,35 +80,38 @@ async function askOrigin(settings, held, takesPacks, following, seen) {
  * @param {any} [known] its `version.json`
  */
 async function askMirror(settings, held, takesPacks, following, seen, known) {
-  const newest = known ?? (await read(settings.mirror("version.json"), { seen }));
-  const { interval, policy, prefetch, rollback, rule } = newest;
+  const names = namesFor(settings);
+  const newest = known ?? (await read(settings.mirror("version.json"), { seen, names }));
+  const { interval, policy, prefetch, rollback, root, rule } = newest;
   const isIn = rule !== undefined && (await following.decides(newest.rollout));
   const version = isIn ? rule.version : newest.version;
   const goesBack = following.goesBack(rule, isIn);
   if (!goesBack && +version <= +held.version) return newest;
   // The numbers of the other documents are those of version.json: these are written once, and stay. So does the rule.
-  const own = { interval, policy, prefetch, rollback, rule, newest, goesBack };
+  const own = { interval, policy, prefetch, rollback, root, rule, newest, goesBack };
   const folders = held.version === "0" || goesBack ? [] : takesPacks ? ["update", "patch"] : ["patch"];
   for (const folder of folders) {
-    const found = await read(settings.mirror(`${folder}/${held.version}-${version}.json`), { mayPack: folder === "update" })
+    const found = await read(settings.mirror(`${folder}/${held.version}-${version}.json`), { mayPack: folder === "update", names })
       .catch(() => undefined);
     if (found) return { ...found, ...own };
   }
-  const whole = await read(settings.mirror(isIn ? `configure/${version}.json` : "configure.json"));
+  const whole = await read(settings.mirror(isIn ? `configure/${version}.json` : "configure.json"), { names });
   if (isIn && whole.version !== version) fault("another version than the candidate");
   return { ...whole, ...own };
 }
 
+/** @param {Settings} settings */
+const namesFor = ({ root }) => (root ? TRUSTED : MEMBERS);
+
 /**
  * @param {string} url
- * @param {{mayPack?: boolean, seen?: Seen}} [how] `mayPack`: whether a pack was asked for
+ * @param {{mayPack?: boolean, seen?: Seen, names: Set<string>}} how `mayPack`: whether a pack was asked for
  * @returns {Promise<any>}
  */
-async function read(url, how) {
-  const { mayPack, seen } = how ?? {};
+async function read(url, { mayPack, seen, names }) {
   /** @type {Dated | undefined} */
   let dated;
-  const answer = await fetchJSON(url, DOCUMENT_LIMIT, MEMBERS, seen, ({ headers }) => {
+  const answer = await fetchJSON(url, DOCUMENT_LIMIT, names, seen, ({ headers }) => {
     // A browser shows it of answers of the worker's own origin alone. What has an age is a cache's.
     const server = headers.has("age") ? NaN : Date.parse(headers.get("date") ?? "");
     dated = Number.isNaN(server) ? undefined : { server, own: Date.now() };

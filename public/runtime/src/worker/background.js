@@ -1,17 +1,20 @@
 // What polls, downloads and decodes is larger than what answers pages, and a page waits for none of it: it is a script of its own.
 
-/** Beside the worker's own script, which has to be there when it is installed: later a worker may import nothing new. */
-const SCRIPT = "xcache-sw-packs.js";
+/** Beside the worker's own script, which have to be there when it is installed: later a worker may import nothing new. */
+const SCRIPTS = ["xcache-sw-packs.js"];
+/** What checks who signed what comes, for sites that have a root. */
+const TRUST = "xcache-sw-trust.js";
 
 /**
- * A script's URL as a Content-Security-Policy with `require-trusted-types-for` wants it.
- * @param {string} url
+ * Scripts' URLs as a Content-Security-Policy with `require-trusted-types-for` wants them.
+ * @param {string[]} urls
  */
-function trusted(url) {
+function trusted(urls) {
   try {
-    return /** @type {any} */ (self).trustedTypes.createPolicy("xcache", { createScriptURL: () => url }).createScriptURL(url);
+    const policy = /** @type {any} */ (self).trustedTypes.createPolicy("xcache", { createScriptURL: (/** @type {string} */ url) => url });
+    return urls.map((url) => policy.createScriptURL(url));
   } catch {
-    return url;
+    return urls;
   }
 }
 
@@ -25,6 +28,6 @@ function trusted(url) {
  */
 export function background() {
   const scope = /** @type {any} */ (self);
-  if (!scope.xcachePacks) scope.importScripts(trusted(SCRIPT));
+  if (!scope.xcachePacks) scope.importScripts(...trusted(scope.xcacheSettings.root ? [...SCRIPTS, TRUST] : SCRIPTS));
   return scope.xcachePacks;
 }

@@ -174,7 +174,8 @@ const answers = {
     // One that waits for its own may still come up.
     if (!isHanging) runtime.cameUp(page, hasFailed && "script-failed");
     // The failure is counted even if the browser stops this worker now.
-    return runtime.store.write({ pages: runtime.pages, health: runtime.health, tally: runtime.tally.batch });
+    const { pages, health, tally, proved } = runtime;
+    return runtime.store.write({ pages, health, tally: tally.batch, ...(settings.root && { proved }) });
   },
   rendered: async (event) => {
     runtime.rendered(await pageOf(event));

@@ -139,9 +139,10 @@ export function joined(pieces, count) {
  * @param {Set<string>} names of the members of `data` that are read
  * @param {(data: any) => Promise<void>} [seen] given what a document names that takes seconds, breaks off, or is no JSON
  * @param {(response: Response) => void} [head] given the answer's head
+ * @param {(text: string) => any} [parse] what makes a document of its text
  * @returns {Promise<any>} a document
  */
-export async function fetchJSON(url, limit, names, seen, head) {
+export async function fetchJSON(url, limit, names, seen, head, parse = JSON.parse) {
   const turns = new Turns();
   const look = async (/** @type {Uint8Array} */ bytes) => {
     const data = seen && (await named(bytes, turns.pause));
@@ -150,7 +151,7 @@ export async function fetchJSON(url, limit, names, seen, head) {
   try {
     const bytes = await fetchBytes(url, { limit, look, head });
     try {
-      return await parsed(bytes, names, turns.pause);
+      return await parsed(bytes, names, turns.pause, parse);
     } catch {
       // What is wrong with the rest must not hide the kill switch.
       await look(bytes);
@@ -165,15 +166,16 @@ export async function fetchJSON(url, limit, names, seen, head) {
  * @param {Uint8Array} bytes
  * @param {Set<string>} names
  * @param {() => Promise<void>} pause
+ * @param {(text: string) => any} parse
  * @returns {Promise<any>}
  */
-async function parsed(bytes, names, pause) {
+async function parsed(bytes, names, pause, parse) {
   if (bytes.length <= SMALL) {
     try {
-      return JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
+      return parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
     } catch {
       // A member that nobody reads must not hide the kill switch.
     }
   }
-  return JSON.parse(await withoutOthers(bytes, names, pause));
+  return parse(await withoutOthers(bytes, names, pause));
 }

@@ -2,8 +2,9 @@ import { applyDelta, applyPack } from "../protocol/packs.js";
 import { fetchNow, isCached, streamed } from "./fetching.js";
 import { describes, leaves } from "./rollouts.js";
 import { trim } from "./room.js";
+import * as shared from "./shared.js";
 import { stateOf } from "./state.js";
 import { Updater } from "./update.js";
 
 // A script of its own, `xcache-sw-packs.js`: see background.js.
-/** @type {any} */ (self).xcachePacks = { Updater, applyDelta, applyPack, describes, fetchNow, isCached, leaves, stateOf, streamed, trim };
+/** @type {any} */ (self).xcachePacks = { Updater, applyDelta, applyPack, describes, fetchNow, isCached, leaves, shared, stateOf, streamed, trim };

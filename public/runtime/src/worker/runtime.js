@@ -121,6 +121,10 @@ export class Runtime {
     this.site = {};
     /** @type {import("./rollouts.js").Rollout} */
     this.rollout = {};
+    /** @type {import("./trusting.js").Trusted | undefined} what is kept of who signs what, where there is a root */
+    this.trust = undefined;
+    /** @type {string | undefined} the digest of a manifest of which a page came up */
+    this.proved = undefined;
     /** When a request last came. */
     this.lastRequest = 0;
     /** When the network last was late for a file. */
@@ -163,6 +167,8 @@ export class Runtime {
     this.full = kept.full;
     this.site = kept.site ?? {};
     this.rollout = { ...kept.rollout };
+    this.trust = kept.trust;
+    this.proved = kept.proved;
     this.tally = new Tally(kept.tally);
     for (const [download, at] of [...(kept.used ?? [])].sort(([, a], [, b]) => a - b)) this.files.uses(download, at);
   }
@@ -727,7 +733,10 @@ export class Runtime {
     const key = withoutQuery(page.url);
     const isSame = page.version === this.manifest.version;
     if (!page.isLocal) return;
-    if (!failure && isSame) this.health.delete(key);
+    if (!failure && isSame) {
+      this.health.delete(key);
+      this.proved = this.manifest.digest;
+    }
     if (!failure) return;
     this.tally.add(failure);
     const { count, wait } = this.health.get(key) ?? { count: 0, wait: RETRIES[0] };

@@ -3,10 +3,11 @@ import { matchesHost } from "./policy.js";
 /**
  * What `xcache web init` writes in front of the worker.
  * @typedef {{app: string, channel?: string, server?: string, fallback?: string, hosts?: string[], limit?: number, meteredLimit?: number,
- *   patience?: number, staleAfter?: number}} Written
+ *   patience?: number, staleAfter?: number, root?: any}} Written
  *   `server`, `fallback`: base URLs, relative ones to the worker's own; `limit`: bytes of files; `meteredLimit`: bytes of a pack that
  *   is taken while bytes cost money (docs/protocol.md §11); `patience`: milliseconds that a page waits for this worker's answer;
- *   `staleAfter`: days without an answer to a poll after which the network is asked first; 0: never
+ *   `staleAfter`: days without an answer to a poll after which the network is asked first; 0: never; `root`: the envelope of the root that
+ *   the site was built with (docs/protocol.md §14)
  */
 
 /** What `hosts` may have: a name, or all below one. */
@@ -74,6 +75,7 @@ export class Settings {
     this.meteredLimit = written.meteredLimit ?? 256 << 10;
     this.patience = written.patience ?? 3000;
     this.staleAfter = written.staleAfter ?? 30;
+    this.root = written.root;
     this.storeName = `xcache ${this.app} ${this.channel} ${new URL(scope).pathname}`;
   }
 
@@ -82,12 +84,13 @@ export class Settings {
   }
 
   /**
-   * Where the copy has one of the channel's documents.
+   * Where the copy has one of the channel's documents, or another server by the same path.
    * @param {string} document
+   * @param {string} [server]
    */
-  mirror(document) {
+  mirror(document, server = this.fallback) {
     const space = this.channel === "online" ? "xcache" : `xcache_${this.channel}`;
-    return `${this.fallback}/${space}/${this.app}/${document}`;
+    return `${server}/${space}/${this.app}/${document}`;
   }
 
   /**

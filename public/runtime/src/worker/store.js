@@ -25,7 +25,8 @@ import { readKept } from "./kept.js";
  *   aside?: Map<string, Aside[]>,
  *   pages?: Map<string, Page>, backlog?: Set<string>, health?: Map<string, Health>, used?: Map<string, number>, rollback?: number,
  *   begun?: {download: string, count: number}, tally?: import("./tally.js").Batch,
- *   full?: import("./quota.js").Full, site?: import("./site.js").Site, rollout?: import("./rollouts.js").Rollout}} Kept
+ *   full?: import("./quota.js").Full, site?: import("./site.js").Site, rollout?: import("./rollouts.js").Rollout,
+ *   trust?: import("./trusting.js").Trusted, proved?: string}} Kept
  */
 
 /**

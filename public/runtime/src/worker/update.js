@@ -12,12 +12,14 @@ import { check, fetchEntry, fromSite } from "./fetching.js";
 import { fetchBytes, fetchJSON } from "./network.js";
 import { isKilled, readPolicy } from "./policy.js";
 import { pollPolicy, takes } from "./polling.js";
+import { readRule } from "../protocol/rollouts.js";
 import { readPrefetch } from "./prefetch.js";
 import { decides, ended, goesBack, installs } from "./rollouts.js";
 import { dropAside, endAside, sweep, writes } from "./room.js";
 import { DAY, DOCUMENT_LIMIT, asksCacheAlone, isMetered, isWithin } from "./settings.js";
 import { isFull, mayTry, ranFull, room } from "./quota.js";
 import { looksAtSite } from "./site.js";
+import { Trust, configDigest, reasonOf } from "./trusting.js";
 
 /** @typedef {import("../protocol/entries.js").Entry} Entry */
 /** @typedef {import("./polling.js").Source} Source */
@@ -41,8 +43,8 @@ const AT_ONCE = 2;
 /** The members of the other documents that are read. */
 const MEMBERS = {
   policy: new Set(["bypass", "bypassUntil", "intercept", "until", "version"]),
-  prefetch: new Set(["config", "version"]),
-  candidatePrefetch: new Set(["config", "version"]),
+  prefetch: new Set(["config", "trust", "version"]),
+  candidatePrefetch: new Set(["config", "trust", "version"]),
 };
 /** Files that fail before the rest isn't tried: what came needn't come again. */
 const MOST_FAILED = 3;
@@ -64,6 +66,8 @@ export class Updater {
     this.current = undefined;
     /** @type {Promise<unknown>} looks at the site that are on their way: neither an update nor a poll waits for them */
     this.looking = Promise.resolve();
+    /** Who may sign what comes, where the site was built with a root. */
+    this.trust = runtime.settings.root ? new Trust(runtime) : undefined;
   }
 
   /**
@@ -87,7 +91,7 @@ export class Updater {
 
   /** @param {Wish} wish */
   async runs(wish) {
-    this.current = new Update(this.runtime, wish);
+    this.current = new Update(this.runtime, wish, this.trust);
     const report = await this.current.run();
     this.current = undefined;
     if (report.source) this.looking = Promise.all([this.looking, this.looks(report)]);
@@ -109,9 +113,13 @@ class Update {
   /**
    * @param {Runtime} runtime
    * @param {Wish} wish
+   * @param {Trust} [trust]
    */
-  constructor(runtime, { force = false, metered = false }) {
+  constructor(runtime, { force = false, metered = false }, trust) {
     this.runtime = runtime;
+    this.trust = trust;
+    /** @type {import("../trust/check.js").Verdict | undefined} on the manifest that it goes to */
+    this.verdict = undefined;
     this.settings = runtime.settings;
     this.force = force;
     this.isMetered = metered || isMetered();
@@ -164,6 +172,7 @@ class Update {
       if (runtime.isOver || (isCut && isWithin(DAY, Math.max(runtime.poll?.lastPoll ?? 0, runtime.cut), Date.now()))) return report;
       // A browser that says so for a day may be wrong.
       if (isCut) runtime.cut = Date.now();
+      await this.trust?.begins();
       const source = this.polls.begin(Date.now(), this.force);
       if (source === undefined) {
         // What waits for a line that costs nothing waits for no poll.
@@ -214,11 +223,14 @@ class Update {
    */
   async from(source, held) {
     this.source = source;
-    const data = await ask(this.settings, source, held, true, this.following, this.hearing(source));
+    // Of a manifest that nobody has checked, no change is enough.
+    const base = this.trust?.isUnchecked ? { ...held, version: "0" } : held;
+    const data = await ask(this.settings, source, base, true, this.following, this.hearing(source));
     this.isPastPoll = true;
     this.share = source === "origin" ? data.reports : 0;
     this.tell(held, false);
-    await this.take(data, source, held);
+    await this.take(data, source, base);
+    await this.trust?.tellsStale(this.next);
   }
 
   /**
@@ -240,8 +252,9 @@ class Update {
         // Whatever it decides of a rollout is left to the next update, too.
         const { isCandidate } = this.following;
         const following = { ...this.following, mayTurn: false, decides: async () => isCandidate, ended: () => {}, goesBack: () => false };
-        const { interval } = await ask(this.settings, source, runtime.manifest, true, following, this.hearing(source));
-        polls.answered(source, interval);
+        const data = await ask(this.settings, source, runtime.manifest, true, following, this.hearing(source));
+        if (this.trust) await this.heeds(data, source);
+        polls.answered(source, data.interval);
       } catch {
         polls.failed(source, Date.now(), Math.random());
       }
@@ -254,7 +267,8 @@ class Update {
 
   /**
    * What follows the other documents that the answers of one poll name, before their manifest is judged: the kill switch has to arrive in
-   * any case. An answer that comes slowly is looked into again and again, and a number in it followed once.
+   * any case. An answer that comes slowly is looked into again and again, and a number in it followed once. Where there is a root, prefetch
+   * configs wait for the roots that an answer names.
    * @param {Source} source
    */
   hearing(source) {
@@ -263,7 +277,7 @@ class Update {
     return async (/** @type {any} */ data, /** @type {import("./asking.js").Dated | undefined} */ dated) => {
       const { saved } = this.polls;
       if (dated) saved.clock = readClock(saved.clock, source, dated.server, dated.own);
-      for (const kind of /** @type {const} */ (["policy", "prefetch"])) {
+      for (const kind of this.trust ? /** @type {const} */ (["policy"]) : /** @type {const} */ (["policy", "prefetch"])) {
         const name = `${kind} ${data[kind]}`;
         if (begun.has(name)) continue;
         begun.add(name);
@@ -282,7 +296,7 @@ class Update {
     const isNamed = this.named === rule.prefetch;
     if (isIn && this.source && rule.prefetch !== undefined && !isNamed) {
       this.named = rule.prefetch;
-      await this.follow("candidatePrefetch", rule.prefetch, this.source);
+      if (!this.trust) await this.follow("candidatePrefetch", rule.prefetch, this.source);
     }
     return isIn;
   }
@@ -329,9 +343,13 @@ class Update {
     try {
       // What was a candidate's is the channel's once the rollout is completed.
       const isHere = kind === "prefetch" && number === runtime.candidatePrefetch.number;
-      const document = isHere ? runtime.candidateDocument : await fetchJSON(url, 8 << 20, MEMBERS[kind]);
+      let text = "";
+      const parse = (/** @type {string} */ one) => JSON.parse((text = one));
+      const document = isHere ? runtime.candidateDocument : await fetchJSON(url, 8 << 20, MEMBERS[kind], undefined, undefined, parse);
       const read = kind === "policy" ? readPolicy(document) : readPrefetch(document);
       if (read?.number !== number) return;
+      if (this.trust && kind !== "policy" && !isHere) document.data.content = await configDigest(text);
+      if (this.trust && !(await this.passesAlone(kind, number, document.data))) return;
       // In force at once, whatever becomes of the store.
       Object.assign(runtime, { [kind]: read });
       if (kind === "candidatePrefetch") runtime.candidateDocument = document;
@@ -342,7 +360,83 @@ class Update {
     } catch {}
   }
 
+  // MARK: Trust
+
+  /**
+   * Goes up to the root that an answer names, also if nothing else is new, and then to the prefetch configs, which its keys may have signed.
+   * @param {any} data
+   * @param {Source} source
+   */
+  async heeds(data, source) {
+    if (data.root !== undefined && !(versionNumber(data.root) > 0)) fault("no number of a root");
+    refuses(await this.trust?.roots(data.root, source));
+    await this.follow("prefetch", data.prefetch, source);
+    if (this.named !== undefined) await this.follow("candidatePrefetch", this.named, source);
+  }
+
+  /**
+   * Whether a document may be taken that isn't a manifest, which says nothing of others.
+   * @param {"policy" | "prefetch" | "candidatePrefetch"} kind
+   * @param {number} version
+   * @param {any} data
+   */
+  async passesAlone(kind, version, { content, trust }) {
+    const check = /** @type {Trust} */ (this.trust);
+    const failure = kind === "policy" ? (await check.allows(version)) ? undefined : "policy-old"
+      : (await check.checks({ prefetch: { version, content, statement: trust } })).failure;
+    if (failure) this.runtime.report(reasonOf(failure), "", this.next);
+    return !failure;
+  }
+
+  /**
+   * Whether a manifest may be taken. If not, this was all of it: it is of no use, or the whole one was asked for instead.
+   * @param {Manifest} next
+   * @param {any} data
+   * @param {Source} source
+   * @param {Manifest} held
+   * @throws Fault
+   */
+  async passes(next, data, source, held) {
+    const { runtime } = this;
+    const trust = /** @type {Trust} */ (this.trust);
+    const { head, releases } = data.trust ?? {};
+    const check = () => trust.checks({ root: data.root, head, releases, manifest: next }, this.pause);
+    let verdict = await check();
+    if (verdict.isCandidate) {
+      // Whether it still is one, and for whom, only the newest head says.
+      refuses(await trust.head(source));
+      verdict = await check();
+    }
+    const { failure, isCandidate } = verdict;
+    if (failure && held.version !== "0" && /^(entry|release)/.test(failure)) {
+      await this.takeWhole(data, source, held);
+      return false;
+    }
+    refuses(failure);
+    const rollout = trust.state.head?.head.candidate?.rollout;
+    if (isCandidate && !(await decides(runtime, rollout))) {
+      this.answered(source, data);
+      this.report.kind = "nothing";
+      return false;
+    }
+    // A root that is off leaves it to the answer.
+    if (isCandidate !== undefined) data.rule = isCandidate ? readRule(rollout) : undefined;
+    this.verdict = verdict;
+    return true;
+  }
+
   // MARK: Manifests
+
+  /**
+   * The same as a whole, whatever is held.
+   * @param {any} data
+   * @param {Source} source
+   * @param {Manifest} held
+   */
+  async takeWhole(data, source, held) {
+    const whole = await this.asksAgain(source, { ...held, version: "0" }, data);
+    return this.take(whole, source, { version: "0", digest: "", map: held.map });
+  }
 
   /**
    * @param {any} data
@@ -354,8 +448,14 @@ class Update {
     const { report, runtime } = this;
     report.kind = "nothing";
     if (source === "origin" && !data.update && data.version !== held.version) fault("another version");
-    if (!data.update || !(data.goesBack || takes(data, source, held))) {
+    if (this.trust && data.update) this.next = data.version;
+    if (this.trust) await this.heeds(data, source);
+    // A copy leads to nothing older, also where what is held wasn't checked.
+    const isOlder = source === "mirror" && +data.version < +runtime.manifest.version;
+    if (!data.update || !(data.goesBack || (takes(data, source, held) && !isOlder))) {
       this.answered(source, data);
+      const failure = await this.trust?.daily(source);
+      if (failure) runtime.report(reasonOf(failure), "", this.next);
       await (this.isMetered ? sweep(runtime) : this.complete());
       return;
     }
@@ -371,21 +471,21 @@ class Update {
       const map = await this.pack(data, held);
       if (map) {
         await this.checkNames(map);
+        const next = { version: data.version, digest: data.digest, map };
+        if (this.trust && !(await this.passes(next, data, source, held))) return;
         this.answered(source, data);
-        return this.switch({ version: data.version, digest: data.digest, map }, data, held);
+        return this.switch(next, data, held);
       }
       // "A device that can't use a pack asks the same without `pack=1` at once; that isn't a new poll."
       return this.take(await this.asksAgain(source, held, data), source, held);
     }
     const map = await this.mapOf(data, held);
     if (!map && held.version === "0") fault("a patch that nobody asked for");
-    if (!map) {
-      const whole = await this.asksAgain(source, { ...held, version: "0" }, data);
-      return this.take(whole, source, { version: "0", digest: "", map: held.map });
-    }
+    if (!map) return this.takeWhole(data, source, held);
     report.kind = data.patch ? "patch" : "whole";
     const next = { version: data.version, digest: data.digest, map };
     await this.checkNames(map);
+    if (this.trust && !(await this.passes(next, data, source, held))) return;
     this.answered(source, data);
     const wanted = await this.wanted(next, held);
     // A first version is better held in part than not at all: pages fetch the rest, as where bytes cost money.
@@ -754,7 +854,9 @@ class Update {
     await this.turns.yield();
     const members = { manifest: next, aside, backlog, rollback, health: new Map() };
     // What fills the store of a first version goes before its manifest doesn't fit: no page has it yet.
-    await (before.version === "0" ? writes(runtime, members) : runtime.store.write(members));
+    const write = (/** @type {import("./store.js").Kept} */ more) =>
+      before.version === "0" ? writes(runtime, { ...members, ...more }) : runtime.store.write({ ...members, ...more });
+    await (this.trust && this.verdict ? this.trust.switches(next, this.verdict, write) : write({}));
     runtime.hold(next);
     runtime.rollback = rollback;
     runtime.aside = aside;
@@ -790,4 +892,12 @@ class Update {
     const batch = this.runtime.tally.take(version, { share: this.share, isLast, now: Date.now() });
     if (batch) this.runtime.post(batch);
   }
+}
+
+/**
+ * @param {string | undefined} failure a check that failed
+ * @throws Fault
+ */
+function refuses(failure) {
+  if (failure) throw new Fault(failure, reasonOf(failure));
 }

@@ -8,6 +8,8 @@ struct LivePage {
   let fields: HTTPFields
   /// Whether its scripts have a nonce, which the line of `web init` then has, too.
   var hasNonce = false
+  /// Whether it is a worker with a root.
+  var hasRoot = false
 
   /// Returns what the site does that a device, which answers the page with `headers` alone, wouldn't.
   func warnings(_ headers: EntryHeaders) -> [String] {

@@ -15,8 +15,17 @@ struct LiveSite {
 
   /// The pages to look at.
   let pages: [Page]
-  /// The workers, with the URLs from which each downloads.
-  let workers: [(url: ResourceURL, bases: [BaseURL])]
+  /// A worker of the build.
+  struct Worker {
+    let url: ResourceURL
+    /// The URLs from which it downloads.
+    let bases: [BaseURL]
+    /// The envelope of the root with which it was built; nil without one.
+    let root: JSONValue?
+  }
+
+  /// The workers.
+  let workers: [Worker]
 
   /// The most pages of a bundle to look at, and how long each may take: a release doesn't wait for a site.
   private static let maxPages = 5
@@ -32,12 +41,12 @@ struct LiveSite {
     self.pages = (pages.filter { changed.contains($0.url) } + pages.filter { !changed.contains($0.url) })
       .prefix(Self.maxPages).map { Page(url: $0.url, headers: $0.headers) }
     workers = source.folders.compactMap { folder in
-      guard let bases = WebBuild.bases(in: folder.path),
+      guard let settings = WebBuild.settings(in: folder.path),
         let url = try? ResourceURL.mapping(base: folder.baseURL, path: WebBuild.workerName)
       else { return nil }
-      var all = bases
-      if let downloads, !all.contains(downloads) { all.append(downloads) }
-      return (url, all)
+      var bases = WebBuild.bases(settings)
+      if let downloads, !bases.contains(downloads) { bases.append(downloads) }
+      return Worker(url: url, bases: bases, root: settings["root"])
     }
   }
 
@@ -51,7 +60,7 @@ struct LiveSite {
     var fault: String?
     for (worker, answer) in zip(workers, answers) {
       guard case .success(let live) = answer else { continue }
-      found += Self.warnings(live, ofWorker: worker.url, worker.bases)
+      found += Self.warnings(live, of: worker)
     }
     for (page, answer) in zip(pages, answers.dropFirst(workers.count)) {
       switch answer {
@@ -81,16 +90,26 @@ struct LiveSite {
       return .success(
         LivePage(
           url: url.text, status: reply.status, fields: reply.fields,
-          hasNonce: markup.loadHasNonce || markup.nonce != nil))
+          hasNonce: markup.loadHasNonce || markup.nonce != nil,
+          hasRoot: WebBuild.settings(ofWorker: reply.body)?["root"] != nil))
     } catch {
       return .failure(Unseen(why: "\(error)"))
     }
   }
 
-  private static func warnings(_ live: LivePage, ofWorker url: ResourceURL, _ bases: [BaseURL]) -> [String] {
+  /// Returns what is wrong with a worker's answer from the site, beside the build's.
+  static func warnings(_ live: LivePage, of worker: Worker) -> [String] {
     guard live.status == 200 else { return [] }
-    return live.fields.values(EntryHeaders.Name.contentSecurityPolicy.rawValue)
-      .flatMap(ContentPolicy.policies(of:)).flatMap { $0.advice(forWorkerOf: url, downloadingFrom: bases) }
-      .map { "\(url.text) has a Content-Security-Policy from its server that stands in the way: \($0)" }
+    let policies = live.fields.values(EntryHeaders.Name.contentSecurityPolicy.rawValue)
+      .flatMap(ContentPolicy.policies(of:))
+      .flatMap { $0.advice(forWorkerOf: worker.url, downloadingFrom: worker.bases) }
+      .map {
+        "\(worker.url.text) has a Content-Security-Policy from its server that stands in the way: \($0)"
+      }
+    guard live.hasRoot, worker.root == nil else { return policies }
+    return policies + [
+      "\(worker.url.text) has a root on its site, and this build's has none: once the build is deployed, browsers take "
+        + "what nobody signed. Give `xcache web init` the root with --root FILE"
+    ]
   }
 }

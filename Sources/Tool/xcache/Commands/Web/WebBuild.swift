@@ -9,6 +9,8 @@ struct WebBuild {
   static let workerName = "xcache-sw.js"
   /// What the worker imports when it is installed; without it, browsers reject the worker.
   static let packsName = "xcache-sw-packs.js"
+  /// What it imports besides if the site has a root: the check of what publishers signed.
+  static let trustName = "xcache-sw-trust.js"
   static let scriptName = "xcache.js"
 
   let folder: String
@@ -27,19 +29,27 @@ struct WebBuild {
   func write(_ settings: WebSettings, worker: String?) throws -> [String] {
     try write(Self.head(settings.json) + Self.bytes(xcache_web_worker()), to: Self.workerName)
     try write(Self.bytes(xcache_web_packs()), to: Self.packsName)
+    var written = [Self.workerName, Self.packsName]
+    if settings.root != nil {
+      try write(Self.bytes(xcache_web_trust()), to: Self.trustName)
+      written.append(Self.trustName)
+    }
     let page: JSONValue = worker.map { ["worker": .string($0)] } ?? [:]
     try write(Self.head(page) + Self.bytes(xcache_web_page()), to: Self.scriptName)
-    return [Self.workerName, Self.packsName, Self.scriptName]
+    return written + [Self.scriptName]
   }
 
-  /// Writes a worker that removes the other one, and replaces the other two files with scripts that do nothing.
+  /// Writes a worker that removes the other one, and replaces the other files with scripts that do nothing.
   func writeRemover() throws -> [String] {
     try write(Self.bytes(xcache_web_remover()), to: Self.workerName)
-    for name in [Self.packsName, Self.scriptName] {
-      try write(Array("// xcache was removed from this site.\n".utf8), to: name)
-    }
-    return [Self.workerName, Self.packsName, Self.scriptName]
+    let hasTrust = try Kernel.status("\(folder)/\(Self.trustName)")?.kind == .file
+    let others = [Self.packsName] + (hasTrust ? [Self.trustName] : []) + [Self.scriptName]
+    for name in others { try write(Array("// xcache was removed from this site.\n".utf8), to: name) }
+    return [Self.workerName] + others
   }
+
+  /// The files that a build with the worker may have.
+  private static let names = [workerName, packsName, trustName, scriptName]
 
   func write(_ bytes: [UInt8], to name: String) throws {
     try DurableFile.write(bytes, to: "\(folder)/\(name)")
@@ -68,7 +78,7 @@ struct WebBuild {
   /// - Throws: `Failure` if the build has a worker that wasn't named, or lacks the named one.
   func checkWorker(_ named: String?, takesIn: Bool) throws {
     if let named {
-      guard !named.contains("/"), ![Self.workerName, Self.packsName, Self.scriptName].contains(named) else {
+      guard !named.contains("/"), !Self.names.contains(named) else {
         throw Failure(
           "--worker \(named): give the site's own worker by its name, which is in \(folder) itself, beside "
             + "\(Self.workerName)", code: .usage)
@@ -109,7 +119,7 @@ struct WebBuild {
   /// Returns the names of the site's own workers that import this one.
   func importers() throws -> [String] {
     try Folder.textNames(folder).filter { name in
-      guard name.hasSuffix(".js"), ![Self.workerName, Self.packsName, Self.scriptName].contains(name),
+      guard name.hasSuffix(".js"), !Self.names.contains(name),
         try Kernel.status("\(folder)/\(name)")?.kind == .file, let script = try script(of: name)
       else { return false }
       return script.names(Self.workerName) && script.names("importScripts")
@@ -126,16 +136,22 @@ struct WebBuild {
 
   // MARK: - Publishing
 
-  /// Returns the URLs from which a build's worker takes documents, by its settings; nil if it has no worker of `web init`.
-  static func bases(in folder: String) -> [BaseURL]? {
-    guard let script = (try? DurableFile.read("\(folder)/\(workerName)")) ?? nil,
-      script.starts(with: settingsStart.utf8)
-    else { return nil }
+  /// Returns the settings of a build's worker; nil if it has none of `web init`.
+  static func settings(in folder: String) -> JSONValue? {
+    ((try? DurableFile.read("\(folder)/\(workerName)")) ?? nil).flatMap { settings(ofWorker: $0) }
+  }
+
+  /// Returns the settings of a worker's script; nil for one that `web init` didn't write.
+  static func settings(ofWorker script: [UInt8]) -> JSONValue? {
+    guard script.starts(with: settingsStart.utf8) else { return nil }
     let line = script.dropFirst(settingsStart.utf8.count).prefix { $0 != UInt8(ascii: "\n") }
-    guard line.last == UInt8(ascii: ";"), let settings = try? JSONValue.parse(Array(line.dropLast())) else {
-      return nil
-    }
-    return ["server", "fallback"].compactMap { settings[$0]?.string.flatMap { try? BaseURL($0) } }
+    guard line.last == UInt8(ascii: ";") else { return nil }
+    return try? JSONValue.parse(Array(line.dropLast()))
+  }
+
+  /// Returns the URLs from which a worker with these settings takes documents.
+  static func bases(_ settings: JSONValue) -> [BaseURL] {
+    ["server", "fallback"].compactMap { settings[$0]?.string.flatMap { try? BaseURL($0) } }
   }
 
   /// Whether a bundle's build has the worker.
@@ -143,8 +159,10 @@ struct WebBuild {
     source.folders.contains { (try? Kernel.status("\($0.path)/\(workerName)"))?.kind == .file }
   }
 
-  /// Returns a warning if the build has a worker, but folder URLs that aren't published and so fail offline.
+  /// Returns a warning if the build has a worker that browsers don't accept, or folder URLs that aren't published and so fail
+  /// offline.
   static func warning(_ source: BundleSource) -> String? {
+    if let warning = trustWarning(source) { return warning }
     guard !source.mapsIndex else { return nil }
     func has(_ name: String, _ folder: BundleSource.Folder) -> Bool {
       (try? Kernel.status("\(folder.path)/\(name)"))?.kind == .file
@@ -157,6 +175,19 @@ struct WebBuild {
       + "URL doesn't open offline. Use --index, or \"index\": true in xcache.json"
   }
 
+  /// Returns a warning if a build's worker has a root, but its check isn't there, so that browsers don't accept it.
+  private static func trustWarning(_ source: BundleSource) -> String? {
+    let lacks = source.folders.contains { folder in
+      settings(in: folder.path)?["root"] != nil
+        && (try? Kernel.status("\(folder.path)/\(trustName)"))?.kind != .file
+    }
+    guard lacks else { return nil }
+    return
+      "bundle \(source.name) has the service worker \(workerName) with a root, but not \(trustName), which it imports: "
+      + "browsers don't accept the worker without it. Run `xcache web init` after each build, and deploy everything "
+      + "it writes"
+  }
+
   /// Returns a warning if a release removes a worker that browsers have, or its import, without a worker that removes it.
   static func warning(_ plan: Plan) -> String? {
     func loses(_ name: String) -> Bool { plan.remove.contains { $0.hasSuffix("/\(name)") } }
@@ -164,6 +195,11 @@ struct WebBuild {
       return
         "bundle \(plan.bundle) had a service worker, \(workerName), and this build has none: browsers keep the old one"
         + ". Run `xcache web init` after each build, or `xcache web remove` to remove it"
+    }
+    if loses(trustName) {
+      return
+        "bundle \(plan.bundle) had the service worker \(workerName) with a root, and this build's has none: browsers take "
+        + "what nobody signed once it is deployed. Give `xcache web init` the root with --root FILE"
     }
     guard loses(packsName) else { return nil }
     return

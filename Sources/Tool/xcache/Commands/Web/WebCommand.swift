@@ -19,6 +19,8 @@ enum WebCommand {
       to each page, and exits with 1 if a page can't have it, or has a Content-Security-Policy that refuses it. It
       leaves out node_modules and hidden folders. Run init after each build, before publishing. The worker controls
       the folder that it is served from and everything below it. Serve both worker files with Cache-Control: no-cache.
+      With --root browsers take only what the app's publishers have signed; init then writes xcache-sw-trust.js, too,
+      and is to be given the file with each build.
       A page can have only one worker. If the build already has one, give it with --worker sw.js and import this one
       at its beginning; with --inject the line importScripts("xcache-sw.js") is added to it.
       remove is for good: it writes a worker that empties its caches and unregisters itself at the next visit, and
@@ -44,6 +46,8 @@ enum WebCommand {
         "stale-after", "DAYS",
         "ask the network first if polls have failed for so long; 0: never (default: 30)"
       ).only("init"),
+      .value("root", "FILE", "the app's root.json: browsers take only what its keys have signed").only(
+        "init"),
       .value("worker", "FILE", "the build's own worker, which imports this one").only("init"),
       .flag("inject", "add the line that loads xcache.js to each page").only("init"),
       .flag("force", "write into a folder that looks like a project's, not a build's").only("init"),
@@ -86,6 +90,7 @@ enum WebCommand {
     if arguments.has("json") {
       var document = JSONObject()
       if !injection.refused.isEmpty { document["refused"] = .strings(injection.refused) }
+      document["root"] = settings.rootSummary
       document["settings"] = settings.json
       document["skipped"] = .strings(injection.skipped)
       if !warnings.isEmpty { document["warnings"] = .strings(warnings) }

@@ -1,4 +1,7 @@
+import Manifests
 import Publishing
+import System
+import Trust
 import Values
 
 /// The settings of a worker.
@@ -6,6 +9,8 @@ struct WebSettings {
   let json: JSONValue
   /// The origin that browsers poll.
   let server: BaseURL
+  /// The root that the site is built with; nil without one.
+  let root: Signed<TrustRoot>?
 
   init(_ arguments: Arguments) throws {
     let file = try Settings.file(from: ".")
@@ -65,7 +70,45 @@ struct WebSettings {
       }
       settings["staleAfter"] = .integer(days)
     }
+    root = try arguments.value("root").map { try Self.root($0, of: app) }
+    // In the worker's own bytes, so that browsers notice another one.
+    settings["root"] = root?.envelope.json
     settings["server"] = .string(server.text)
     json = .object(settings)
+  }
+
+  private static func root(_ file: String, of app: AppName) throws -> Signed<TrustRoot> {
+    guard let bytes = try DurableFile.read(file) else {
+      throw Failure("--root \(file): no such file", name: "no-files")
+    }
+    let root: Signed<TrustRoot>
+    do throws(TrustFormError) {
+      root = try Signed(parsing: bytes)
+    } catch {
+      throw Failure("--root \(file) is no signed root: \(error)", code: .refused)
+    }
+    let document = root.document
+    guard document.app == app else {
+      throw Failure(
+        "--root \(file) is the root of the app \(document.app.text), and this is \(app.text)", code: .refused)
+    }
+    let signers = root.signers(among: document.roots.keys, keys: document.keys, by: SystemVerifier())
+    guard document.roots.isMet(by: signers) else {
+      throw Failure(
+        "--root \(file) isn't signed by enough of its own root keys; give the envelope that `xcache trust init` wrote",
+        code: .refused)
+    }
+    return root
+  }
+
+  /// What `--json` says of the root.
+  var rootSummary: JSONValue? {
+    root.map { root in
+      var object = JSONObject()
+      object["environment"] = root.document.environment.map { .string($0.text) }
+      object["number"] = .string(root.document.number.text)
+      object["sha256"] = .string(root.digest.hex)
+      return .object(object)
+    }
   }
 }
