@@ -23,7 +23,7 @@ sys.dont_write_bytecode = True
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "Tests/Conformance"), str(ROOT / "Tests/Conformance/trust")]
 import trust  # noqa: E402
-from runner.case import Device, Died  # noqa: E402
+from runner.case import Device, Died, Failed  # noqa: E402
 from signing import KEYS, b64, envelope, ids  # noqa: E402
 
 ORIGIN, MIRROR, CDN, SITE = "http://origin.test", "http://mirror.test", "http://cdn.test", "https://m.test"
@@ -705,8 +705,8 @@ def mount(kind, position, options):
         notes = [f"versions {did}"] + ([f"says {said}"] if said else []) + ([f"{seconds:.0f} s"] if seconds > 10 else []) + (
             [f"read {proxy.most >> 10} KiB at most"] if proxy.most else [])
         return [kind.name, position, "; ".join(notes), back, watch.wrong, watch.mixed, watch.went_back or lifted]
-    except Died:
-        return [kind.name, position, "died", "never", 0, 0, False]
+    except (Died, Failed) as failure:
+        return [kind.name, position, f"died, or hung: {str(failure)[:60]}", "never", 0, 0, False]
     finally:
         if watch:
             watch.device.kill()

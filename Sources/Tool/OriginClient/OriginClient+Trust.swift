@@ -2,7 +2,7 @@ import Manifests
 import OriginAPI
 
 extension OriginClient {
-  private static func path(_ app: AppName) -> String { "/apps/\(app)/trust" }
+  private static func path(_ app: AppName) -> String { "apps/\(app)/trust" }
 
   /// Returns an app's roots, and what its channels have of signatures.
   package func trust(of app: AppName) throws(OriginError) -> OriginAnswer<TrustOverview> {

@@ -2,6 +2,7 @@
 import json
 
 from bench import case, until
+from hostile import tasks_of
 from signing import DAY, TrustedApp, documents, now, signed
 from steps import KEPT, forward, looks_for_worker, new_worker, until_active, until_waiting
 
@@ -124,6 +125,9 @@ def _(bench):
     source.news()
     stays(app, tab, "2")
     opens(app, tab, 2)
+    # None of these polls failed, so that nobody is asked instead.
+    state = tab.state()
+    assert state["failures"] == 0 and state["source"] == "origin", state
     # What is right is taken in the end.
     source.version = "2"
     source.head = head
@@ -553,3 +557,16 @@ def _(bench):
     source.statements["2"] = {bundle: source.statement("2", bundle, "new publisher") for bundle in ("main", "help")}
     goes(app, tab, 2)
     opens(app, tab, 2)
+
+
+@case("a manifest of 3,000 URLs and 50 bundles of a site with a root: no task of the worker takes 50 ms")
+def _(bench):
+    app = TrustedApp(bench, meteredLimit=1000)
+    tab = app.visited(1)
+    photos = {f"photo-{number:05}-{number * 2654435761 % 2**32:08x}.svg": b"%d" % number for number in range(3_000)}
+    bundles = {f"photos-{part:02}": {name: photos[name] for name in list(photos)[part::50]} for part in range(50)}
+    app.release(2, bundles={"main": {**app.files(2), "xcache.js": app.runtime_files()["xcache.js"]}, **bundles})
+    reports = []
+    tasks = tasks_of(bench, lambda: reports.append(tab.eval("xcache.update({force: true, metered: true})")))
+    assert reports[0]["to"] == "2" and tab.state()["listed"] > 3_000 and sum(tasks) > 50, reports
+    assert max(tasks) < 50, sorted(tasks)[-5:]

@@ -16,6 +16,13 @@ final class FakeOrigin: Sendable {
     var requests: [String] = []
     var releases: [JSONValue] = []
     var largestBody = 0
+    /// The number of the app's root, and the answer to `GET apps/shop/trust`; without them the app has none.
+    var root: Int64?
+    var trust: JSONValue?
+    /// What it says of a bundle's planned content, instead of the truth.
+    var lies: [String: String] = [:]
+    /// The bodies of `POST apps/shop/trust/statements`.
+    var kept: [JSONValue] = []
     /// Answers that replace the model's own.
     var fault: (@Sendable (inout Model, SocketServer.Request) -> [SocketServer.Step]?)?
   }
@@ -82,6 +89,11 @@ extension FakeOrigin.Model {
     case ("PUT", "blobs", 2): return store(path[1], request.body, request.fields["content-md5"])
     case ("POST", "blobs", 1): return unpack(request.body)
     case ("POST", "apps", 5) where path[4] == "releases": return release(request.body)
+    case ("GET", "apps", 3) where trust != nil: return .answer(body: trust?.canonical ?? [])
+    case ("POST", "apps", 5) where path[4] == "preparations" && root != nil: return prepare(request.body)
+    case ("POST", "apps", 4) where path[3] == "statements":
+      kept.append((try? JSONValue.parse(request.body)) ?? .null)
+      return .answer(body: Array(#"{"kept":1}"#.utf8))
     default: return FakeOrigin.problem(404, "not-found", "nothing is there")
     }
   }
@@ -104,7 +116,39 @@ extension FakeOrigin.Model {
       "publicURL": "https://cdn.example.com", "resources": 0, "scrub": ["bytes": 0, "files": 0],
       "version": .string("\(version)"),
     ]
+    guard let root, var object = json.object else { return .answer(body: json.canonical) }
+    object["root"] = .integer(root)
+    return .answer(body: JSONValue.object(object).canonical)
+  }
+
+  /// Answers a preparation with the content that each bundle would have.
+  private func prepare(_ body: [UInt8]) -> [SocketServer.Step] {
+    let contents = ((try? JSONValue.parse(body))?["bundles"]?.array ?? []).map { change -> JSONValue in
+      let name = change["bundle"]?.string ?? ""
+      return [
+        "bundle": .string(name),
+        "content": .string(lies[name] ?? Self.content(planned(change))),
+      ]
+    }
+    let json: JSONValue = [
+      "contents": .array(contents), "cost": [:], "deltas": 0, "done": true, "files": 0, "filesDone": 0,
+      "id": "p",
+      "late": true, "milliseconds": 0, "ready": true,
+    ]
     return .answer(body: json.canonical)
+  }
+
+  /// The digest of what is signed of these entries.
+  static func content(_ entries: [String: JSONValue]) -> String {
+    let resources = entries.mapValues { entry -> JSONValue in
+      var signed = JSONObject()
+      for key in ["ctype", "headers", "sha256", "size"] { signed[key] = entry[key] }
+      return .object(signed)
+    }
+    let json: JSONValue = [
+      "resources": .object(JSONObject(resources.map { .init(key: $0.key, value: $0.value) }))
+    ]
+    return SHA256.of(json.canonical).hex
   }
 
   private func entries(_ bundle: String, since: Int64?) -> [SocketServer.Step] {
@@ -173,6 +217,16 @@ extension FakeOrigin.Model {
     return make(changes, dryRun: json["dryRun"]?.bool ?? false)
   }
 
+  /// The entries of a bundle after a change.
+  private func planned(_ change: JSONValue) -> [String: JSONValue] {
+    if change["unpublish"]?.bool == true { return [:] }
+    let base = change["base"]?.string.flatMap { Int64($0) } ?? 0
+    var entries = bundles[change["bundle"]?.string ?? ""]?.last { $0.version <= base }?.entries ?? [:]
+    for member in change["set"]?.object?.members ?? [] { entries[member.key] = member.value }
+    for url in change["remove"]?.array?.compactMap(\.string) ?? [] { entries[url] = nil }
+    return entries
+  }
+
   private mutating func make(_ changes: [JSONValue], dryRun: Bool) -> [SocketServer.Step] {
     let next = version + 1
     var results: [JSONValue] = []
@@ -181,10 +235,7 @@ extension FakeOrigin.Model {
       let name = change["bundle"]?.string ?? ""
       let base = change["base"]?.string.flatMap { Int64($0) } ?? 0
       let history = bundles[name] ?? []
-      var entries = history.last { $0.version <= base }?.entries ?? [:]
-      for member in change["set"]?.object?.members ?? [] { entries[member.key] = member.value }
-      for url in change["remove"]?.array?.compactMap(\.string) ?? [] { entries[url] = nil }
-      if change["unpublish"]?.bool == true { entries = [:] }
+      let entries = planned(change)
       let now = current(name)
       let unseen = history.last { $0.version > base }
       results.append([

@@ -32,8 +32,9 @@ extension Poller {
     let statements = try AnswerTrust(trust, url: url)
     let checked = TrustOffer.Manifest(
       version: manifest.version, digest: index.digest, items: manifest.items)
-    let decision = try gate.decide(checked, statements, root: offer.extras.root)
-    return result(decision, of: offer, statements)
+    return try result(of: offer, statements) { () throws(DeviceError) in
+      try gate.decide(checked, statements, root: offer.extras.root)
+    }
   }
 
   /// Has what is known of a pack's manifest checked.
@@ -42,12 +43,22 @@ extension Poller {
   ) throws(DeviceError) -> ReadResult {
     guard let gate else { return .offer(offer) }
     let statements = try AnswerTrust(answer.trust, url: url)
-    return result(try gate.decide(pack: answer, statements), of: offer, statements)
+    return try result(of: offer, statements) { () throws(DeviceError) in
+      try gate.decide(pack: answer, statements)
+    }
   }
 
+  /// - Throws: if the poll was cancelled. That the disk fails is no fault of whoever was polled.
   private func result(
-    _ decision: TrustGate.Decision, of offer: Offer, _ statements: AnswerTrust
-  ) -> ReadResult {
+    of offer: Offer, _ statements: AnswerTrust, _ decide: () throws(DeviceError) -> TrustGate.Decision
+  ) throws(DeviceError) -> ReadResult {
+    let decision: TrustGate.Decision
+    do throws(DeviceError) {
+      decision = try decide()
+    } catch {
+      if error.isStop { throw error }
+      return .refused(offer.refused(.fault(error)), asksForAll: false)
+    }
     switch decision {
     case .take(let ruling, let seed):
       var offer = offer

@@ -34,7 +34,9 @@ package struct SignCommand: StatementSigner {
 
   package func sign(_ message: [UInt8]) throws(SigningError) -> P256Signature {
     let run = try run(message)
-    guard run.end == .exit(0) || run.output.count > Self.outputLimit else { throw failure("it ended with \(run.end)", run.errors) }
+    guard run.end == .exit(0) || run.output.count > Self.outputLimit else {
+      throw failure("it ended with \(run.end)", run.errors)
+    }
     guard let signature = P256Signature(der: run.output) else {
       throw failure(Self.problem(of: run.output), run.errors)
     }

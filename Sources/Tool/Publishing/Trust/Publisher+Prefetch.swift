@@ -20,8 +20,7 @@ extension Publisher {
       do {
         return (try ask(request, to: channel), nil)
       } catch {
-        guard options.signer != nil, case .origin(.refused(let problem)) = error, problem.code == "unsigned"
-        else { throw error }
+        guard options.signer != nil, error.isUnsigned else { throw error }
       }
     }
     var request = request
@@ -43,6 +42,13 @@ extension Publisher {
       progress(.notSigned(channel.app))
       return nil
     }
+    return try sign(prefetch: config, in: channel, trust, options)
+  }
+
+  /// Signs a prefetch config, whose canonical JSON is `config`.
+  func sign(
+    prefetch config: [UInt8], in channel: ChannelAddress, _ trust: PublisherTrust, _ options: SigningOptions
+  ) throws(PublishError) -> Signed<PrefetchStatement> {
     guard let lazy = options.signer else { throw .trust(.noKey(channel)) }
     return try PublishError.signing { () throws(TrustFault) in
       let signer = try lazy.get()

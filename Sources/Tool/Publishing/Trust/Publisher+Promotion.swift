@@ -17,19 +17,32 @@ extension Publisher {
   ) throws(PublishError) -> (
     answer: OriginAnswer<PromotionAnswer>, statements: [Signed<ReleaseStatement>]
   ) {
-    var unsigned: Set<BundleName>?
-    if !options.isDemanding {
+    var request = request
+    var statements: [Signed<ReleaseStatement>] = []
+    func sign(only bundles: Set<BundleName>?) throws(PublishError) {
+      statements = try self.statements(for: &request, to: channel, only: bundles, options)
+      if request.dryRun == true { statements = [] }
+      request.statements = statements.isEmpty ? nil : statements.map(\.envelope.json)
+    }
+    if options.isDemanding { try sign(only: nil) }
+    while true {
       do {
-        return (try ask(request, to: channel), [])
+        return (try ask(request, to: channel), statements)
       } catch {
-        guard options.canSign, let bundles = error.unsignedBundles else { throw error }
-        unsigned = bundles
+        // Each is asked for once: what is refused again is refused.
+        if options.canSign, request.statements == nil, let bundles = error.unsignedBundles {
+          try sign(only: bundles)
+          if request.statements == nil { throw error }
+        } else if options.signer != nil, request.prefetchStatement == nil, request.withPrefetch == true,
+          error.isUnsigned
+        {
+          request.prefetchStatement = try prefetchStatement(for: request, to: channel, options)?.envelope.json
+          if request.prefetchStatement == nil { throw error }
+        } else {
+          throw error
+        }
       }
     }
-    var request = request
-    let statements = try statements(for: &request, to: channel, only: unsigned, options)
-    if !statements.isEmpty, request.dryRun != true { request.statements = statements.map(\.envelope.json) }
-    return (try ask(request, to: channel), request.dryRun == true ? [] : statements)
   }
 
   private func ask(_ request: PromotionRequest, to channel: ChannelAddress) throws(PublishError)
@@ -55,13 +68,7 @@ extension Publisher {
     if contents.isEmpty { return [] }
     request.version = plan.fromVersion.text
     let items = try items(of: plan.fromVersion, in: ChannelAddress(channel.app, plan.from))
-    let rewriting = URLRewriting(
-      (request.map ?? []).compactMap { rule in
-        guard let from = rule.from.flatMap({ try? BaseURL($0) }),
-          let to = rule.to.flatMap({ try? BaseURL($0) })
-        else { return nil }
-        return URLRewriting.Rule(from: from, to: to)
-      })
+    let rewriting = request.rewriting
     let isDryRun = request.dryRun == true
     return try PublishError.signing { () throws(TrustFault) in
       var signed: [Signed<ReleaseStatement>] = []
@@ -79,6 +86,25 @@ extension Publisher {
       }
       return signed
     }
+  }
+
+  /// Returns the statement for the prefetch config that comes along, which is the source's newest one, or that one with its URLs
+  /// rewritten; nil if that isn't what a valid statement signs, or another version is promoted.
+  private func prefetchStatement(
+    for request: PromotionRequest, to channel: ChannelAddress, _ options: SigningOptions
+  ) throws(PublishError) -> Signed<PrefetchStatement>? {
+    guard request.version == nil || request.statements != nil,
+      let from = request.from.flatMap({ try? ChannelName($0) }),
+      let trust = try trust(of: channel.app, options)
+    else { return nil }
+    let held = try PublishError.asking { () throws(OriginError) in
+      try api.prefetch(of: ChannelAddress(channel.app, from)).value.config
+    }
+    guard let held, trust.isSigned(prefetch: SHA256.of(held.canonical)),
+      let moved = try? request.rewriting.apply(toPrefetch: held),
+      let content = PrefetchCheck(moved).config?.json.canonical
+    else { return nil }
+    return try sign(prefetch: content, in: channel, trust, options)
   }
 
   /// Returns what each bundle holds in a version of a channel with a root.
@@ -139,7 +165,25 @@ extension PublisherTrust {
   }
 }
 
+extension PromotionRequest {
+  /// How its URLs are rewritten.
+  fileprivate var rewriting: URLRewriting {
+    URLRewriting(
+      (map ?? []).compactMap { rule in
+        guard let from = rule.from.flatMap({ try? BaseURL($0) }),
+          let to = rule.to.flatMap({ try? BaseURL($0) })
+        else { return nil }
+        return URLRewriting.Rule(from: from, to: to)
+      })
+  }
+}
+
 extension PublishError {
+  /// Whether the origin refuses something that isn't signed.
+  var isUnsigned: Bool {
+    if case .origin(.refused(let problem)) = self { problem.code == "unsigned" } else { false }
+  }
+
   /// The bundles that the origin refuses since no statement covers them; nil for any other error.
   fileprivate var unsignedBundles: Set<BundleName>? {
     guard case .origin(.refused(let problem)) = self, problem.code == "unsigned",

@@ -91,6 +91,9 @@ struct PublisherTrust {
     }
   }
 
+  /// The same for a prefetch config.
+  func isSigned(prefetch content: SHA256) -> Bool { prefetch.contains { $0.content == content } }
+
   // MARK: - What is signed next
 
   /// Returns the statement of a bundle that is to be signed.

@@ -64,8 +64,8 @@ extension TrustFault {
         + Listing.below(urls, hint: "the others are below the same prefixes or none")
     case .tooFewSignatures(let bundle, let channel, let has, let needed):
       "the root asks for \(needed) signatures of bundle \(bundle) in channel \(channel), and there \(has == 1 ? "is 1" : "are \(has)"). "
-        + "Nothing was sent. Write the statements with `xcache publish --statements-out FILE`, have the others sign them with "
-        + "`xcache trust sign FILE --sign-key KEY`, and publish with --statement FILE"
+        + "Nothing was sent. Write the statements with `xcache publish --statements-out FILE`; whoever has the next key publishes the "
+        + "same build with --statement FILE and that key"
     case .contentDiffers(let bundle, let urls):
       "the origin would make something else of bundle \(bundle) than the files here\(urls.isEmpty ? ", and doesn't show where" : ""). "
         + "Nothing was signed or released. Publish again with --rehash; if it differs again, don't trust this origin"

@@ -58,7 +58,7 @@ import Values
       #expect(answer["resourcemap"] != nil && answer["base"] == nil, "\(query)")
       #expect(answer["trust"]?["releases"]?.array?.count == 2, "\(query)")
     }
-    #expect(try origin.ask("GET", "/bundle/2-3.zip", []).status == 404)
+    #expect(try origin.ask("GET", "/xcache/shop/bundle/2-3.zip").status == 404)
   }
 
   @Test func headAndRootsAreDocuments() throws {

@@ -109,6 +109,46 @@ import TestSupport
     Case("own URL", "INSERT INTO entry (url_id, bundle_id, since, resource_id) VALUES (2, 2, 3, 3)"),
     Case("equal bytes", "INSERT INTO entry (url_id, bundle_id, since, resource_id) VALUES (1, 2, 3, 1)"),
     Case("match each other", "INSERT INTO entry (url_id, bundle_id, since, resource_id) VALUES (5, 2, 3, 5)"),
+    Case(
+      "rise by one",
+      "INSERT INTO trust_root (app_id, number, envelope, at, author) VALUES (1, 2, '{}', 0, '')"),
+    Case(
+      "root stays",
+      """
+      INSERT INTO trust_root (app_id, number, envelope, at, author) VALUES (1, 1, '{}', 0, '');
+      DELETE FROM trust_root
+      """),
+    Case("set once", "UPDATE channel SET bundles_since = 2 WHERE id = 1"),
+    Case(
+      "set once",
+      """
+      UPDATE channel SET bundles_since = 3 WHERE id = 1;
+      UPDATE channel SET bundles_since = NULL WHERE id = 1
+      """),
+    Case(
+      "belongs to one",
+      """
+      UPDATE channel SET bundles_since = 3 WHERE id = 1;
+      INSERT INTO entry (url_id, bundle_id, since, resource_id) VALUES (1, 2, 3, 3)
+      """),
+    Case(
+      "belongs to one",
+      """
+      INSERT INTO entry (url_id, bundle_id, since, resource_id) VALUES (1, 2, 3, 3);
+      UPDATE channel SET bundles_since = 3 WHERE id = 1
+      """),
+    Case(
+      "follow each other",
+      "INSERT INTO bundle_content VALUES (1, 3, NULL); INSERT INTO bundle_content VALUES (1, 2, NULL)"),
+    Case(
+      "lowers a floor",
+      """
+      INSERT INTO trust_floor (channel_id, bundle, floor) VALUES (1, 'one', 5);
+      UPDATE trust_floor SET floor = 4
+      """),
+    Case(
+      "times of heads",
+      "INSERT INTO head VALUES (1, 5, \(digest), '{}'); UPDATE head SET at = 5"),
     Case("ends once", "UPDATE entry SET until = 3 WHERE until = 2"),
     Case("ends once", "UPDATE entry SET until = 99 WHERE url_id = 2"),
     Case("ends once", "UPDATE entry SET until = NULL WHERE until = 2"),

@@ -9,7 +9,7 @@ import Values
 
 /// Keys and documents of an app `shop` with channel `online`, and a store to publish into.
 struct SignedShop {
-  let scratch = Scratch()
+  private let scratch: Scratch?
   let store: Store
   let anna = Actor(name: "anna", address: "10.0.0.7")
   let app: AppName
@@ -19,8 +19,19 @@ struct SignedShop {
   let headKey: TrustKey
 
   init(_ options: Store.Options = Store.Options()) throws {
+    let scratch = Scratch()
+    try self.init(try scratch.open(options), in: scratch)
+  }
+
+  /// In a folder that outlives the process.
+  init(_ options: Store.Options, at path: String) throws {
+    try self.init(try Store(path: path, options: options), in: nil)
+  }
+
+  private init(_ store: Store, in scratch: Scratch?) throws {
+    self.scratch = scratch
+    self.store = store
     app = try AppName("shop")
-    store = try scratch.open(options)
     headKey = try store.makeHeadKey(another: false, by: .local).key
   }
 

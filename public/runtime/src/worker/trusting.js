@@ -211,7 +211,7 @@ export class Trust {
   async daily(source) {
     const { root, head, asked = 0 } = this.state;
     const now = this.runtime.time();
-    if (root.off || now - (head?.head.at ?? 0) <= DAY || isWithin(DAY, asked, now)) return undefined;
+    if (root.off || !head || now - head.head.at <= DAY || isWithin(DAY, asked, now)) return undefined;
     await this.notes({ asked: now });
     return this.head(source);
   }

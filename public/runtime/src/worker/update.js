@@ -253,7 +253,7 @@ class Update {
         const { isCandidate } = this.following;
         const following = { ...this.following, mayTurn: false, decides: async () => isCandidate, ended: () => {}, goesBack: () => false };
         const data = await ask(this.settings, source, runtime.manifest, true, following, this.hearing(source));
-        if (this.trust) await this.heeds(data, source);
+        if (this.trust) await this.heeds(data, source, true).catch(() => {});
         polls.answered(source, data.interval);
       } catch {
         polls.failed(source, Date.now(), Math.random());
@@ -313,10 +313,11 @@ class Update {
    * Takes note of an answer once it is known that it can be used.
    * @param {Source} source
    * @param {any} data
+   * @param {boolean} [isNews] whether it ends what failed before
    */
-  answered(source, data) {
+  answered(source, data, isNews = source === "origin" || +data.version > +this.runtime.manifest.version) {
     this.isAnswered = true;
-    this.polls.answered(source, data.interval, source === "origin" || +data.version > +this.runtime.manifest.version);
+    this.polls.answered(source, data.interval, isNews);
     // What comes now may take longer than this worker's life.
     void this.savePoll();
   }
@@ -366,12 +367,26 @@ class Update {
    * Goes up to the root that an answer names, also if nothing else is new, and then to the prefetch configs, which its keys may have signed.
    * @param {any} data
    * @param {Source} source
+   * @param {boolean} [isBeside] whether the poll was one beside downloads, which is counted by itself
    */
-  async heeds(data, source) {
+  async heeds(data, source, isBeside = false) {
     if (data.root !== undefined && !(versionNumber(data.root) > 0)) fault("no number of a root");
-    refuses(await this.trust?.roots(data.root, source));
+    this.refuses(await this.trust?.roots(data.root, source), isBeside ? undefined : data, source);
     await this.follow("prefetch", data.prefetch, source);
     if (this.named !== undefined) await this.follow("candidatePrefetch", this.named, source);
+  }
+
+  /**
+   * Takes nothing of an answer that fails a check. The poll itself was answered.
+   * @param {string | undefined} failure
+   * @param {any} data
+   * @param {Source} source
+   * @throws Fault
+   */
+  refuses(failure, data, source) {
+    if (!failure) return;
+    if (data) this.answered(source, data, false);
+    throw new Fault(failure, reasonOf(failure));
   }
 
   /**
@@ -404,7 +419,7 @@ class Update {
     let verdict = await check();
     if (verdict.isCandidate) {
       // Whether it still is one, and for whom, only the newest head says.
-      refuses(await trust.head(source));
+      this.refuses(await trust.head(source), data, source);
       verdict = await check();
     }
     const { failure, isCandidate } = verdict;
@@ -412,7 +427,7 @@ class Update {
       await this.takeWhole(data, source, held);
       return false;
     }
-    refuses(failure);
+    this.refuses(failure, data, source);
     const rollout = trust.state.head?.head.candidate?.rollout;
     if (isCandidate && !(await decides(runtime, rollout))) {
       this.answered(source, data);
@@ -892,12 +907,4 @@ class Update {
     const batch = this.runtime.tally.take(version, { share: this.share, isLast, now: Date.now() });
     if (batch) this.runtime.post(batch);
   }
-}
-
-/**
- * @param {string | undefined} failure a check that failed
- * @throws Fault
- */
-function refuses(failure) {
-  if (failure) throw new Fault(failure, reasonOf(failure));
 }

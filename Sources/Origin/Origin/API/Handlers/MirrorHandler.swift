@@ -31,6 +31,7 @@ struct MirrorHandler: APIHandler {
         version: info.version, digest: digest, versions: try store.keptVersions(of: info, keep: keep),
         extras: try store.answerExtras(of: info), scripts: try store.policyScripts(of: info))
       channel.candidateDigest = newest.rollout == nil ? nil : newest.digest
+      channel.bundlesSince = info.bundlesSince
       channels.append(channel)
     }
     var overview = MirrorOverview(

@@ -158,9 +158,9 @@ extension TrustedChannel {
     of channel: ChannelInfo, at version: ManifestVersion, _ root: TrustRoot?, _ store: Store
   ) throws -> [Bundle] {
     if version == .none { return [] }
-    if root != nil {
+    if let root {
       let known = try store.bundleTrust(of: channel, at: version)
-      if !known.isEmpty { return known.map { Bundle($0) } }
+      if !known.isEmpty { return known.map { Bundle($0, isChecked: !root.isOff) } }
     }
     // Whoever makes the first root signs what there is.
     return try store.contents(of: channel, at: version).sorted { $0.key < $1.key }.map { bundle, held in
@@ -180,7 +180,7 @@ extension TrustedChannel {
     }
     return Prefetch(
       version: record.version, content: SHA256.of(record.content), serial: signed?.document.serial.number,
-      keys: (keys ?? []).map(\.text))
+      keys: (keys ?? []).map(\.text), envelope: signed?.envelope.json)
   }
 }
 
@@ -194,12 +194,13 @@ extension TrustedChannel.Head {
 }
 
 extension TrustedChannel.Bundle {
-  fileprivate init(_ trust: BundleTrust) {
+  /// - Parameter isChecked: whether devices check it at all.
+  fileprivate init(_ trust: BundleTrust, isChecked: Bool) {
     let statement = trust.statement?.document
     self.init(
       bundle: trust.bundle, content: trust.content, serial: statement?.serial.number,
       floor: statement?.floor.number, channels: statement?.channels ?? [], keys: trust.signers.map(\.text),
-      problem: trust.problem?.rawValue)
+      problem: isChecked ? trust.problem?.rawValue : nil, envelope: trust.statement?.envelope.json)
   }
 }
 

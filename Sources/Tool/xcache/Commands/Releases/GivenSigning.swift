@@ -23,7 +23,7 @@ enum GivenSigning {
   /// Where to write statements for others.
   static let out = Option.value(
     "statements-out", "FILE",
-    "write statements for others to sign, with `xcache trust sign FILE`; release nothing")
+    "write the statements, signed with what key there is, for others to complete; release nothing")
 
   /// Returns what the options, the environment and `xcache.json` say.
   static func terms(_ arguments: Arguments, _ remote: RemoteOrigin, _ terminal: Terminal) throws

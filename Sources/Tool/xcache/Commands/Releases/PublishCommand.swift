@@ -108,8 +108,8 @@ enum PublishCommand {
       terminal.say(json: ["file": .string(path), "signed": GivenSigning.json(statements)])
     } else {
       terminal.say(
-        "wrote \(Count.text(statements.count, "statement")) to \(path); `xcache trust sign \(path) --sign-key KEY` signs them, "
-          + "`xcache publish --statement \(path)` publishes the same files with them")
+        "wrote \(Count.text(statements.count, "statement")) to \(path); whoever has the next key publishes the same build with "
+          + "`xcache publish --statement \(path) --sign-key KEY`, or passes it on with --statements-out")
     }
     return .done
   }
