@@ -92,6 +92,26 @@ package final class ChildProcess: Sendable {
     }
   }
 
+  /// Writes to its standard input as fast as it reads, and no longer than `milliseconds`, or until its input is closed.
+  /// - Returns: whether it has taken all.
+  package func write(_ bytes: [UInt8], milliseconds: Int) -> Bool {
+    let end = Clock.monotonicNanoseconds() + UInt64(milliseconds) * 1_000_000
+    var rest = bytes[...]
+    while !rest.isEmpty {
+      guard let raw = input.withLock({ $0?.raw }), Clock.monotonicNanoseconds() < end else { return false }
+      // A short wait, since it doesn't notice that the input is closed here.
+      guard Kernel.wait(raw, for: .writing, milliseconds: 50) else { continue }
+      // pipe(7): poll says that there is room for PIPE_BUF bytes, so that a write of as many doesn't block.
+      let piece = Array(rest.prefix(Self.atomicWrite))
+      guard (try? write(piece)) != nil else { return false }
+      rest = rest.dropFirst(piece.count)
+    }
+    return true
+  }
+
+  /// PIPE_BUF of Linux, in bytes.
+  private static let atomicWrite = 4096
+
   /// Closes its standard input.
   package func closeInput() { input.withLock { $0 = nil } }
 

@@ -198,7 +198,8 @@ private struct RootPush {
 
   /// Keeps those statements that are about something that is stored.
   private func keepStatements() throws(StoreError) {
-    let at = try db.timeAfterReleases(ofApp: appID, now: now)
+    // Those of the first root belong to its releases; later ones come along to whoever has a version of before.
+    let at = roots.isEmpty ? now : try db.timeAfterReleases(ofApp: appID, now: now)
     for signed in request.releases {
       let statement = signed.document
       guard try db.knows(statement.content, of: statement.bundle, inApp: appID) else { continue }

@@ -31,7 +31,9 @@ extension Database {
       signed.append(try choice(of: row, at: version, trust, given: given).trust)
     }
     try requireSigned(signed, in: channel)
-    try keep(given, of: channel.id, at: version, trust, by: author, now: now)
+    // Not a moment later than the release: answers from it on have no need of them.
+    let at = try stamp(of: version, in: channel.id)?.at.milliseconds ?? now
+    try keep(given, of: channel.id, at: version, trust, by: author, now: at)
     if !isCandidate { try raiseFloors(of: channel.id, to: signed) }
     return signed
   }

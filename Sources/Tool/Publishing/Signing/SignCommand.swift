@@ -87,13 +87,17 @@ package struct SignCommand: StatementSigner {
         errors.withLock { $0 += buffer[..<min(count, Self.outputLimit - $0.count)] }
       }
     }
-    // A program that doesn't read what it is to sign, and signs, is found out by its signature.
-    try? child.write(message)
-    child.closeInput()
+    // A program that doesn't read what it is to sign, and signs, is found out by its signature. One that doesn't read, and waits, has the
+    // same limit in time.
+    let writer = ThreadTask<Void, Never>("sign-input") {
+      _ = child.write(message, milliseconds: limit)
+      child.closeInput()
+    }
     let output = read(child)
     // Its process group ends with it, and so everything that could write more.
     let isDone = output.map { $0.count <= Self.outputLimit } ?? false
     let end = child.finish(within: isDone ? Self.ending : 0)
+    writer.value()
     reader.value()
     let said = errors.withLock { $0 }
     guard let output else {

@@ -117,7 +117,7 @@ import Values
   @Test func statementsOfOtherBundlesNeedTheirToken() throws {
     let origin = try TestOrigin()
     try origin.publish(["a.js": "one"])
-    let made = try origin.api("POST", "tokens", ["bundles": ["main"], "name": "ci", "scope": "publish"])
+    let made = try origin.api("POST", "tokens", ["bundles": "main", "name": "ci", "scope": "publish"])
     let token = try #require(made.json["token"]?.string)
     let release = try origin.release(["a.js": "two"])
     let refused = try origin.api(

@@ -66,6 +66,9 @@ struct ChannelHandler: APIHandler {
         staged: releases.staged.all.filter { $0.scope.app == channel.app && $0.scope.channel == channel.name }
           .map { .init($0) }, rollout: channel.rollout.map { RolloutInfo($0) })
     overview.scheduled = try scheduled(channel)
+    if extras.root != nil, let root = try store.trust(of: channel.app)?.inForce, !root.isOff {
+      overview.root = root.number.number
+    }
     return .json(overview)
   }
 
