@@ -34,7 +34,6 @@ struct Fault {
       self.init(error.message, ExitCode(rawValue: error.exitCode) ?? .failed, error.name)
     case let error as PreviewError:
       self.init(error.message, ExitCode(rawValue: error.exitCode) ?? .failed, error.name)
-    case let error as CeremonyError: self.init(error.description, .refused, "root-refused")
     case let error as SigningError: self.init(error.description, .failed, "signing")
     case let error as CeremonyError:
       self.init(error.description, error.isRefusal ? .refused : .failed, "root-refused")
