@@ -25,7 +25,10 @@ final class Session {
     case "advance": clock.withLock { $0 += command["milliseconds"]?.integer ?? 0 }
     case "trigger": return await trigger(command, runtime)
     case "pageOpen": return await pageOpen(command, runtime)
-    case "pageUp": if let page = page(command) { runtime.pageCameUp(page) }
+    case "pageUp":
+      if let page = page(command) { runtime.pageCameUp(page) }
+      // What a page proves is on the disk soon after; the next command may end this process.
+      await runtime.finishNotes()
     case "scriptFailed": if let page = page(command) { runtime.scriptFailed(page) }
     case "pageClose":
       if let page = page(command) { runtime.close(page) }
