@@ -542,6 +542,23 @@ def _(bench):
     app.hold(tab)
 
 
+@case("a site whose root is none has no worker")
+def _(bench):
+    app = TrustedApp(bench)
+    app.release(1)
+    root = app.settings["root"]
+    app.settings["root"] = {**root, "payloadType": "application/vnd.xcache.head+json"}
+    app.deploy(app.files(1))
+    tab = app.tab()
+    tab.open(app.base)
+    tab.until("window.version === 1")
+    assert tab.eval("xcache.ready.then((r) => r === undefined)") and not app.polls()
+    app.settings["root"] = root
+    app.deploy(app.files(1))
+    tab.open(app.base)
+    app.hold(tab)
+
+
 @case("a new build with another root: that one is in force, and what is held stays")
 def _(bench):
     app = TrustedApp(bench)

@@ -36,7 +36,11 @@ class Asked {
 
 function dispatch(kind, event) {
   const work = [];
-  event.waitUntil = (promise) => work.push(Promise.resolve(promise).catch(() => {}));
+  event.waitUntil = (promise) => {
+    work.push(promise);
+    // Only an installation fails by it.
+    Promise.resolve(promise).catch(() => {});
+  };
   for (const listener of listeners[kind] ?? []) listener(event);
   return work;
 }
@@ -151,6 +155,7 @@ const commands = {
         : timer(act, delay === 20_000 ? 4000 : delay === 61_000 ? 5000 : [200, 600, 1800].includes(delay) ? delay / 20 : delay, ...rest);
     if (settings.install) stores.begin(store, "rollout", { install: settings.install });
     importScripts("xcache-sw.js");
+    await Promise.all(dispatch("install", {}));
     await tell({ ask: "describe", appVersion: settings.appVersion ?? null, groups: settings.groups ?? [] });
     return {};
   },

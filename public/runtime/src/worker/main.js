@@ -56,11 +56,13 @@ async function preload() {
 }
 
 /**
- * A worker without the script that decodes isn't installed: what was before stays, and the next visit tries again. Takes the place of an
- * older worker of this script that doesn't answer; any other one goes when its pages are closed.
+ * A worker without the script that decodes isn't installed: what was before stays, and the next visit tries again. Nor is one whose root is
+ * none, which would never poll. Takes the place of an older worker of this script that doesn't answer; any other one goes when its pages are
+ * closed.
  */
 async function installs() {
   background();
+  if (settings.root) await /** @type {any} */ (self).xcacheTrust.read("root", settings.root);
   const old = registration.active;
   if (settings.isAlone && old?.scriptURL === worker.location.href && !(await ask(old, { ask: "ping" }))) await worker.skipWaiting();
 }

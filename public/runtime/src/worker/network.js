@@ -17,9 +17,10 @@ const PAUSE = 200;
 
 /**
  * `limit`: bytes that are taken; `tries`: how often it is asked for; `calm`: waited for before each piece, so that others go first;
- * `look`: given what has come of a document that takes seconds, or that breaks off; `head`: given the head of each answer.
- * @typedef {{limit: number, priority?: string, tries?: number, calm?: () => Promise<unknown>, look?: (bytes: Uint8Array) => Promise<unknown>,
- *   head?: (response: Response) => void, cache?: RequestCache, mode?: RequestMode, credentials?: RequestCredentials}} Ask
+ * `isDocument`: whether it is to come at the pace of documents; `look`: given what has come of one that takes seconds, or that breaks off;
+ * `head`: given the head of each answer.
+ * @typedef {{limit: number, priority?: string, tries?: number, calm?: () => Promise<unknown>, isDocument?: boolean,
+ *   look?: (bytes: Uint8Array) => Promise<unknown>, head?: (response: Response) => void, cache?: RequestCache, mode?: RequestMode, credentials?: RequestCredentials}} Ask
  */
 
 /**
@@ -30,7 +31,7 @@ const PAUSE = 200;
  * @returns {Promise<Uint8Array>}
  * @throws Fault
  */
-export async function fetchBytes(url, { limit, tries = 1, calm, look, head, ...how }) {
+export async function fetchBytes(url, { limit, tries = 1, calm, isDocument, look, head, ...how }) {
   /** @type {Uint8Array[]} */
   let pieces = [];
   let count = 0;
@@ -78,7 +79,7 @@ export async function fetchBytes(url, { limit, tries = 1, calm, look, head, ...h
         waits();
         count += read.value.length;
         const elapsed = performance.now() - at;
-        if (look ? isLate && count < elapsed * PACE.least : elapsed > SLOW + count - begun) {
+        if (isDocument ? isLate && count < elapsed * PACE.least : elapsed > SLOW + count - begun) {
           reason = "timeout";
           throw new Error("slow");
         }
@@ -149,7 +150,7 @@ export async function fetchJSON(url, limit, names, seen, head, parse = JSON.pars
     if (data) await seen(data);
   };
   try {
-    const bytes = await fetchBytes(url, { limit, look, head });
+    const bytes = await fetchBytes(url, { limit, isDocument: true, look, head });
     try {
       return await parsed(bytes, names, turns.pause, parse);
     } catch {

@@ -173,8 +173,8 @@ export class Trust {
    */
   fetched(document, source) {
     const { settings } = this.runtime;
-    return fetchBytes(settings.mirror(document, source === "origin" ? settings.server : settings.fallback), { limit: ENVELOPE })
-      .catch(() => undefined);
+    const url = settings.mirror(document, source === "origin" ? settings.server : settings.fallback);
+    return fetchBytes(url, { limit: ENVELOPE, isDocument: true }).catch(() => undefined);
   }
 
   /**
