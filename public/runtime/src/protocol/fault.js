@@ -2,7 +2,8 @@
 export class Fault extends Error {
   /**
    * @param {string} why
-   * @param {string} [reason] by which the origin is told: `download`, `integrity`, `manifest`, `not-found`, `patch`, `storage`, `timeout`
+   * @param {string} [reason] by which the origin is told: `download`, `integrity`, `manifest`, `not-found`, `patch`, `storage`, `timeout`,
+   *   or what failed of the check of signatures (`trust-…`)
    */
   constructor(why, reason) {
     super(why);

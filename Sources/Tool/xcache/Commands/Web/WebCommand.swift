@@ -18,13 +18,13 @@ enum WebCommand {
       the worker imports when it is installed; and xcache.js, which pages load. --inject adds the line that loads it
       to each page, and exits with 1 if a page can't have it, or has a Content-Security-Policy that refuses it. It
       leaves out node_modules and hidden folders. Run init after each build, before publishing. The worker controls
-      the folder that it is served from and everything below it. Serve both worker files with Cache-Control: no-cache.
+      the folder that it is served from and everything below it. Serve the worker's files with Cache-Control: no-cache.
       With --root browsers take only what the app's publishers have signed; init then writes xcache-sw-trust.js, too,
       and is to be given the file with each build.
       A page can have only one worker. If the build already has one, give it with --worker sw.js and import this one
       at its beginning; with --inject the line importScripts("xcache-sw.js") is added to it.
       remove is for good: it writes a worker that empties its caches and unregisters itself at the next visit, and
-      scripts that do nothing in place of the other two. Publish and deploy the build, and keep the three files in it
+      scripts that do nothing in place of the others. Publish and deploy the build, and keep these files in it
       for as long as browsers may have the old worker. A folder without a worker is refused, unless --create says that
       it is the right one, as after a fresh build. To switch the worker off for some hours, with its files kept,
       use 'xcache policy kill'.
