@@ -145,9 +145,7 @@ class Case:
         """Damages each file of the device's folder that has exactly this content."""
         wanted = step["damage"]
         wanted, found = (wanted if isinstance(wanted, str) else wanted["text"] * wanted["times"]).encode(), False
-        for path in self.device_files(step):
-            with open(path, "rb") as file:
-                held = file.read()
+        for path, held in self.device_files(step):
             if held != wanted:
                 continue
             found = True
@@ -166,10 +164,9 @@ class Case:
     def do_damageNotes(self, step, device):
         """Overwrites every file whose content isn't listed in `keep`."""
         keep = [text.encode() for text in step.get("keep", [])]
-        for path in self.device_files(step):
-            with open(path, "rb") as file:
-                if file.read() in keep:
-                    continue
+        for path, held in self.device_files(step):
+            if held in keep:
+                continue
             if step["damageNotes"] is None:
                 os.remove(path)
                 os.makedirs(os.path.join(path, "folder"))
@@ -242,11 +239,20 @@ class Case:
             raise Failed(f"asked after {found} s")
 
     def device_files(self, step):
+        """Yields the device's files and what they hold."""
         top = os.path.join(self.folder, step.get("folder", "device"))
         for folder, _, names in os.walk(top):
             for name in names:
-                if name != "lock":
-                    yield os.path.join(folder, name)
+                if name == "lock":
+                    continue
+                path = os.path.join(folder, name)
+                try:
+                    with open(path, "rb") as file:
+                        held = file.read()
+                except FileNotFoundError:
+                    # A device that lives may just have renamed it.
+                    continue
+                yield path, held
 
     def mount(self, size):
         if os.environ.get("CONFORMANCE_MOUNTS") != "1":
@@ -466,10 +472,9 @@ class Case:
 
     def check_gone(self, step):
         wanted = step["gone"].encode()
-        for path in self.device_files(step):
-            with open(path, "rb") as file:
-                if file.read() == wanted:
-                    raise Failed(f"{path} has it")
+        for path, held in self.device_files(step):
+            if held == wanted:
+                raise Failed(f"{path} has it")
 
 
 def fits(ask, want):
