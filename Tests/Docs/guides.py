@@ -68,7 +68,8 @@ REPLACED = {
                           # The version before lies under another base URL here, whose page goes.
                           ("m.example.com/ --index", "m.example.com/ --index --allow-no-pages")],
     "docs/openapi/README.md": [(ORIGIN, "{url}")],
-    "docs/trust.md": [("60303f8b", "$ci"), ("7d1a9c04", "$ci2"), ("1b4f02aa", "$lost"), (CDN, "www"), ("/var/lib/xcache-new", "restored"), ("/srv/www", "www")],
+    "docs/trust.md": [("60303f8b", "$ci"), ("7d1a9c04", "$ci2"), ("c2e85b16", "$(id_of ci3.key)"), ("1b4f02aa", "$lost"),
+                      ("5e0b2f6d", "$(id_of pay1.key)"), ("9c41aa70", "$(id_of pay2.key)"), (CDN, "www"), ("/var/lib/xcache-new", "restored"), ("/srv/www", "www")],
     "deploy/OPERATIONS.md": [(ORIGIN, "{url}"), (CDN, "www"), ("s3://bucket/hxm", "www2"), ("/srv/xcache-mirror", "www"),
                              ("/var/lib/xcache", "data")],
     "Examples/python/README.md": [("Examples/python", f"/usr/bin/python3 {ROOT}/Examples/python"), ("http://127.0.0.1:8080", "{url}"),
@@ -92,12 +93,16 @@ BEFORE = {
         "xcache trust init": "publish; xcache init --app shop --dir dist --base-url https://m.example.com/shop/; " + KEY_IDS,
         "export XCACHE_SIGN_KEY": "change 2\n",
         "xcache publish --sign-with": "unset XCACHE_SIGN_KEY; openssl pkey -in release.key -passin env:XCACHE_SIGN_PASSPHRASE -pubout -out release.pem; change 3\n",
-        "xcache trust add-key --new ci2": "ci=$(id_of release.key)\n",
-        "xcache token revoke": "xcache token create ci --scope publish --app shop --expires 1d\n",
+        "xcache trust add-key --new pay1": "ci=$(id_of release.key)\n",
+        # What the drills begin with has no such bundles.
+        "xcache trust add-key --new ci2": "rm root-2.draft.json\n",
+        "xcache token revoke": "xcache token create ci --scope publish --app shop --expires 1d; change 4; xcache publish --sign-key ci2.key\n",
         "xcache trust add-key --new ci3": "ci2=$(id_of ci2.key)\n",
+        "xcache trust set-floor": "change 5; xcache publish --sign-key ci3.key --raise-floor; "
+                                  "if xcache rollback --app shop --bundle main --steps 1; then echo 'went below a floor'; exit 1; fi\n",
         "xcache trust remove-root": "lost=$(id_of root.key)\n",
-        # From here on the new root key is the one in the drawer.
-        "xcache restore": "cp root2.key root.key; xcache mirror --to www\n"},
+        # Who follows the drills has lost this key, and signs with others.
+        "xcache restore": "rm root.key; xcache mirror --to www\n"},
     "README.md": {"xcache token": TWO_VERSIONS},
     "docs/guide-app.md": {"xcache web": TWO_VERSIONS},
     "docs/guide-web.md": {"$ export": "publish\n", "xcache web init": "echo 'self.ours = 1' >dist/sw.js\n"},
