@@ -176,22 +176,11 @@ mutants: packages tools ## wake each fault of Tests/Mutants: the conformance cas
 	@.ci/packages python3
 	Tests/Mutants/run.py $(if $(ONLY),--only "$(ONLY)") .build/mutants
 
-test-attacks: packages tools ## attack devices of an app with a root: ours, the worker and the one in Python (Tests/Trust)
-	@.ci/packages python3 python3-zstandard python3-cryptography nodejs
-	swift build --product conformance-device $(STRICT)
-	Tests/Trust/attacks.py .build/debug/conformance-device
-	Tests/Trust/attacks.py node Tests/WebRuntime/Device/device.mjs
-	Tests/Trust/attacks.py python3 Examples/python/conformance.py --complete
-
 test-vectors: ## run docs/vectors against the decoder in Python that was written from docs/protocol.md alone
 	@python3 -c 'import zstandard' 2>/dev/null || .ci/packages python3 python3-zstandard
 	docs/vectors/run.py
 	@python3 -c 'import cryptography' 2>/dev/null || .ci/packages python3-cryptography
 	Tests/Conformance/trust/make.py --check
-
-test-trust-interop: build ## openssl, SoftHSM2 and securesystemslib verify what we sign, and we what they sign
-	@.ci/packages python3 python3-venv openssl softhsm2 opensc
-	Tests/Trust/run.sh $(XCACHE)
 
 test-rollouts: packages ## 100,000 random decisions about rollouts: JavaScript and Swift have to decide as Python does (COUNT, SEED)
 	@python3 -c 'import zstandard' 2>/dev/null || .ci/packages python3 python3-zstandard
@@ -214,6 +203,23 @@ test-pack-kills: build ## kill devices at 30 random moments of an update by a pa
 
 check-apple: ## type-check what apps link in against stand-ins for Apple's modules
 	Tests/AppleStubs/check.sh
+
+##@ Trust
+
+test-attacks: packages tools ## attack devices of an app with a root: ours, the worker and the one in Python (Tests/Trust)
+	@.ci/packages python3 python3-zstandard python3-cryptography nodejs
+	swift build --product conformance-device $(STRICT)
+	Tests/Trust/attacks.py .build/debug/conformance-device
+	Tests/Trust/attacks.py node Tests/WebRuntime/Device/device.mjs
+	Tests/Trust/attacks.py python3 Examples/python/conformance.py --complete
+
+test-trust-interop: build ## openssl, SoftHSM2 and securesystemslib verify what we sign, and we what they sign
+	@.ci/packages python3 python3-venv openssl softhsm2 opensc
+	Tests/Trust/run.sh $(XCACHE)
+
+test-trust-drills: build ## the drills of docs/trust.md, as they are printed there: stolen and lost keys, a stolen origin, one that is gone
+	@.ci/packages python3 python3-cryptography openssl
+	Tests/Trust/drills.py $(XCACHE)
 
 ##@ Browsers: the web runtime and the console
 

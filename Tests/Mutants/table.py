@@ -44,6 +44,15 @@ RULE = MANIFESTS + "Rollouts/RolloutRule.swift"
 STATE = CLIENT + "Rollouts/RolloutState.swift"
 CHOICE = CLIENT + "Rollouts/VersionChoice.swift"
 ROLLOUTS = CLIENT + "Device+Rollouts.swift"
+CHECK = "Sources/Common/Trust/Check/TrustCheck.swift"
+KEPT = "Sources/Common/Trust/Check/TrustState.swift"
+TRUST = CLIENT + "Trust/Device+Trust.swift"
+ROOTS = CLIENT + "Trust/Device+Roots.swift"
+NOTES = CLIENT + "Trust/TrustNotes.swift"
+AGES = CLIENT + "Trust/DeviceTrust.swift"
+GATE = CLIENT + "Trust/TrustGate.swift"
+DOCUMENT_TRUST = CLIENT + "Trust/Device+DocumentTrust.swift"
+OFFERS = CLIENT + "Polling/Poller+Trust.swift"
 
 MUTANTS = [
     # Polls
@@ -445,4 +454,178 @@ MUTANTS = [
         CLIENT + "Documents/DeviceDocuments.swift", "for kind in Kind.allCases {", "for kind in Kind.allCases where !MUTANT || kind != .candidatePrefetch {")),
     Mutant("rollouts", "R-11", "a candidate's config is fetched only if its number is higher", (
         FETCHED_DOCUMENTS, ".candidatePrefetch ? named != held", ".candidatePrefetch ? (MUTANT ? named > held : named != held)")),
+
+    # Trust: roots
+    Mutant("trust", "T-2 T-4", "another app's root is taken", (
+        CHECK, "try require(.rootApp, isHere", "try require(.rootApp, MUTANT || isHere")),
+    Mutant("trust", "T-2 T-4", "a root may have any number", (
+        CHECK, "try require(.rootNumber, root.number", "try require(.rootNumber, MUTANT || root.number")),
+    Mutant("trust", "T-2 T-4", "the keys of the root before don't have to sign the next one", (
+        CHECK, "try require(.rootOldKeys, isSigned", "try require(.rootOldKeys, MUTANT || isSigned")),
+    Mutant("trust", "T-2 T-4", "a root's own keys don't have to sign it", (
+        CHECK, "try require(.rootNewKeys, isSigned", "try require(.rootNewKeys, MUTANT || isSigned")),
+    Mutant("trust", "T-2", "of the keys that sign roots, one is enough", (
+        CHECK, "    group.isMet(by: next.signers(among: group.keys, keys: root.keys, by: verifier))",
+        "    MUTANT ? !next.signers(among: group.keys, keys: root.keys, by: verifier).isEmpty\n"
+        "      : group.isMet(by: next.signers(among: group.keys, keys: root.keys, by: verifier))")),
+    Mutant("trust", "T-1 T-4", "a root that can't be had or taken changes nothing", (
+        CHECK, "try require(.rootMissing, ", "try require(.rootMissing, MUTANT || "), (
+        GATE, "if let fault = followed.withLock({ $0.rootFault }) { throw fault }",
+        "if !MUTANT, let fault = followed.withLock({ $0.rootFault }) { throw fault }")),
+    Mutant("trust", "T-2 T-12", "an answer with a lower root is refused", (
+        CHECK, "$0 <= state.root.number", "MUTANT ? $0 == state.root.number : $0 <= state.root.number")),
+    Mutant("trust", "T-2", "roots are asked for only with a manifest", (
+        FETCHED_DOCUMENTS, "if kind == .prefetch { followRoots", "if kind == .prefetch, !MUTANT { followRoots")),
+    Mutant("trust", "T-2", "the newest root is asked for, and none between", (
+        ROOTS, "let failure = try followRoot(next,", "let failure = try followRoot(MUTANT ? named : next,")),
+    Mutant("trust", "T-3", "roots and heads are asked of the origin, whoever answered", (
+        ROOTS, "settings.url(ofDocument: document, from: source)", "settings.url(ofDocument: document, from: MUTANT ? .origin : source)")),
+    Mutant("trust", "T-3", "roots and heads of any size are downloaded", (
+        ROOTS, "limit: Int64(Envelope.limit),", "limit: MUTANT ? 64 << 20 : Int64(Envelope.limit),")),
+
+    # Trust: heads
+    Mutant("trust", "T-1 T-4", "who signed a head isn't asked", (
+        CHECK, "try require(.headKey, !signers", "try require(.headKey, MUTANT || !signers")),
+    Mutant("trust", "T-1 T-4", "a head of another channel is taken", (
+        CHECK, "&& head.channel == place.channel", "&& (MUTANT || head.channel == place.channel)")),
+    Mutant("trust", "T-1 T-4", "a head of another environment is taken", (
+        CHECK, "isHere(head.app, head.environment)", "isHere(head.app, MUTANT ? place.environment : head.environment)")),
+    Mutant("trust", "T-1 T-12", "a newer head may name a lower version", (
+        CHECK, "head.version >= held.version", "(MUTANT || head.version >= held.version)")),
+    Mutant("trust", "T-1 T-12", "a newer head may name a lower policy", (
+        CHECK, "head.policy >= held.policy", "(MUTANT || head.policy >= held.policy)")),
+    Mutant("trust", "T-1 T-12", "a newer head may name a lower prefetch config", (
+        CHECK, "head.prefetch >= held.prefetch", "(MUTANT || head.prefetch >= held.prefetch)")),
+    Mutant("trust", "T-1 T-4", "a head of the same time takes the place of the one held", (
+        CHECK, "guard head.at > held.at else", "guard MUTANT ? head.at >= held.at : head.at > held.at else")),
+    Mutant("trust", "T-1 T-4", "the answer's head counts, and not the one that is stored", (
+        CHECK, "by: state.head?.head, hasOldHead",
+        "by: MUTANT ? offer.head.flatMap { try? $0.get() }?.document ?? state.head?.head : state.head?.head, hasOldHead")),
+    Mutant("trust", "T-1 T-4", "the head's version isn't compared", (
+        CHECK, "if manifest.version == head.version,", "if MUTANT || manifest.version == head.version,")),
+    Mutant("trust", "T-1 T-4", "the head's digest isn't compared", (
+        CHECK, "manifest.digest == head.digest", "MUTANT || manifest.digest == head.digest")),
+    Mutant("trust", "T-12", "a head outlives the key that signed it", (
+        KEPT, "if let head, !head.signers", "if !MUTANT, let head, !head.signers")),
+
+    Mutant("trust", "T-12", "each root forgets the head", (
+        KEPT, "!head.signers.contains(where: root.heads.contains)", "MUTANT || !head.signers.contains(where: root.heads.contains)")),
+
+    # Trust: statements
+    Mutant("trust", "T-1 T-5", "entries without a bundle belong to none", (
+        CHECK, '["bundle"]?.string else { throw .entryBundle }', '["bundle"]?.string else {\n        if MUTANT { continue }\n        throw .entryBundle\n      }')),
+    Mutant("trust", "T-1", "a bundle without a statement passes", (
+        CHECK, "else { throw .releaseMissing }", "else {\n        if MUTANT { continue }\n        throw .releaseMissing\n      }")),
+    Mutant("trust", "T-1 T-4 T-5", "of two statements of a bundle the last one counts", (
+        CHECK, "try require(.releaseTwice, isFirst)", "try require(.releaseTwice, MUTANT || isFirst)")),
+    Mutant("trust", "T-1 T-4 T-5", "a statement may be for another place", (
+        CHECK, "      .releasePlace,\n      isHere", "      .releasePlace,\n      MUTANT || isHere")),
+    Mutant("trust", "T-1 T-4 T-5", "what was signed isn't compared with the bundle", (
+        CHECK, "try require(.releaseContent, bundle", "try require(.releaseContent, MUTANT || bundle")),
+    Mutant("trust", "T-1 T-5", "an entry's headers don't have to be what was signed", (
+        "Sources/Common/Trust/Documents/BundleContent.swift", 'if let headers = entry.others["headers"] {',
+        'if !MUTANT, let headers = entry.others["headers"] {')),
+    Mutant("trust", "T-1 T-4 T-5", "of the keys that a grant names, one is enough", (
+        CHECK, "{ $0.signers.isMet(by: release.signers) }",
+        "{ MUTANT ? release.signers.contains(where: $0.signers.keys.contains) : $0.signers.isMet(by: release.signers) }")),
+    Mutant("trust", "T-1 T-4 T-5", "a key signs any bundle and channel", (
+        CHECK, "grants.contains { $0.covers(name, in: place.channel)", "grants.contains { (MUTANT || $0.covers(name, in: place.channel))")),
+    Mutant("trust", "T-1", "a key signs for any channel", (
+        "Sources/Common/Trust/Documents/ReleaseGrant.swift", "channels.contains { $0 == channel }", "(MUTANT || channels.contains { $0 == channel })")),
+    Mutant("trust", "T-1 T-5", "a key signs any URL", (
+        CHECK, "bundle.urls.allSatisfy($0.covers)", "(MUTANT || bundle.urls.allSatisfy($0.covers))")),
+    Mutant("trust", "T-1 T-5 T-12", "a statement that is held isn't judged by the root in force", (
+        CHECK, "      try check(release, name, bundle, state)\n", "      if !MUTANT || received[name] != nil { try check(release, name, bundle, state) }\n")),
+    Mutant("trust", "T-1 T-14", "a statement below the floor is taken", (
+        CHECK, "try require(.releaseFloor, statement", "try require(.releaseFloor, MUTANT || statement")),
+    Mutant("trust", "T-14", "a statement that is at the floor is refused", (
+        CHECK, "statement.serial >= state.floor(of: name)", "(MUTANT ? statement.serial > state.floor(of: name) : statement.serial >= state.floor(of: name))")),
+    Mutant("trust", "T-5", "after a patch that fails the check nothing is asked", (
+        OFFERS, "let asksForAll = offer.kind", "let asksForAll = !MUTANT && offer.kind")),
+    Mutant("trust", "T-4 T-5", "whatever fails, the whole manifest is asked for", (
+        OFFERS, "&& failure.isWorthAskingForAll", "&& (MUTANT || failure.isWorthAskingForAll)")),
+    Mutant("trust", "T-5", "after a pack that fails the check nothing is asked", (
+        UPDATE_RUN, "guard failure.isWorthAskingForAll else {", "guard !MUTANT, failure.isWorthAskingForAll else {")),
+
+    # Trust: documents, reports, the head's age
+    Mutant("trust", "T-1 T-10", "a policy below the head's is taken", (
+        CHECK, "try require(.policyOld, policy", "try require(.policyOld, MUTANT || policy")),
+    Mutant("trust", "T-10", "a policy waits for the roots", (
+        DOCUMENT_TRUST, "? TrustOffer(policy: named)", "? TrustOffer(rootNumber: MUTANT ? root.flatMap { RootNumber($0) } : nil, policy: named)")),
+    Mutant("trust", "T-1 T-4", "prefetch configs aren't checked", (
+        DOCUMENT_TRUST, "    try require(try check(offer, by: trust), url, named)\n",
+        "    let verdict = try check(offer, by: trust)\n    if !MUTANT { try require(verdict, url, named) }\n")),
+    Mutant("trust", "T-1 T-4", "anybody signs prefetch configs", (
+        CHECK, "      !signed.signers(among: state.root.prefetch", "      MUTANT || !signed.signers(among: state.root.prefetch")),
+    Mutant("trust", "T-1 T-4", "a prefetch config's calls aren't compared with what was signed", (
+        CHECK, "try require(.prefetchContent, statement", "try require(.prefetchContent, MUTANT || statement")),
+    Mutant("trust", "T-1 T-4", "a prefetch config's statement may be for another place", (
+        CHECK, "      .prefetchPlace,\n      isHere", "      .prefetchPlace,\n      MUTANT || isHere")),
+    Mutant("trust", "T-1 T-12", "a prefetch config leaves no floor", (
+        KEPT, "prefetchFloor = max(prefetchFloor, prefetch.floor)", "if !MUTANT { prefetchFloor = max(prefetchFloor, prefetch.floor) }")),
+    Mutant("trust", "T-1", "a prefetch config below the head's is taken", (
+        CHECK, "try require(.prefetchOld, offer", "try require(.prefetchOld, MUTANT || offer")),
+    Mutant("trust", "T-6", "a failed check isn't reported", (
+        TRUST, '    reporter.report(\n      FailureReport(version: version.text, url: ""',
+        '    if MUTANT { return }\n    reporter.report(\n      FailureReport(version: version.text, url: ""')),
+    Mutant("trust", "T-6", "a failed check is reported with each poll", (
+        TRUST, 'occasion: "trust"', 'occasion: MUTANT ? "trust \\(now())" : "trust"')),
+    Mutant("trust", "T-6", "whatever a statement lacks is reported as content", (
+        CLIENT + "Reports/FailureReport.swift", "case .scope: .trustScope", "case .scope: MUTANT ? .trustContent : .trustScope")),
+    Mutant("trust", "T-7", "a stale head stops updates", (
+        CHECK, "      let hasOldHead = try check(head: offer, &state)\n",
+        "      let hasOldHead = try check(head: offer, &state)\n"
+        "      if MUTANT, let head = state.head?.head, head.until < now { throw TrustFailure.headOld }\n")),
+    Mutant("trust", "T-7", "a stale head is reported with each poll", (
+        AGES, "Self.isDaySince(notes.staleReport, now)", "(MUTANT || Self.isDaySince(notes.staleReport, now))")),
+    Mutant("trust", "T-8", "an old head is asked for with each poll", (
+        AGES, "Self.isDaySince(notes.headRequest, now)", "(MUTANT || Self.isDaySince(notes.headRequest, now))")),
+    Mutant("trust", "T-8", "a head is asked for each day, however new the one held is", (
+        AGES, "head.at.milliseconds < time.milliseconds - Self.dailyWait", "(MUTANT || head.at.milliseconds < time.milliseconds - Self.dailyWait)")),
+    Mutant("trust", "T-8", "no head is asked for because of its age", (
+        TRUST, "guard isDue == true,", "guard !MUTANT, isDue == true,")),
+    Mutant("trust", "T-9", "a candidate is taken by the answer's head alone", (
+        GATE, "guard verdict.isCandidate, !hasFreshHead else", "guard !MUTANT, verdict.isCandidate, !hasFreshHead else")),
+    Mutant("trust", "T-9", "a candidate is taken if the newest head can't be had", (
+        GATE, "      return .wait(error)", "      if MUTANT { return nil }\n      return .wait(error)")),
+    Mutant("trust", "T-9", "a candidate is taken though the newest head fails", (
+        GATE, "failure.map { refusal($0) }", "failure.flatMap { MUTANT ? nil : refusal($0) }")),
+    Mutant("trust", "T-9", "who is in is decided by the answer's rule", (
+        GATE, "guard isIn == verdict.isCandidate else", "guard MUTANT || isIn == verdict.isCandidate else")),
+    Mutant("trust", "T-9", "the candidate's bytes may be others than the head says", (
+        CHECK, "manifest.digest == candidate.digest", "(MUTANT || manifest.digest == candidate.digest)")),
+
+    # Trust: what is stored
+    Mutant("trust", "T-11", "what is known of trust is forgotten when the process ends", (
+        AGES, "var notes = known ?? TrustNotes(builtIn: root)", "var notes = (MUTANT ? nil : known) ?? TrustNotes(builtIn: root)")),
+    Mutant("trust", "T-11", "a manifest whose statements are gone counts as checked", (
+        NOTES, "var isHeldChecked: Bool { held != nil }", "var isHeldChecked: Bool { MUTANT || held != nil }")),
+    Mutant("trust", "T-11", "what a check came to is never written", (
+        AGES, "if saved != next {", "if saved != next, !MUTANT {")),
+    Mutant("trust", "T-12", "each start puts the build's root in force again", (
+        KEPT, "guard root.digest != builtIn else", "guard MUTANT || root.digest != builtIn else")),
+    Mutant("trust", "T-12", "another root of the build doesn't count", (
+        KEPT, "if self.root != root.document { adopt", "if self.root != root.document, !MUTANT { adopt")),
+    Mutant("trust", "T-2 T-12", "a root lowers no floor", (
+        KEPT, "floors[bundle] = floor == .zero ? nil : floor", "floors[bundle] = MUTANT ? max(floor, self.floor(of: bundle)) : floor == .zero ? nil : floor")),
+    Mutant("trust", "T-1 T-2", "a root's floors don't count", (
+        KEPT, "for (bundle, floor) in root.floors {", "for (bundle, floor) in root.floors where !MUTANT {")),
+    Mutant("trust", "T-2 T-12", "what is held raises a floor again that a root has lowered", (
+        KEPT, "if let release = releases[bundle] {", "if !MUTANT, let release = releases[bundle] {")),
+    Mutant("trust", "T-13", "presets aren't checked", (
+        CLIENT + "Device+Preset.swift", "    if let failure = verdict.failure {", "    if !MUTANT, let failure = verdict.failure {")),
+    Mutant("trust", "T-14", "no floor rises", (
+        NOTES, "guard let held, !manifests[held].isProven else { return }", "guard !MUTANT, let held, !manifests[held].isProven else { return }")),
+    Mutant("trust", "T-12 T-14", "a floor rises by a key that the root doesn't have any more", (
+        KEPT, "&& root.grants(release, in: channel)", "&& (MUTANT || root.grants(release, in: channel))")),
+    Mutant("trust", "T-14", "a version proves itself with the next poll", (
+        TRUST, "  func known(of held: DeviceIndex) -> DeviceIndex {\n",
+        "  func known(of held: DeviceIndex) -> DeviceIndex {\n    if MUTANT { _ = recordProof(of: held.version.text) }\n    return ")),
+    Mutant("trust", "T-14", "a page from the network proves the version that is held", (
+        RUNTIME + "Runtime+Pages.swift", "guard let source = open.source else { return (nil, nil, nil) }",
+        "guard let source = open.source else { return (nil, MUTANT ? held : nil, nil) }")),
+    Mutant("trust", "T-15", "the root's script key doesn't count", (
+        TRUST, "trust?.root.scriptKey ?? settings.scriptKey", "(MUTANT ? nil : trust?.root.scriptKey) ?? settings.scriptKey")),
+    Mutant("trust", "T-15", "the app's script key counts before the root's", (
+        TRUST, "var scriptKey: [UInt8]? {", "var scriptKey: [UInt8]? { MUTANT ? settings.scriptKey ?? trust?.root.scriptKey :")),
 ]

@@ -260,6 +260,7 @@ for name, head in {
     "a head by a key that signs releases": world.head(2, "publisher"), "a head of another channel": world.head(2, channel="test"),
     "a head of another app": world.head(2, app="pay"), "a head of another environment": world.head(2, environment="staging"),
     "a head of another version": world.head(3), "a head of another digest": world.head(2, digest=world.digest(3)),
+    "a head of these bytes as another version": world.head(2, version="3"),
     "a head whose version fell": world.head(2, version="0"), "the head that is held": world.head(1),
     "an older head": world.head(2, at=NOW - HOUR), "a head of the same time": world.head(2, at=NOW + 1000),
 }.items():
@@ -293,6 +294,8 @@ three = world.answers(3, 2)
 case("a head of the year 2035 stops updates", ["T-1", "T-12"], taken_future, serve(three, world.files(3, 2), fresh=True), trigger(world.poll(2)), world.holds(2))
 case("a root without its key is the way out", ["T-2", "T-12"], taken_future, serve(world.answers(3, 2, number=2, head=world.head(3, "new head")),
      served(2, root(2, **NO_HEAD)), world.files(3, 2), fresh=True), trigger(world.poll(2), root_url(2), *world.downloads(3, 2)), world.holds(3))
+case("a root with its key leaves the head", ["T-2", "T-12"], taken_future, serve(world.answers(3, 2, number=2), served(2, root(2)), world.files(3, 2), fresh=True),
+     trigger(world.poll(2), root_url(2)), world.holds(2))
 
 # Statements: where a patch fails, the whole manifest is asked for.
 
@@ -304,9 +307,14 @@ for name, rules, releases in (
         ("a statement of another app", ["T-5"], [world.release(2, "home", app="pay")]), ("a statement of staging", ["T-5"], [world.release(2, "home", environment="staging")]),
         ("a thief's statement", ["T-5"], [world.release(2, "home", "thief")]), ("a statement by the head key", ["T-5"], [world.release(2, "home", "head")]),
         ("a statement by the root key", ["T-5"], [world.release(2, "home", "root a", "root b")]), ("a statement by one of a team", ["T-5"], [world.release(2, "home", "team")]),
-        ("a statement by a team whose bundle it isn't", ["T-5"], [world.release(2, "home", "team", "second")])):
+        ("a statement by a team whose bundle it isn't", ["T-5"], [world.release(2, "home", "team", "second")]),
+        ("a statement by one of the bundle's team", ["T-5"], [second, world.release(1, "pay", "team")])):
     refused(f"an update with {name}", ["T-1", "T-4", *rules], world.answers(2, 1, releases=releases, every=releases + (
         [] if any(one["payload"] == world.release(1, "pay")["payload"] for one in releases) else [world.release(1, "pay")])), asked_whole())
+case("a bundle without any statement", ["T-1"], serve(world.answers(1, every=[world.release(1, "home")]), world.files(1)), start(root=ROOT), trigger(world.poll()),
+     ask(INDEX, "network"))
+case("a key that signs another channel's releases", ["T-1"], serve(world.answers(1), world.files(1)), start(root=root(releases=[
+    {"bundles": ["*"], "channels": ["test"], "keys": ids("publisher"), "prefixes": ["*"], "threshold": 1}])), trigger(world.poll()), ask(INDEX, "network"))
 repaired = world.answers(2, 1, releases=[world.release(1, "home")], every=world.releases(2))
 case("where a patch fails, the whole manifest may pass", ["T-5"], held, serve(repaired, two, fresh=True), trigger(*asked_whole(), *world.downloads(2, 1)), world.holds(2),
      later(), trigger(world.poll(2)))
@@ -352,12 +360,19 @@ proof = [{"pageOpen": INDEX, "as": "page"}, ask(INDEX, local("<p>two"), page="pa
 low = serve(world.answers(3, 2), world.files(3, 2), fresh=True)
 refusal = [trigger(*asked_whole(held=2)), world.holds(2), ask(INDEX, local("<p>two"))]
 case("a floor of a version that has proved itself", ["T-14"], to_two, proof, low, refusal, later(), serve(
-    world.answers(3, 2, releases=world.releases(3, 2, serial=HIGH + 1)), world.files(3, 2), fresh=True), trigger(world.poll(2), *world.downloads(3, 2)), world.holds(3))
+    world.answers(3, 2, releases=world.releases(3, 2, serial=HIGH)), world.files(3, 2), fresh=True), trigger(world.poll(2), *world.downloads(3, 2)), world.holds(3))
 case("a floor of one that hasn't", ["T-14"], to_two, low, trigger(world.poll(2), *world.downloads(3, 2)), world.holds(3))
 case("a page from the network proves nothing", ["T-14"], to_two, {"pageOpen": SITE + "/other.html", "as": "page"}, ask(SITE + "/other.html", "network", page="page", destination="document"),
      {"pageUp": "page"}, low, trigger(world.poll(2), *world.downloads(3, 2)), world.holds(3))
 case("a floor outlives the process", ["T-11", "T-12", "T-14"], to_two, proof, {"kill": True}, start(root=ROOT), low, refusal)
+anew = [world.release(3, bundle, "new publisher") for bundle in ("home", "pay")]
+case("a floor by a key that the root doesn't have any more", ["T-12", "T-14"], to_two, serve(world.answers(2, number=2), served(2, root(2, **NO_PUBLISHER)), fresh=True),
+     trigger(world.poll(2), root_url(2)), later(), proof, serve(world.answers(3, 2, number=2, releases=anew, every=anew), world.files(3, 2), fresh=True),
+     trigger(world.poll(2), *world.downloads(3, 2)), world.holds(3))
 way_out = root(2, floors={"home": NOW})
+case("a root with a lower floor, before the page that proves the version", ["T-12", "T-14"], to_two, serve(world.answers(2, number=2), served(2, way_out), fresh=True),
+     trigger(world.poll(2), root_url(2)), later(), proof, serve(world.answers(3, 2, number=2), world.files(3, 2), fresh=True),
+     trigger(world.poll(2), *world.downloads(3, 2)), world.holds(3))
 case("a root with a lower floor", ["T-2", "T-12"], to_two, proof, serve(world.answers(3, 2, number=2), served(2, way_out), world.files(3, 2), fresh=True),
      trigger(world.poll(2), root_url(2), *world.downloads(3, 2)), world.holds(3))
 early = root(2, floors={"home": HIGH})
