@@ -130,7 +130,12 @@ struct TrustCeremonyTests {
   @Test("push signs what all channels hold, by one statement for each content, and changes nothing twice")
   func push() throws {
     try Self.with { site in
+      let short = try Self.trust(
+        site, "init", "--app", "shop", environment: ["XCACHE_SIGN_PASSPHRASE=short"])
+      #expect(short.exitCode == 2 && short.errors.contains("8 characters"), "\(short.errors)")
       #expect(try Self.trust(site, "init", "--app", "shop").exitCode == 0)
+      let early = try Self.trust(site, "status")
+      #expect(early.errors.contains("xcache trust push ./root.json"), "\(early.errors)")
       let without = try Self.trust(site, "push")
       #expect(without.exitCode == 2 && without.errors.contains("home in online"), "\(without.errors)")
       let dry = try Self.trust(site, "push", "--sign-key", "release.key", "--dry-run")
@@ -171,6 +176,21 @@ struct TrustCeremonyTests {
     }
   }
 
+  @Test("the first push says that an open rollout has to end before")
+  func pushBesideARollout() throws {
+    try Self.with { site in
+      #expect(try Self.trust(site, "init", "--app", "shop").exitCode == 0)
+      try site.publish(["a.js": "3"], as: "home", "--rollout", "5%")
+      let open = try Self.trust(site, "push", "--sign-key", "release.key")
+      #expect(
+        open.exitCode == 3 && open.errors.contains("a rollout is open in online")
+          && open.errors.contains("xcache rollout halt"), "\(open.errors)")
+      #expect(try site.run("rollout", "complete", "--app", "shop").exitCode == 0)
+      let pushed = try Self.trust(site, "push", "--sign-key", "release.key")
+      #expect(pushed.exitCode == 0, "\(pushed.errors)")
+    }
+  }
+
   // MARK: - Drafts
 
   @Test("a CI key is replaced: what the old one signed is signed anew, and nothing else changes")
@@ -205,6 +225,8 @@ struct TrustCeremonyTests {
       #expect(try site.poll()["data"]?["root"] == "2" && site.poll()["data"]?["version"] == version)
       #expect(try Kernel.status("\(site.scratch.path)/root-2.draft.json") == nil)
       #expect(try Self.root(site, "root-2.json").document.number.number == 2)
+      let twice = try Self.trust(site, "push", "root-2.draft.json", "--sign-key", "ci2.key")
+      #expect(twice.exitCode == 0 && twice.output.contains("root 2 is in force"), "\(twice.errors)")
       let nothing = try Self.trust(site, "resign")
       #expect(nothing.exitCode == 0 && nothing.output.contains("nothing to sign"), "\(nothing.errors)")
     }

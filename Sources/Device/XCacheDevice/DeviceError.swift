@@ -87,7 +87,7 @@ extension DeviceError: CustomStringConvertible {
     case .untrusted(let url, let version, let check):
       """
       Version \(version) of \(url) isn't what the app's publisher signed (\(check)); nothing was changed. \
-      Each check is explained in docs/trust.md.
+      \(Self.words(of: check))
       """
     case .wrongBytes(let url, let download, let expected, let received):
       """
@@ -114,12 +114,24 @@ extension DeviceError: CustomStringConvertible {
       """
     case .otherContents(let folder, let holds, let asked):
       "\(folder) holds \(holds), not \(asked). Use another folder, or remove this one."
+    case .badSetting(let name, let value) where name.hasPrefix("The root"):
+      "\(name) can't be used: \(value.hasPrefix("that of") ? "it is " : "")\(value)."
     case .badSetting(let name, let value):
       "\(name) can't be \"\(value)\"."
     case .file(let path, "mkdir", let code, _):
       "\(SystemError("mkdir", on: path, code: Errno(rawValue: code)))."
     case .file(let path, let call, _, let reason):
       "\(path): \(reason) (\(call))."
+    }
+  }
+
+  /// What a check's name says.
+  private static func words(of check: String) -> String {
+    switch check {
+    case "head-missing": "It comes without a head, by which the origin says what is current."
+    case "root-missing": "The root that it names can't be had, or isn't there yet."
+    case "release-missing": "A bundle of it has no statement of the publisher's."
+    default: "Section 14 of docs/protocol.md says what each check is."
     }
   }
 

@@ -26,6 +26,7 @@ package struct KeyFile: StatementSigner {
   ///   - place: where it is, for messages.
   ///   - passphrase: as above.
   package init(pem: [UInt8], place: String, passphrase: (String) -> [UInt8]?) throws(SigningError) {
+    guard Self.isWhole(pem) else { throw .cutOff(path: place) }
     do throws(P256PrivateKey.FormError) {
       let phrase = P256PrivateKey.isEncrypted(pem) ? passphrase(place) : nil
       self.init(try P256PrivateKey(pem: pem, passphrase: phrase))
@@ -37,6 +38,16 @@ package struct KeyFile: StatementSigner {
   package init(_ privateKey: P256PrivateKey) {
     self.privateKey = privateKey
     key = privateKey.trustKey
+  }
+
+  /// Whether PEM that begins also ends, or doesn't begin.
+  private static func isWhole(_ pem: [UInt8]) -> Bool {
+    let text = String(decoding: pem, as: UTF8.self)
+    guard text.contains("-----BEGIN ") else { return true }
+    guard let end = text.split(whereSeparator: \.isNewline).last(where: { $0.hasPrefix("-----END ") }) else {
+      return false
+    }
+    return end.dropFirst(9).contains("-----")
   }
 
   private static func bytes(_ path: String) throws(SigningError) -> [UInt8] {

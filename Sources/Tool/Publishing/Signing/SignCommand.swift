@@ -9,6 +9,8 @@ package struct SignCommand: StatementSigner {
   package let key: TrustKey
   private let command: String
   private let environment: [String: String]
+  /// Where it runs; nil: where this process does.
+  private let folder: String?
   /// How long it may take, in milliseconds.
   private let limit: Int
 
@@ -21,14 +23,16 @@ package struct SignCommand: StatementSigner {
   ///   - command: as a shell takes it.
   ///   - key: the public key.
   ///   - environment: its variables.
+  ///   - folder: where it runs; nil: where this process does.
   ///   - limit: how long it may take, in milliseconds.
   package init(
     _ command: String, key: TrustKey, environment: [String: String] = Environment.variables,
-    limit: Int = 60_000
+    folder: String? = nil, limit: Int = 60_000
   ) {
     self.command = command
     self.key = key
     self.environment = environment.filter { !Self.secrets.contains($0.key) }
+    self.folder = folder
     self.limit = limit
   }
 
@@ -70,12 +74,18 @@ package struct SignCommand: StatementSigner {
     let end: ChildProcess.End
   }
 
+  /// The arguments of the shell, which goes to the folder first. A variable could send it to another one.
+  private static func arguments(_ command: String, _ folder: String?) -> [String] {
+    guard let folder else { return ["-c", command] }
+    return ["-c", #"CDPATH= cd -- "$1" && exec /bin/sh -c "$2""#, "sh", folder, command]
+  }
+
   private func run(_ message: [UInt8]) throws(SigningError) -> Run {
     // One that has ended no longer reads.
     Signals.ignorePipe()
     let child: ChildProcess
     do {
-      child = try ChildProcess("/bin/sh", ["-c", command], environment: environment)
+      child = try ChildProcess("/bin/sh", Self.arguments(command, folder), environment: environment)
     } catch {
       throw .command(command, "\(error)")
     }

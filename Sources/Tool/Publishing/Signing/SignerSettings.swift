@@ -6,8 +6,8 @@ package enum SignerSettings: Hashable, Sendable {
   case file(String)
   /// A key as PEM, and the variable that has it.
   case pem(String, variable: String)
-  /// A program, and its public key: a file or base64.
-  case command(String, publicKey: String)
+  /// A program, its public key, a file or base64, and the folder that it runs in; nil: this process's.
+  case command(String, publicKey: String, folder: String? = nil)
 
   /// The value of a variable, which is a path, or the key itself.
   package init(variable: String, _ value: String) {
@@ -15,9 +15,26 @@ package enum SignerSettings: Hashable, Sendable {
       self = .file(value)
       return
     }
-    // Some services store a secret on one line.
-    let pem = value.contains("\n") ? value : value.split(separator: "\\n").joined(separator: "\n")
-    self = .pem(pem + "\n", variable: variable)
+    self = .pem(Self.lines(of: value) + "\n", variable: variable)
+  }
+
+  /// Returns PEM in lines. Some services store a secret on one, with `\n` or spaces in between.
+  private static func lines(of pem: String) -> String {
+    if pem.contains(where: \.isNewline) { return pem }
+    if pem.contains("\\n") { return pem.split(separator: "\\n").joined(separator: "\n") }
+    var lines: [String] = []
+    var isLabel = false
+    for word in pem.split(separator: " ") {
+      // The words of a label, such as `-----BEGIN PRIVATE KEY-----`, stay on a line.
+      if isLabel, let last = lines.popLast() {
+        lines.append("\(last) \(word)")
+      } else {
+        lines.append(String(word))
+      }
+      if word.hasPrefix("-----") { isLabel = true }
+      if word.hasSuffix("-----") { isLabel = false }
+    }
+    return lines.joined(separator: "\n")
   }
 
   /// Returns the signer.
@@ -32,8 +49,8 @@ package enum SignerSettings: Hashable, Sendable {
     case .file(let path): try KeyFile(path: path, passphrase: passphrase)
     case .pem(let pem, let variable):
       try KeyFile(pem: Array(pem.utf8), place: variable, passphrase: passphrase)
-    case .command(let command, let publicKey):
-      SignCommand(command, key: try TrustKey(reading: publicKey), environment: environment)
+    case .command(let command, let publicKey, let folder):
+      SignCommand(command, key: try TrustKey(reading: publicKey), environment: environment, folder: folder)
     }
   }
 }

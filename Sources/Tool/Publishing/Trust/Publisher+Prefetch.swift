@@ -20,7 +20,7 @@ extension Publisher {
       do {
         return (try ask(request, to: channel), nil)
       } catch {
-        guard options.signer != nil, error.isUnsigned else { throw error }
+        guard options.signers != nil, error.isUnsigned else { throw error }
       }
     }
     var request = request
@@ -49,15 +49,17 @@ extension Publisher {
   func sign(
     prefetch config: [UInt8], in channel: ChannelAddress, _ trust: PublisherTrust, _ options: SigningOptions
   ) throws(PublishError) -> Signed<PrefetchStatement> {
-    guard let lazy = options.signer else { throw .trust(.noKey(channel)) }
+    guard let lazy = options.signers else { throw .trust(.noKey(channel)) }
     return try PublishError.signing { () throws(TrustFault) in
-      let signer = try lazy.get()
-      guard trust.root.prefetch.contains(signer.key.id) else {
-        throw .unlisted(signer.key.id, trust.root.number, what: "prefetch config")
+      let signers = try lazy.get()
+      // One of the keys that the root names is enough.
+      guard let signer = signers.first(where: { trust.root.prefetch.contains($0.key.id) }) else {
+        guard let first = signers.first else { throw .noKey(channel) }
+        throw .unlisted(first.key.id, trust.root.number, what: "prefetch config")
       }
       let document = try trust.prefetchStatement(
         SHA256.of(config), in: channel.channel, options, now: Clock.unixMilliseconds())
-      return try Signed(unsigned: document).signed(with: signer)
+      return try Signed(unsigned: document).signed(with: [signer])
     }
   }
 }

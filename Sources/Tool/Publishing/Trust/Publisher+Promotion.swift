@@ -33,7 +33,7 @@ extension Publisher {
         if options.canSign, request.statements == nil, let bundles = error.unsignedBundles {
           try sign(only: bundles)
           if request.statements == nil { throw error }
-        } else if options.signer != nil, request.prefetchStatement == nil, request.withPrefetch == true,
+        } else if options.signers != nil, request.prefetchStatement == nil, request.withPrefetch == true,
           error.isUnsigned
         {
           request.prefetchStatement = try prefetchStatement(for: request, to: channel, options)?.envelope.json
@@ -155,13 +155,17 @@ extension PublisherTrust {
       statement = try Signed(
         unsigned: self.statement(of: bundle, content, in: channel, options, now: Clock.unixMilliseconds()))
     }
-    let signer = try options.signer?.get()
-    let own = signer.map { [$0.key.id] } ?? []
-    try check(
-      bundle, urls: urls, in: statement.document.channels,
-      by: own + statement.releaseSigners(root).filter { !own.contains($0) })
-    guard let signer, !isDryRun else { return statement }
-    return try statement.signed(with: signer)
+    let signers = try options.signers(under: root)
+    let own = signers.map(\.key.id)
+    do throws(TrustFault) {
+      try check(
+        bundle, urls: urls, in: statement.document.channels,
+        by: own + statement.releaseSigners(root).filter { !own.contains($0) })
+    } catch {
+      guard case .tooFewSignatures(let bundle, let channel, let has, let needed) = error else { throw error }
+      throw .tooFewToPromote(bundle, to: channel, has: has, needed: needed)
+    }
+    return isDryRun ? statement : try statement.signed(with: signers)
   }
 }
 

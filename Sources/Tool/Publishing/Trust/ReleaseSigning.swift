@@ -17,8 +17,8 @@ struct ReleaseSigning: Sendable {
   }
 
   let bundles: [Bundle]
-  /// Who signs; nil if others have.
-  let signer: (any StatementSigner)?
+  /// Who signs; empty if others have.
+  let signers: [any StatementSigner]
 
   /// - Parameters:
   ///   - files: the files of each bundle that is to be signed, ordered by URL.
@@ -28,8 +28,8 @@ struct ReleaseSigning: Sendable {
     _ options: SigningOptions, now: Int64, needsAll: Bool = true
   ) throws(TrustFault) {
     let given = try Self.given(options, in: channel, trust.root)
-    signer = try options.signer?.get()
-    let own = signer.map { [$0.key.id] } ?? []
+    signers = try options.signers(under: trust.root)
+    let own = signers.map(\.key.id)
     var bundles: [Bundle] = []
     for (name, files) in files {
       let content = BundleContent.digest(of: files)
@@ -66,9 +66,8 @@ struct ReleaseSigning: Sendable {
 
   /// Returns the statements with the signature that is made here.
   func sign() throws(TrustFault) -> [Signed<ReleaseStatement>] {
-    guard let signer else { return bundles.map(\.statement) }
     var signed: [Signed<ReleaseStatement>] = []
-    for bundle in bundles { signed.append(try bundle.statement.signed(with: signer)) }
+    for bundle in bundles { signed.append(try bundle.statement.signed(with: signers)) }
     return signed
   }
 }
@@ -83,13 +82,15 @@ extension Signed {
     }
   }
 
-  /// Returns the same document with a signer's signature.
-  func signed(with signer: any StatementSigner) throws(TrustFault) -> Signed {
+  /// Returns the same document with the signatures of these signers, too.
+  func signed(with signers: [any StatementSigner]) throws(TrustFault) -> Signed {
+    var signed = self
     do {
-      return try signed(by: signer)
+      for signer in signers { signed = try signed.signed(by: signer) }
     } catch {
       throw .signing(error)
     }
+    return signed
   }
 }
 
@@ -114,6 +115,12 @@ extension Publisher {
     if let other = terms.given.first(where: { given in !plans.contains { $0.bundle == given.document.bundle }
     }) {
       throw .trust(.otherBundle(other.document.bundle))
+    }
+    if let root = terms.root {
+      let app = remote.address.app
+      guard root.root.app == app else { throw .trust(.otherRoot(app, path: root.path, of: root.root.app)) }
+      // What the settings say is signed isn't published unsigned because an origin says so.
+      if remote.overview?.root == nil { _ = try trust(of: app, terms) }
     }
     if let overview = remote.overview, overview.root == nil {
       if terms.canSign { progress(.notSigned(remote.address.app)) }
@@ -150,9 +157,13 @@ extension Publisher {
       overview = try api.trust(of: app).value
     } catch {
       guard error.problem?.status == 404 else { throw .origin(error) }
+      if let root = options.root { throw .trust(.rootMissing(app, path: root.path)) }
       return nil
     }
-    if overview.roots.isEmpty, options.root == nil { return nil }
+    if overview.roots.isEmpty {
+      if let root = options.root { throw .trust(.rootMissing(app, path: root.path)) }
+      return nil
+    }
     return try PublishError.signing { () throws(TrustFault) in
       try PublisherTrust(overview, builtIn: options.root)
     }

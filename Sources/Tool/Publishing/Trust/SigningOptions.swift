@@ -4,7 +4,7 @@ import Trust
 /// How a release is signed, in an app with a root.
 package struct SigningOptions: Sendable {
   /// Who signs; nil: nobody does here.
-  package var signer: LazySigner?
+  package var signers: LazySigners?
   /// The channels that the statements are for, beside the release's own.
   package var channels: Set<ChannelName> = []
   /// Whether nothing older than this release may come back, in any of these channels.
@@ -20,5 +20,13 @@ package struct SigningOptions: Sendable {
   var isDemanding: Bool { raisesFloor || !channels.isEmpty || !given.isEmpty }
 
   /// Whether there is anything to sign with.
-  var canSign: Bool { signer != nil || !given.isEmpty }
+  var canSign: Bool { signers != nil || !given.isEmpty }
+
+  /// Returns those who sign releases under a root: the ones that it names for some, or all of them if it names none.
+  func signers(under root: TrustRoot) throws(TrustFault) -> [any StatementSigner] {
+    let all = try signers?.get() ?? []
+    let named = Set(root.grants.flatMap(\.signers.keys))
+    let listed = all.filter { named.contains($0.key.id) }
+    return listed.isEmpty ? all : listed
+  }
 }

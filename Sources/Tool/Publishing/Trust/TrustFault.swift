@@ -13,6 +13,10 @@ package enum TrustFault: Error, Sendable {
   case otherApp(AppName)
   /// Thrown when no root can be read where the origin says that there is one.
   case noRoot(AppName)
+  /// Thrown when the project's settings name a root, and the origin says that the app has none: nothing would be signed.
+  case rootMissing(AppName, path: String)
+  /// Thrown when the root that the project's settings name is another app's.
+  case otherRoot(AppName, path: String, of: AppName)
   /// Thrown when the root names a key for no release, or for no prefetch config.
   case unlisted(KeyID, RootNumber, what: String)
   /// Thrown when the root names a key for other bundles or channels.
@@ -21,6 +25,8 @@ package enum TrustFault: Error, Sendable {
   case urlsOutOfScope(KeyID, BundleName, [String], RootNumber)
   /// Thrown when more keys must sign.
   case tooFewSignatures(BundleName, ChannelName, has: Int, needed: Int)
+  /// Thrown when more keys must sign what is promoted.
+  case tooFewToPromote(BundleName, to: ChannelName, has: Int, needed: Int)
   /// Thrown when the origin would make another content of the release than the files here. The URLs may be empty: it doesn't
   /// always show which.
   case contentDiffers(BundleName, [String])
@@ -52,6 +58,13 @@ extension TrustFault {
     case .otherApp(let app): "the root is another app's than \(app). Nothing was signed"
     case .noRoot(let app):
       "the origin says that app \(app) has a root, but gives none that can be read. Nothing was signed"
+    case .rootMissing(let app, let path):
+      "this project's xcache.json says that releases are signed as \(path) says, and the origin says that app \(app) has no root. Nothing "
+        + "was sent. If this is the right origin, and it never had one, `xcache trust push \(path)` puts it in force; until then, leave "
+        + "\"root\" out of xcache.json"
+    case .otherRoot(let app, let path, let other):
+      "this project's xcache.json says that releases are signed as \(path) says, which is a root of app \(other), not of \(app). Nothing "
+        + "was sent"
     case .unlisted(let key, let root, let what):
       "root \(root) names the key \(key) for no \(what), so devices would refuse what it signs. Nothing was sent; sign with a key of the "
         + "root, or add this one with `xcache trust add-key`"
@@ -64,8 +77,12 @@ extension TrustFault {
         + Listing.below(urls, hint: "the others are below the same prefixes or none")
     case .tooFewSignatures(let bundle, let channel, let has, let needed):
       "the root asks for \(needed) signatures of bundle \(bundle) in channel \(channel), and there \(has == 1 ? "is 1" : "are \(has)"). "
-        + "Nothing was sent. Write the statements with `xcache publish --statements-out FILE`; whoever has the next key publishes the "
-        + "same build with --statement FILE and that key"
+        + "Nothing was sent. Give each key by a --sign-key of its own, or write the statements with `xcache publish --statements-out "
+        + "FILE`; whoever has the next key publishes the same build with --statement FILE and that key"
+    case .tooFewToPromote(let bundle, let channel, let has, let needed):
+      "the root asks for \(needed) signatures of bundle \(bundle) in channel \(channel), and there \(has == 1 ? "is 1" : "are \(has)"). "
+        + "Nothing was sent. Give each key by a --sign-key of its own, or publish with `--sign-for \(channel)`, so that what is signed "
+        + "holds there, too, and promoting needs no key"
     case .contentDiffers(let bundle, let urls):
       "the origin would make something else of bundle \(bundle) than the files here\(urls.isEmpty ? ", and doesn't show where" : ""). "
         + "Nothing was signed or released. Publish again with --rehash; if it differs again, don't trust this origin"
@@ -99,8 +116,8 @@ extension TrustFault {
   /// A name for programs.
   package var name: String {
     switch self {
-    case .noKey, .tooFewSignatures, .unverified: "unsigned"
-    case .roots, .otherApp, .noRoot: "root-refused"
+    case .noKey, .tooFewSignatures, .tooFewToPromote, .unverified: "unsigned"
+    case .roots, .otherApp, .noRoot, .rootMissing, .otherRoot: "root-refused"
     case .unlisted, .outOfScope, .urlsOutOfScope: "key-scope"
     case .contentDiffers: "content-differs"
     case .otherContent, .otherPlace, .otherBundle: "other-statement"

@@ -9,7 +9,8 @@ extension Command {
   static let signing: [Option] = [
     .value(
       "sign-key", "FILE", environment: "XCACHE_SIGN_KEY",
-      "sign with this private key, PEM that only you can read; the variable may also have the PEM itself"),
+      "sign with this private key, PEM that only you can read; repeatable; the variable may also have the PEM itself"
+    ),
     .value(
       "sign-with", "CMD",
       "sign with this shell command: bytes on standard input, signature in DER on standard output"),
@@ -20,6 +21,16 @@ extension Command {
 /// The signer that a command was given: by options, the environment, or `signWith` of `xcache.json`, in this order.
 enum GivenSigner {
   static let passphraseVariable = "XCACHE_SIGN_PASSPHRASE"
+
+  /// Returns where the signers are to be had: several `--sign-key`, or the one that is given otherwise.
+  static func all(_ arguments: Arguments, _ settings: Settings) throws -> [SignerSettings] {
+    let paths = arguments.all("sign-key")
+    guard paths.count > 1 else { return try Self.settings(arguments, settings).map { [$0] } ?? [] }
+    guard !arguments.isGiven("sign-with"), !arguments.isGiven("public-key") else {
+      throw UsageError("give --sign-key or --sign-with, not both")
+    }
+    return try paths.map(file)
+  }
 
   /// Returns where the signer is to be had; nil if none was given.
   static func settings(_ arguments: Arguments, _ settings: Settings) throws -> SignerSettings? {
@@ -37,21 +48,30 @@ enum GivenSigner {
     guard publicKey == nil else { throw UsageError("--public-key can only be used with --sign-with") }
     guard let value = try arguments.value("sign-key") else { return settings.signWith }
     let source = arguments.source("sign-key")
-    let given = SignerSettings(variable: source, value)
-    if case .pem = given, source.hasPrefix("--") {
-      throw UsageError(
-        "\(source) takes a file: others may see what a command line has; XCACHE_SIGN_KEY may have the key itself"
-      )
-    }
-    return given
+    return source.hasPrefix("--") ? try file(value) : SignerSettings(variable: source, value)
   }
 
-  /// Returns the signer; nil if none was given.
-  static func signer(
-    _ arguments: Arguments, _ settings: Settings, _ terminal: Terminal
-  ) throws -> (any StatementSigner)? {
-    try Self.settings(arguments, settings)?.signer(
-      environment: arguments.environment, passphrase: { passphrase(of: $0, arguments, terminal) })
+  private static func file(_ path: String) throws(UsageError) -> SignerSettings {
+    guard !path.contains("-----BEGIN") else {
+      throw UsageError(
+        "--sign-key takes a file: others may see what a command line has; XCACHE_SIGN_KEY may have the key itself"
+      )
+    }
+    return .file(path)
+  }
+
+  /// Returns the signers, of each key one.
+  static func signers(
+    _ settings: [SignerSettings], _ arguments: Arguments, _ terminal: Terminal
+  ) throws(SigningError) -> [any StatementSigner] {
+    var signers: [any StatementSigner] = []
+    for setting in settings {
+      let signer = try setting.signer(environment: arguments.environment) {
+        passphrase(of: $0, arguments, terminal)
+      }
+      if !signers.contains(where: { $0.key == signer.key }) { signers.append(signer) }
+    }
+    return signers
   }
 
   /// Returns the passphrase of a key: the variable's, or what is typed; nil if there is nobody to ask.
@@ -92,7 +112,8 @@ extension SignerSettings {
     }
     switch (file, command, publicKey) {
     case (let file?, nil, nil): self = .file(file)
-    case (nil, let command?, let publicKey?): self = .command(command, publicKey: publicKey)
+    case (nil, let command?, let publicKey?):
+      self = .command(command, publicKey: publicKey, folder: folder)
     default: throw node.wanted("\"key\", or \"command\" with \"publicKey\"")
     }
   }

@@ -67,7 +67,8 @@ import Trust
     let pem = String(decoding: P256PrivateKey().pem(), as: UTF8.self)
     #expect(SignerSettings(variable: "XCACHE_SIGN_KEY", "ci/release.key") == .file("ci/release.key"))
     let flat = pem.split(separator: "\n").joined(separator: "\\n")
-    for value in [pem, String(pem.dropLast()), flat] {
+    let spaced = pem.split(separator: "\n").joined(separator: " ")
+    for value in [pem, String(pem.dropLast()), flat, spaced, spaced + " "] {
       let signer = try SignerSettings(variable: "XCACHE_SIGN_KEY", value)
         .signer(environment: [:]) { _ in nil }
       #expect(try Self.verifies(signer))
@@ -77,6 +78,20 @@ import Trust
     #expect(throws: SigningError.notAKey(path: "XCACHE_SIGN_KEY", .notAKey)) {
       try SignerSettings(variable: "XCACHE_SIGN_KEY", broken).signer(environment: [:]) { _ in nil }
     }
+  }
+
+  @Test func `a key that was cut off isn't one with another passphrase`() throws {
+    let pem = String(decoding: P256PrivateKey().pem(passphrase: Array("correct horse".utf8)), as: UTF8.self)
+    let lines = pem.split(separator: "\n")
+    for text in [lines.dropLast().joined(separator: "\n"), String(pem.dropLast(20)), String(lines[0])] {
+      #expect(throws: SigningError.cutOff(path: "XCACHE_SIGN_KEY")) {
+        try SignerSettings(variable: "XCACHE_SIGN_KEY", text).signer(environment: [:]) { _ in
+          Issue.record("asked")
+          return nil
+        }
+      }
+    }
+    #expect("\(SigningError.cutOff(path: "x"))".contains("isn't a whole PEM"))
   }
 
   @Test func `public keys are read in each form, and written as PEM`() throws {

@@ -100,7 +100,12 @@ import Values
     #expect(try draft.key(id.text) == id)
     #expect(try draft.key(String(id.text.prefix(12)).uppercased()) == id)
     #expect(throws: CeremonyError.unknownKey("zzzz")) { try draft.key("zzzz") }
-    #expect(throws: CeremonyError.unknownKey("")) { try draft.key("") }
+    #expect(throws: CeremonyError.shortKey("")) { try draft.key("") }
+    #expect(throws: CeremonyError.shortKey("4")) { try draft.key("4") }
+    var other = draft
+    #expect(throws: CeremonyError.rootKey(keys.root.key.id)) { try other.removeKey(keys.root.key.id) }
+    #expect(throws: CeremonyError.noRootKey(id)) { try other.removeRoot(id) }
+    #expect("\(CeremonyError.rootKey(keys.root.key.id))".contains("xcache trust remove-root"))
   }
 
   @Test func `a scope of its own takes a key from where it was`() throws {

@@ -73,6 +73,20 @@ import Trust
     #expect(Clock.monotonicNanoseconds() - start < 30_000_000_000)
   }
 
+  @Test func `it runs in its folder, whatever that is called`() throws {
+    let scratch = try Scratch()
+    let key = P256PrivateKey()
+    let folder = try scratch.folder(
+      "a '$HOME' \"b\"", ["key.pem": String(decoding: key.pem(), as: UTF8.self)])
+    let command = SignCommand(
+      "openssl dgst -sha256 -sign key.pem", key: key.trustKey, environment: Self.environment, folder: folder)
+    let signature = try command.sign(Self.message)
+    #expect(SystemVerifier().verifies(signature, of: Self.message, by: key.trustKey))
+    let missing = SignCommand(
+      "true", key: key.trustKey, environment: Self.environment, folder: scratch.path + "/none")
+    #expect(!Self.reason(missing).isEmpty)
+  }
+
   @Test func `it gets the variables, but no secrets of this program`() {
     let key = P256PrivateKey().trustKey
     let reason = Self.reason(Self.command("echo pin $PIN, token [$XCACHE_TOKEN] >&2; exit 1", key))

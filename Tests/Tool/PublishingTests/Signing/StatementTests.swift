@@ -92,6 +92,53 @@ import Values
     #expect(made.releases.map(\.document.floor) == [.zero])
   }
 
+  @Test func `a floor that a key raised which is lost stays, unless the new root names a lower one`() throws {
+    let first = try root()
+    let (new, floor) = (KeyFile(P256PrivateKey()), try #require(Serial(Self.now - 100)))
+    let home = try Self.live("home", ["a.js": "1"])
+    let old = try Signed(
+      ReleaseStatement(
+        app: first.document.app, bundle: home.bundle, channels: [.online], content: home.content,
+        serial: floor, floor: floor)
+    ).signed(by: keys.release)
+    let content = SHA256.of([1])
+    let config = try Signed(
+      PrefetchStatement(
+        app: first.document.app, channels: [.online], content: content, serial: floor, floor: floor)
+    ).signed(by: keys.release)
+    let holdings = Holdings(
+      bundles: [try holding("online", home, old)],
+      prefetch: [.init(channel: .online, content: content, statement: config)])
+    func floors(naming named: Int64?, before: [Signed<TrustRoot>]? = nil) throws -> [Int64] {
+      var draft = try #require(RootDraft(after: (before ?? [first]).last?.document ?? first.document))
+      if before == nil {
+        try draft.addKey(new.key, grant: nil, signsPrefetch: true)
+        try draft.removeKey(keys.release.key.id)
+      }
+      if let named {
+        draft.setFloor(Serial(named), of: home.bundle)
+        draft.setPrefetchFloor(Serial(named))
+      }
+      let made = try NewStatements(
+        for: holdings, among: holdings, under: draft.root(), after: before ?? [first], by: [new],
+        now: Self.now)
+      return made.releases.map(\.document.floor.number) + made.prefetch.map(\.document.floor.number)
+    }
+    #expect(try floors(naming: nil) == [floor.number, floor.number])
+    #expect(try floors(naming: floor.number) == [floor.number, floor.number])
+    #expect(try floors(naming: floor.number - 1) == [0, 0])
+    // What a root in between took back stays so.
+    var second = try #require(RootDraft(after: first.document))
+    try second.addKey(new.key, grant: nil, signsPrefetch: true)
+    try second.removeKey(keys.release.key.id)
+    #expect(
+      try floors(naming: nil, before: [first, keys.signed(second.root(), keys.root)])
+        == [floor.number, floor.number])
+    second.setFloor(.zero, of: home.bundle)
+    #expect(
+      try floors(naming: nil, before: [first, keys.signed(second.root(), keys.root)]) == [0, floor.number])
+  }
+
   @Test func `keys that the root doesn't name, or not for this, sign nothing`() throws {
     let home = try Self.live("home", ["a.js": "1"])
     let holdings = Holdings(bundles: [try holding("online", home)])

@@ -76,7 +76,7 @@ struct SignedApp {
 
   func options(_ key: P256PrivateKey? = nil) -> SigningOptions {
     var options = SigningOptions()
-    options.signer = LazySigner(KeyFile(key ?? releaseKey))
+    options.signers = LazySigners(KeyFile(key ?? releaseKey))
     return options
   }
 }

@@ -227,6 +227,49 @@ import Values
     #expect(try failure(signed, app) == nil && signed.envelope.signatures.count == 2)
   }
 
+  @Test func severalKeysSignAtOnce() throws {
+    let app = try SignedApp { release, other in
+      [ReleaseGrant(signers: try SignedApp.group(release, other, threshold: 2))]
+    }
+    try begin(app)
+    var options = SigningOptions()
+    // One that the root doesn't name signs nothing.
+    options.signers = LazySigners(KeyFile(app.releaseKey), KeyFile(P256PrivateKey()), KeyFile(app.otherKey))
+    try publish(options)
+    let signed = try #require(try statements().first)
+    #expect(try failure(signed, app) == nil && signed.envelope.signatures.count == 2)
+  }
+
+  /// What a project says is signed isn't published unsigned because an origin says that the app has no root.
+  @Test func rootThatTheOriginLacksIsRefused() throws {
+    var options = app.options()
+    options.root = RootFile(path: "root.json", signed: app.root)
+    for first in [true, false] {
+      if !first { try publish(SigningOptions()) }
+      try folder.write("site/a.js", "changed")
+      _ = origin.requests()
+      for signers in [options.signers, nil] {
+        options.signers = signers
+        let error = #expect(throws: PublishError.self) { try publish(options) { $0.creates = true } }
+        #expect(error?.exitCode == 3 && error?.message.contains("this project's xcache.json says") == true)
+      }
+      #expect(!origin.requests().contains { $0.hasPrefix("POST") })
+    }
+  }
+
+  @Test func rootOfAnotherAppIsRefused() throws {
+    try begin()
+    let other = try Signed(
+      TrustRoot(
+        app: AppName("other"), number: .first, keys: [app.rootKey.trustKey, app.headKey.trustKey],
+        roots: SignedApp.group(app.rootKey.trustKey.id), heads: [app.headKey.trustKey.id])
+    ).signed(by: app.rootKey)
+    var options = app.options()
+    options.root = RootFile(path: "root.json", signed: other)
+    let error = #expect(throws: PublishError.self) { try publish(options) }
+    #expect(error?.exitCode == 3 && error?.message.contains("a root of app other") == true)
+  }
+
   @Test func statementOfOtherFilesIsRefused() throws {
     try begin()
     var options = SigningOptions()

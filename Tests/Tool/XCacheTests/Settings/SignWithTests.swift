@@ -17,13 +17,26 @@ import Values
       Arguments(words, options: Command.signing, environment: environment), settings)
   }
 
+  @Test func `several keys are given by several options`() throws {
+    func all(_ words: [String], _ environment: [String: String] = [:]) throws -> [SignerSettings] {
+      try GivenSigner.all(
+        Arguments(words, options: Command.signing, environment: environment), Settings())
+    }
+    #expect(try all([]).isEmpty)
+    #expect(try all([], ["XCACHE_SIGN_KEY": "a.key"]) == [.file("a.key")])
+    #expect(try all(["--sign-key", "a.key", "--sign-key", "b.key"]) == [.file("a.key"), .file("b.key")])
+    #expect(throws: UsageError.self) {
+      try all(["--sign-key", "a.key", "--sign-key", "b.key", "--sign-with", "x", "--public-key", "y"])
+    }
+  }
+
   @Test func `xcache.json names a key's file or a program, relative to its folder`() throws {
     #expect(
       try Self.file(#"{"signWith":{"key":"ci/release.key"}}"#).signWith == .file("/project/ci/release.key"))
     #expect(try Self.file(#"{"signWith":{"key":"/run/release.key"}}"#).signWith == .file("/run/release.key"))
     #expect(
       try Self.file(#"{"signWith":{"command":"sign it","publicKey":"release.pem"}}"#).signWith
-        == .command("sign it", publicKey: "/project/release.pem"))
+        == .command("sign it", publicKey: "/project/release.pem", folder: "/project"))
     for text in [
       #"{"signWith":{}}"#, #"{"signWith":{"command":"x"}}"#, #"{"signWith":{"publicKey":"x"}}"#,
       #"{"signWith":{"key":"a","command":"x","publicKey":"b"}}"#, #"{"signWith":"release.key"}"#,

@@ -20,6 +20,12 @@ package enum CeremonyError: Error, Hashable, Sendable {
   case noReader(TrustFormError)
   /// The root doesn't name a key.
   case unknownKey(String)
+  /// A key's id is given by too few digits.
+  case shortKey(String)
+  /// A key signs roots, where one is meant that signs something else.
+  case rootKey(KeyID)
+  /// A key signs something else, where one is meant that signs roots.
+  case noRootKey(KeyID)
   /// Several keys of the root begin like this.
   case ambiguousKey(String)
   /// A key is in another list already, where it can't be beside this one.
@@ -32,6 +38,8 @@ package enum CeremonyError: Error, Hashable, Sendable {
   case otherContent(ChannelName, BundleName)
   /// An envelope of the origin can't be read; with what is wrong.
   case envelope(ChannelName, String, TrustFormError)
+  /// Rollouts are open in these channels, which an app's first root can't be put in force beside.
+  case openRollouts([ChannelName])
   /// There would be more head keys, or others, than a root can have.
   case tooMany(String, limit: Int)
 }
@@ -40,7 +48,10 @@ extension CeremonyError {
   /// Whether what is there forbids it, and not that something is missing or can't be read.
   package var isRefusal: Bool {
     switch self {
-    case .notARoot, .unreadable, .unknownKey, .ambiguousKey, .changedMeanwhile, .unknownMembers: false
+    case .notARoot, .unreadable, .unknownKey, .shortKey, .rootKey, .noRootKey, .ambiguousKey,
+      .changedMeanwhile,
+      .unknownMembers:
+      false
     default: true
     }
   }
@@ -64,6 +75,12 @@ extension CeremonyError: CustomStringConvertible {
       "root \(number) has members that this version of xcache doesn't know, and would lose: update xcache"
     case .noReader(let error): "no device would read that root: \(error)"
     case .unknownKey(let text): "the root names no key \(text); `xcache trust status` lists its keys"
+    case .shortKey(let text):
+      "\(text.isEmpty ? "an empty text" : text) is too little of a key's id: give at least \(RootDraft.fewestDigits) digits"
+    case .rootKey(let key):
+      "\(key) is a root key: `xcache trust remove-root \(key.text.prefix(16))` takes it from the root"
+    case .noRootKey(let key):
+      "\(key) is no root key: `xcache trust remove-key \(key.text.prefix(16))` takes it from the root"
     case .ambiguousKey(let text): "several keys of the root begin with \(text): give more of the id"
     case .otherUse(let key):
       "\(key) is a key of the root for something else already; what signs roots can sign nothing else"
@@ -76,6 +93,9 @@ extension CeremonyError: CustomStringConvertible {
         + "says whether its data is damaged"
     case .envelope(let channel, let name, let error):
       "the origin's statement of \(name) in \(channel) can't be read: \(error)"
+    case .openRollouts(let channels):
+      "a rollout is open in \(channels.map(\.text).joined(separator: ", ")), and an app's first root changes all versions of a channel: "
+        + "complete it or halt it first, with `xcache rollout complete` or `xcache rollout halt`"
     case .tooMany(let what, let limit): "a root can have at most \(limit) \(what)"
     }
   }

@@ -53,6 +53,9 @@ package struct Holdings: Sendable {
   /// - Parameter progress: called with each bundle before it is read.
   /// - Throws: `OriginError`, `CeremonyError`.
   package init(_ overview: TrustOverview, _ api: OriginClient, progress: (String) -> Void = { _ in }) throws {
+    // The entries of a candidate don't name their bundles yet.
+    let open = overview.roots.isEmpty ? overview.channels.filter { !$0.candidate.isEmpty } : []
+    guard open.isEmpty else { throw CeremonyError.openRollouts(open.map(\.channel)) }
     for channel in overview.channels {
       let address = ChannelAddress(overview.app, channel.channel)
       try read(channel, address, api, progress)

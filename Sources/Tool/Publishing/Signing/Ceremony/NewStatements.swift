@@ -17,18 +17,23 @@ package struct NewStatements: Sendable {
   ///
   /// - Parameters:
   ///   - all: what the channels hold besides, for the highest serials.
+  ///   - before: the roots before this one that are known, lowest number first. A floor that a statement raised which was valid under one
+  ///     of them stays, unless a root has named a lower one since: a key that is lost hasn't signed it in vain.
   ///   - now: milliseconds since 1970.
   /// - Throws: `notListed`, if none of them is named; what signers throw.
   package init(
-    for holdings: Holdings, among all: Holdings, under root: TrustRoot, by signers: [any StatementSigner],
-    now: Int64
+    for holdings: Holdings, among all: Holdings, under root: TrustRoot,
+    after before: [Signed<TrustRoot>] = [],
+    by signers: [any StatementSigner], now: Int64
   ) throws(SigningError) {
-    try sign(holdings, all, root, signers, now)
-    try signPrefetch(holdings, all, root, signers, now)
+    let floors = EarlierFloors(before, root)
+    try sign(holdings, all, root, floors, signers, now)
+    try signPrefetch(holdings, all, root, floors, signers, now)
   }
 
   private mutating func sign(
-    _ holdings: Holdings, _ all: Holdings, _ root: TrustRoot, _ signers: [any StatementSigner], _ now: Int64
+    _ holdings: Holdings, _ all: Holdings, _ root: TrustRoot, _ floors: EarlierFloors,
+    _ signers: [any StatementSigner], _ now: Int64
   ) throws(SigningError) {
     let named = Set(root.grants.flatMap(\.signers.keys))
     let able = signers.filter { named.contains($0.key.id) }
@@ -41,9 +46,13 @@ package struct NewStatements: Sendable {
     }) {
       let known = all.bundles.filter { $0.live.bundle == content.bundle }.compactMap(\.statement)
         .filter { Self.counts($0, root) }.map(\.document.serial)
-      let serial = Self.serial(now, above: known, floor: root.floors[content.bundle])
       let floor =
-        bundles.compactMap(\.statement).filter { Self.counts($0, root) }.map(\.document.floor).max() ?? .zero
+        bundles.compactMap { bundle in
+          bundle.statement.flatMap {
+            Self.counts($0, root) ? $0.document.floor : floors.kept(of: bundle, $0)
+          }
+        }.max() ?? .zero
+      let serial = Self.serial(now, above: known, floor: max(floor, root.floors[content.bundle] ?? .zero))
       for channels in Self.parts(of: bundles.map(\.channel)) {
         var signed = try Self.envelope { () throws(TrustFormError) in
           try Signed(
@@ -58,23 +67,28 @@ package struct NewStatements: Sendable {
   }
 
   private mutating func signPrefetch(
-    _ holdings: Holdings, _ all: Holdings, _ root: TrustRoot, _ signers: [any StatementSigner], _ now: Int64
+    _ holdings: Holdings, _ all: Holdings, _ root: TrustRoot, _ floors: EarlierFloors,
+    _ signers: [any StatementSigner], _ now: Int64
   ) throws(SigningError) {
     // A channel can have a config that somebody else signs; what is missing is found out by the check.
     guard let signer = signers.first(where: { root.prefetch.contains($0.key.id) }) else { return }
-    let known = all.prefetch.compactMap(\.statement).filter {
-      !$0.signers(among: root.prefetch, keys: root.keys, by: SystemVerifier()).isEmpty
-    }.map(\.document.serial)
-    let serial = Self.serial(now, above: known, floor: root.prefetchFloor)
+    let known = all.prefetch.compactMap(\.statement).filter { Self.counts($0, root) }.map(\.document.serial)
     for (content, configs) in Dictionary(grouping: holdings.prefetch, by: \.content)
       .sorted(by: { $0.key < $1.key })
     {
+      let floor =
+        configs.compactMap { config in
+          config.statement.flatMap {
+            Self.counts($0, root) ? $0.document.floor : floors.kept(of: config, $0)
+          }
+        }.max() ?? .zero
+      let serial = Self.serial(now, above: known, floor: max(floor, root.prefetchFloor ?? .zero))
       for channels in Self.parts(of: configs.map(\.channel)) {
         let signed = try Self.envelope { () throws(TrustFormError) in
           try Signed(
             PrefetchStatement(
               app: root.app, environment: root.environment, channels: channels, content: content,
-              serial: serial))
+              serial: serial, floor: floor))
         }
         prefetch.append(try signed.signed(by: signer))
       }
@@ -88,8 +102,13 @@ package struct NewStatements: Sendable {
     return root.grants.contains { $0.signers.isMet(by: signers) }
   }
 
-  private static func serial(_ now: Int64, above known: [Serial], floor: Serial?) -> Serial {
-    let lowest = max(now, (known.max()?.number ?? 0) + 1, floor?.number ?? 0)
+  /// The same for a prefetch config's.
+  private static func counts(_ signed: Signed<PrefetchStatement>, _ root: TrustRoot) -> Bool {
+    !signed.signers(among: root.prefetch, keys: root.keys, by: SystemVerifier()).isEmpty
+  }
+
+  private static func serial(_ now: Int64, above known: [Serial], floor: Serial) -> Serial {
+    let lowest = max(now, (known.max()?.number ?? 0) + 1, floor.number)
     return Serial(lowest) ?? .highest
   }
 
@@ -108,6 +127,46 @@ package struct NewStatements: Sendable {
     } catch {
       throw .form(error)
     }
+  }
+}
+
+/// The floors of statements whose keys may sign no more, as far as they still hold.
+private struct EarlierFloors {
+  private let before: [Signed<TrustRoot>]
+  private let root: TrustRoot
+
+  init(_ before: [Signed<TrustRoot>], _ root: TrustRoot) {
+    self.before = before
+    self.root = root
+  }
+
+  func kept(of bundle: Holdings.Bundle, _ statement: Signed<ReleaseStatement>) -> Serial? {
+    kept(statement.document.floor) { root in
+      root.failure(of: bundle.live, statement, in: bundle.channel) == nil
+    } named: {
+      $0.floors[bundle.live.bundle]
+    }
+  }
+
+  func kept(of config: Holdings.Prefetch, _ statement: Signed<PrefetchStatement>) -> Serial? {
+    kept(statement.document.floor) { root in
+      root.failure(ofPrefetch: config.content, statement, in: config.channel) == nil
+    } named: {
+      $0.prefetchFloor
+    }
+  }
+
+  /// Returns a floor if a root allowed it, and none after that has named a lower one: that is how floors are taken back which a
+  /// thief has set.
+  private func kept(
+    _ floor: Serial, isValid: (RootJudge) -> Bool, named: (TrustRoot) -> Serial?
+  ) -> Serial? {
+    // Under one that is off, everything passes.
+    guard let last = before.lastIndex(where: { !$0.document.isOff && isValid(RootJudge($0)) }) else {
+      return nil
+    }
+    let since = before[(last + 1)...].map(\.document) + [root]
+    return since.compactMap(named).allSatisfy { $0 >= floor } ? floor : nil
   }
 }
 

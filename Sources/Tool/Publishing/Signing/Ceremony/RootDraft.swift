@@ -124,11 +124,15 @@ package struct RootDraft: Sendable {
 // MARK: - Changes
 
 extension RootDraft {
+  /// How many digits of a key's id have to be given.
+  static let fewestDigits = 4
+
   /// Returns the key with this id, or the one whose id begins like this.
   package func key(_ text: String) throws(CeremonyError) -> KeyID {
     let named = rootKeys.union(prefetch).union(heads).union(grants.flatMap(\.keys))
     let found = named.filter { $0.text.hasPrefix(text.lowercased()) }
-    guard text.utf8.count >= 4, let key = found.first else { throw .unknownKey(text) }
+    guard text.utf8.count >= Self.fewestDigits else { throw .shortKey(text) }
+    guard let key = found.first else { throw .unknownKey(text) }
     guard found.count == 1 else { throw .ambiguousKey(text) }
     return key
   }
@@ -151,7 +155,7 @@ extension RootDraft {
 
   /// Takes a key from whatever signs releases, prefetch configs and heads. Grants that nobody is left for end.
   package mutating func removeKey(_ key: KeyID) throws(CeremonyError) {
-    guard online.contains(key) else { throw .unknownKey(key.text) }
+    guard online.contains(key) else { throw rootKeys.contains(key) ? .rootKey(key) : .unknownKey(key.text) }
     for index in grants.indices { grants[index].keys.remove(key) }
     let left = grants.filter { !$0.keys.isEmpty }
     if left.isEmpty, !grants.isEmpty, !isOff { throw .tooFewKeys(of: "releases", left: 0, threshold: 1) }
@@ -168,7 +172,9 @@ extension RootDraft {
   }
 
   package mutating func removeRoot(_ key: KeyID) throws(CeremonyError) {
-    guard rootKeys.remove(key) != nil else { throw .unknownKey(key.text) }
+    guard rootKeys.remove(key) != nil else {
+      throw online.contains(key) ? .noRootKey(key) : .unknownKey(key.text)
+    }
     guard rootKeys.count >= rootThreshold else {
       throw .tooFewKeys(of: "roots", left: rootKeys.count, threshold: rootThreshold)
     }

@@ -48,6 +48,12 @@ package struct RootFolder: Sendable {
 
   package func draftPath(of number: RootNumber) -> String { "\(path)/root-\(number).draft.json" }
 
+  /// Returns the path that a draft gets once it is in force; nil for a file with another name than a draft's.
+  package static func settled(_ path: String) -> String? {
+    let name = path.split(separator: "/", omittingEmptySubsequences: false).last.map(String.init) ?? path
+    return number(in: name, ".draft.json").map { RootFolder(DurableFile.parent(of: path)).path(of: $0) }
+  }
+
   /// The roots, lowest number first.
   package func roots() throws(CeremonyError) -> [RootFile] {
     var files: [RootFile] = []

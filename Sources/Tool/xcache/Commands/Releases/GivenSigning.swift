@@ -46,12 +46,11 @@ enum GivenSigning {
       }
     }
     terms.root = try remote.settings.root.map { try RootFile(path: $0) }
-    terms.signer = try GivenSigner.settings(arguments, remote.settings).map { settings in
-      LazySigner { () throws(SigningError) in
+    let settings = try GivenSigner.all(arguments, remote.settings)
+    if !settings.isEmpty {
+      terms.signers = LazySigners { () throws(SigningError) in
         terminal.endProgress()
-        return try settings.signer(environment: arguments.environment) {
-          GivenSigner.passphrase(of: $0, arguments, terminal)
-        }
+        return try GivenSigner.signers(settings, arguments, terminal)
       }
     }
     return terms

@@ -32,7 +32,8 @@ enum PublishCommand {
       --rehash then. --rehash also has the origin read its copies of the files: those that are damaged are sent again.
       In an app with a root (see 'xcache trust'), each bundle that changes is signed: --sign-key or --sign-with, XCACHE_SIGN_KEY, or
       "signWith" in xcache.json. What the key may sign is checked before anything is sent. If the root asks for several
-      signatures, --statements-out FILE writes what is to be signed, and --statement FILE publishes with it.
+      signatures, give a --sign-key for each; or --statements-out FILE writes what is to be signed, and --statement FILE
+      publishes with it.
       """,
     options: Command.remote + Command.channel + [
       .value("bundle", "NAME[=DIR]", "the bundle and its folder; repeatable"),

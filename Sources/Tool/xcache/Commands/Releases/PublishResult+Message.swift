@@ -13,12 +13,14 @@ extension PublishResult {
       let unchanged =
         "nothing changed: version \(answer.version) already has \(files == 1 ? "this" : "these") \(Count.text(files, "file"))"
       let rollout = answer.rolloutLines(dryRun: dryRun, terminal)
-      if uploaded == 0 { return [unchanged] + rollout }
+      // What wasn't released may have been signed all the same, such as for further channels, or to raise a floor.
+      let signed = terminal.isQuiet || dryRun ? [] : GivenSigning.lines(statements)
+      if uploaded == 0 { return [unchanged] + signed + rollout }
       return [
         unchanged,
         "\(dryRun ? "would send" : "sent") \(Count.text(uploaded, "file")) again, because "
           + "\(uploaded == 1 ? "it was" : "they were") damaged at the origin",
-      ] + rollout
+      ] + signed + rollout
     }
     var lines: [String] = []
     if answer.createdApp { lines.append(dryRun ? "would create the app" : "created the app") }

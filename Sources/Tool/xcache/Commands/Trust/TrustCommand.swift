@@ -15,7 +15,8 @@ enum TrustCommand {
       .init("init --app shop", "make the keys and root.json"),
       .init("push --sign-key release.key", "sign what the channels hold; put the root in force"),
       .init("status", "the root, its keys, and what isn't signed"),
-      .init("add-key --new ci2.key && xcache trust remove-key 60303f8b", "another key for CI"),
+      .init("add-key --new ci2.key", "another key for CI"),
+      .init("remove-key 60303f8b", "in place of this one; both changes are in one draft"),
       .init("sign root-2.draft.json --key root.key", "sign a change, on the machine with the key"),
       .init("push root-2.draft.json --sign-key ci2.key", "and put it in force"),
     ],
@@ -23,7 +24,7 @@ enum TrustCommand {
       An app that is built with a root takes only what keys have signed that the root names (docs/trust.md). init makes
       three keys (PEM with a passphrase, readable only by you), asks the origin for the key with which it signs heads,
       and writes root.json, which it signs by both root keys. A file that is there already is used, not made: a
-      private key, or the public key of one elsewhere. Nothing is overwritten.
+      private key, or the public key of one elsewhere. Nothing is overwritten. A passphrase has 8 characters or more.
       push signs what all channels hold, with --sign-key, and puts the root in force by one release in each channel. It
       computes what it signs from the entries, and runs the check of the devices before it sends anything. Pushed
       twice, it changes nothing. Build the app with root.json only after the first push.

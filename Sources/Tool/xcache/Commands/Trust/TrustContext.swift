@@ -77,16 +77,7 @@ struct TrustContext {
 
   /// Returns the signers of statements that were given: several `--sign-key`, or what one command has.
   func signers() throws -> [any StatementSigner] {
-    let paths = arguments.all("sign-key")
-    guard paths.count > 1 else {
-      return try GivenSigner.signer(arguments, remote.settings, terminal).map { [$0] } ?? []
-    }
-    guard !arguments.isGiven("sign-with") else {
-      throw UsageError("give --sign-key or --sign-with, not both")
-    }
-    return try paths.map { path in
-      try KeyFile(path: path) { GivenSigner.passphrase(of: $0, arguments, terminal) }
-    }
+    try GivenSigner.signers(GivenSigner.all(arguments, remote.settings), arguments, terminal)
   }
 
   /// Asks a person whether to go on, unless that was said or nobody is there.

@@ -107,7 +107,14 @@ enum TrustDrafts {
     case "set-floor":
       let name = try SettingsValue.bundle(arguments.operands(act, "BUNDLE")[1], in: "BUNDLE")
       let floor = try floor(arguments)
-      return { draft, _ in draft.setFloor(floor, of: name) }
+      return { draft, place in
+        let known = place.overview.channels.flatMap { $0.bundles + $0.candidate }
+        if !known.contains(where: { $0.bundle == name }) {
+          place.context.terminal.remark(
+            "warning: no channel has a bundle \(name); is it spelt right?")
+        }
+        draft.setFloor(floor, of: name)
+      }
     case "set-threshold":
       let words = try arguments.operands(act, "roots or releases", "N")
       guard let threshold = Int(words[2]), (1...KeyGroup.thresholdLimit).contains(threshold) else {
@@ -279,7 +286,7 @@ enum TrustDrafts {
     return [
       "changed": .bool(changed), "complete": .bool(TrustOutput.isComplete(signed, after: before)),
       "differences": .strings(TrustOutput.differences(from: before, to: signed.document)),
-      "file": .string(path), "number": .string(signed.document.number.text),
+      "file": .string(path), "number": .integer(signed.document.number.number),
       "signatures": .strings(signed.envelope.signatures.map(\.key.text)),
     ]
   }

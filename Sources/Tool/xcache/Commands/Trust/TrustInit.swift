@@ -106,12 +106,20 @@ enum TrustInit {
     return Key(role: role, path: path, file: file, key: file.key)
   }
 
+  /// The length of the shortest passphrase for a new key, in bytes.
+  private static let shortest = 8
+
   /// Returns the passphrase for a new key; nil for none.
   static func newPassphrase(of path: String, _ arguments: Arguments, _ terminal: Terminal) throws -> [UInt8]?
   {
     if arguments.has("no-passphrase") { return nil }
     let variable = GivenSigner.passphraseVariable
-    if let given = arguments.environment[variable], !given.isEmpty { return Array(given.utf8) }
+    if let given = arguments.environment[variable], !given.isEmpty {
+      guard given.utf8.count >= shortest else {
+        throw UsageError("\(variable) is too short for a new key: give \(shortest) characters or more")
+      }
+      return Array(given.utf8)
+    }
     guard StandardInput.isTerminal else {
       throw UsageError(
         "a new key needs a passphrase: set \(variable), or run this in a terminal; --no-passphrase makes it without"
@@ -120,6 +128,10 @@ enum TrustInit {
     for _ in 0..<3 {
       guard let first = GivenSigner.typed("passphrase for the new key \(path): ", terminal) else {
         terminal.note("an empty one protects nothing; --no-passphrase makes a key without")
+        continue
+      }
+      guard first.count >= shortest else {
+        terminal.note("that is too short: give \(shortest) characters or more")
         continue
       }
       if GivenSigner.typed("once more: ", terminal) == first { return first }
@@ -183,14 +195,22 @@ enum TrustInit {
         : "next: `xcache trust sign \(path) --sign-with CMD --public-key FILE`, by one of the root keys")
   }
 
+  /// What a private key is called: its file, or that of its public key.
+  private static func name(_ key: Key) -> String {
+    key.file == nil ? "the private key of \(key.path)" : key.path
+  }
+
   /// What belongs where.
   private static func belongs(_ keys: [Key], _ path: String) -> [String] {
     [
       "", "what belongs where:",
       "  \(path): into the app's build (DeviceSettings.root) and `xcache web init --root \(path)`; it is public, keep it with the source",
-      "  \(keys[2].path): into a secret of CI, as XCACHE_SIGN_KEY, its passphrase as XCACHE_SIGN_PASSPHRASE; delete it here then",
-      "  \(keys[0].path): offline, such as on a stick in a drawer; on no server and in no CI. It signs the next root",
-      "  \(keys[1].path): sealed, and elsewhere, such as in a safe of another building. It is the way back if \(keys[0].path) is lost",
+      keys[2].file == nil
+        ? "  the private key of \(keys[2].path): stays where it is; CI signs by it, with --sign-with CMD --public-key \(keys[2].path) or "
+          + "\"signWith\" in xcache.json"
+        : "  \(keys[2].path): into a secret of CI, as XCACHE_SIGN_KEY, its passphrase as XCACHE_SIGN_PASSPHRASE; delete it here then",
+      "  \(name(keys[0])): offline, such as on a stick in a drawer; on no server and in no CI. It signs the next root",
+      "  \(name(keys[1])): sealed, and elsewhere, such as in a safe of another building. It is the way back if \(name(keys[0])) is lost",
       "  the head key: stays on the origin, readable only by it",
     ]
   }

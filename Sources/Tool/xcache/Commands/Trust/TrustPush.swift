@@ -11,7 +11,7 @@ enum TrustPush {
     guard arguments.operands.count <= 2 else {
       throw UsageError("unexpected argument: \(arguments.operands[2])")
     }
-    let given = try arguments.operands.dropFirst().first.map { try RootFile(path: $0) }
+    let given = try arguments.operands.dropFirst().first.map { try read($0) }
     let context = try TrustContext(arguments, terminal, file: given)
     let overview = try context.overview()
     guard let file = try given ?? next(overview, context) else {
@@ -32,10 +32,20 @@ enum TrustPush {
     }
     let refused = holdings.refused(by: judge)
     if !isNew, let before { try Vouching.check(refused, by: before) }
-    let statements = try sign(refused, among: holdings, file, context)
+    let statements = try sign(refused, among: holdings, file, after: before?.roots ?? [], context)
     try check(holdings.taking(statements), judge, file)
     guard try isConfirmed(file, before?.newest.document, statements, holdings, context) else { return }
     try send(file, statements, context)
+  }
+
+  /// Reads the root that was given. A draft that has been put in force has the name of a root now.
+  private static func read(_ path: String) throws -> RootFile {
+    if try Kernel.status(path) == nil, let settled = RootFolder.settled(path),
+      try Kernel.status(settled) != nil
+    {
+      return try RootFile(path: settled)
+    }
+    return try RootFile(path: path)
   }
 
   /// The lowest draft that may be next, or the first root.
@@ -108,7 +118,8 @@ enum TrustPush {
   // MARK: Statements
 
   private static func sign(
-    _ refused: Holdings, among holdings: Holdings, _ file: RootFile, _ context: TrustContext
+    _ refused: Holdings, among holdings: Holdings, _ file: RootFile, after before: [Signed<TrustRoot>],
+    _ context: TrustContext
   ) throws -> NewStatements {
     let signers = refused.isEmpty ? [] : try context.signers()
     if !refused.bundles.isEmpty, signers.isEmpty {
@@ -118,7 +129,8 @@ enum TrustPush {
           + "or --sign-with\n" + Listing.shown(names, hint: "").map { "  \($0)" }.joined(separator: "\n"))
     }
     return try NewStatements(
-      for: refused, among: holdings, under: file.root, by: signers, now: Clock.unixMilliseconds())
+      for: refused, among: holdings, under: file.root, after: before, by: signers,
+      now: Clock.unixMilliseconds())
   }
 
   /// Runs the check of the devices on all that the channels will have.

@@ -35,7 +35,8 @@ enum TrustResign {
         "give the key that signs releases by --sign-key FILE or XCACHE_SIGN_KEY, or --sign-with")
     }
     let statements = try NewStatements(
-      for: wanted, among: holdings, under: root.document, by: signers, now: Clock.unixMilliseconds())
+      for: wanted, among: holdings, under: root.document, after: chain.roots.dropLast(), by: signers,
+      now: Clock.unixMilliseconds())
     let left = wanted.taking(statements).refused(by: judge)
     guard left.isEmpty else {
       throw Failure(

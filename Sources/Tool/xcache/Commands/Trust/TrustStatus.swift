@@ -28,11 +28,14 @@ enum TrustStatus {
     guard let newest = overview.roots.max(by: { $0.number < $1.number }) else {
       terminal.say(
         "app \(context.app) has no root: nothing is signed, and devices take what the origin answers")
-      for draft in try context.folder.roots() where draft.root.app == context.app {
+      let made = try context.folder.roots().filter { $0.root.app == context.app }
+      for draft in made {
         terminal.say(
           "draft  \(draft.path): \(TrustOutput.signatures(draft.signed, after: nil)); not pushed yet")
       }
-      return terminal.remark("`xcache trust init` makes one")
+      return terminal.remark(
+        made.first.map { "`xcache trust push \($0.path) --sign-key FILE` puts it in force" }
+          ?? "`xcache trust init` makes one")
     }
     let signed = try chain?.newest ?? read(newest)
     let root = signed.document
