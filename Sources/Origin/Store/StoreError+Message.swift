@@ -135,6 +135,9 @@ extension StoreError: CustomStringConvertible {
     case .unsignedPrefetch(let app, let channel, let failure):
       Self.unsignedPrefetchMessage(app, channel, failure)
     case .sharedURLs(let app, let shared): Self.sharedURLsMessage(app, shared)
+    case .tooManyBundles(let app, let channel, let limit):
+      "in an app with a root, a channel has at most \(limit) bundles with files, and \(channel) of \(app) would have more; put some of "
+        + "them into one bundle, or unpublish what nobody needs; nothing was changed"
     case .noHeadKey(let app): Self.noHeadKeyMessage(app)
     case .unknownSchedule(let app, let channel, let id):
       """

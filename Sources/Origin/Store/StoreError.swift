@@ -139,6 +139,8 @@ package enum StoreError: Error, Sendable {
   case unsignedPrefetch(AppName, ChannelName, TrustFailure)
   /// Thrown when two bundles of a channel with a root hold one URL.
   case sharedURLs(AppName, [SharedURL])
+  /// Thrown when a channel of an app with a root would have more bundles than devices take statements at once.
+  case tooManyBundles(AppName, ChannelName, limit: Int)
   /// Thrown when the origin has none of the keys for heads that a root names.
   case noHeadKey(AppName)
 

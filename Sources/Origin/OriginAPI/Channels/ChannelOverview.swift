@@ -51,6 +51,9 @@ package struct ChannelOverview: Codable, Sendable {
   package var scheduled: [ScheduledInfo]?
   /// The number of the root in force; absent if nothing has to be signed: without a root, and with one that is off.
   package var root: Int64?
+  /// With a root in force, why devices don't take what the channel is now: `no-head-key` if the origin has none of the keys for heads that
+  /// the root names, `behind` if it couldn't sign; absent if nothing keeps them.
+  package var headProblem: String?
 
   /// A bundle that is live in the channel.
   package struct Bundle: Codable, Hashable, Sendable {

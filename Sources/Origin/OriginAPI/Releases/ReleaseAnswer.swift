@@ -60,6 +60,9 @@ package struct ReleaseAnswer: Codable, Hashable, Sendable {
   package var contents: [PlannedContent]?
   /// In a dry run: the bundles that devices would refuse, since no statement covers them; nil if there are none.
   package var unsigned: [UnsignedContent]?
+  /// In a channel with a root, why devices don't take the release yet: `no-head-key` if the origin has none of the keys for heads that the
+  /// root names, `behind` if it couldn't sign; nil if nothing keeps them.
+  package var headProblem: String?
 
   /// The answer for a release that is to be made later: nothing is changed yet.
   package func scheduled(as act: ScheduledInfo) -> ReleaseAnswer {
@@ -95,7 +98,7 @@ package struct ReleaseAnswer: Codable, Hashable, Sendable {
     case changed = "changed_count"
     case version, previous, at, added, removed, counts, bundles, newBytes, resources, bytes, createdApp
     case createdChannel, missing, deltasStored, receipt, freeze, forecast, rollout, scheduled
-    case contents, unsigned
+    case contents, unsigned, headProblem
   }
 }
 

@@ -201,6 +201,9 @@ package struct RootAnswer: Codable, Sendable {
   package let number: Int64
   package let off: Bool
   package let channels: [Channel]
+  /// False if the origin has none of the root's keys for heads, so that devices get no new head, and take no release, until a root names
+  /// one of its keys; otherwise absent.
+  package var headKey: Bool?
 
   package init(changed: Bool, number: Int64, off: Bool, channels: [Channel]) {
     self.changed = changed

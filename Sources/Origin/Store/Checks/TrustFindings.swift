@@ -3,7 +3,8 @@ import System
 import Trust
 import Values
 
-// What someone should know of an app's root, its keys and its heads. Nothing of it is damage: devices go on with what they hold.
+// What someone should know of an app's root, its keys and its heads. Devices go on with what they hold; only an origin that can't sign
+// heads fails in what it promises.
 extension Store {
   /// How old a head may be until it is noted, in milliseconds: the origin signs one each day.
   private static let headAge: Int64 = 2 * 86_400_000
@@ -48,12 +49,13 @@ extension Store {
   private func headKeyFindings(_ app: AppName, _ root: TrustRoot) throws(StoreError) -> [CheckupFinding] {
     let held = Set(try headKeys().map(\.id))
     guard held.isDisjoint(with: root.heads) else { return [] }
-    return [
-      .note(
-        "head-key",
-        "none of the keys for heads that root \(root.number) of app \(app) names is in \(folder.path)/keys: devices get no new head, "
-          + "and so take no release, until `xcache trust rotate-head --app \(app)` has named one")
-    ]
+    let text =
+      "none of the keys for heads that root \(root.number) of app \(app) names is in \(folder.path)/keys: devices get no new head, "
+      + "and so take no release, until `xcache trust rotate-head --app \(app)` has named one"
+    // A backup leaves them out, or has them encrypted.
+    let notes = BackupFolder(folder.path).notes
+    let isBackup = try StoreError.disk { () throws(SystemError) in try Kernel.status(notes) != nil }
+    return [isBackup ? .note("head-key", text) : .damage("head-key", text)]
   }
 
   /// Notes keys that sign releases or prefetch configs, and haven't for long: who has them may have gone.

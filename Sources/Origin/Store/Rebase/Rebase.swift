@@ -72,7 +72,7 @@ extension Store {
           channel, at: outcome.version, after: channel.version, by: request.actor.name, now: clock())
       }
       outcome.receipt = try db.audit(plan.act(request, outcome), by: request.actor, now: clock())
-      try renewHead(after: outcome.channel, in: db)
+      outcome.headProblem = try renewHead(after: outcome.channel, in: db)
       return outcome
     }
   }

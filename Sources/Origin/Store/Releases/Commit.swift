@@ -37,8 +37,8 @@ extension Store {
     ) { (db) throws(StoreError) in
       // Others may have committed since the draft was made; then plan again.
       let plan = connections.edition == edition ? draft : try ReleasePlanner.plan(request, in: db)
-      let outcome = try write(plan, of: request, in: db, digest: digest)
-      try renewHead(after: outcome.channel, in: db)
+      var outcome = try write(plan, of: request, in: db, digest: digest)
+      outcome.headProblem = try renewHead(after: outcome.channel, in: db)
       return outcome
     }
     if outcome.changed { blobs.forgetPersisted(survey.waiting) }

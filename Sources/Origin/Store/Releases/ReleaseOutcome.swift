@@ -108,6 +108,8 @@ package struct ReleaseOutcome: Sendable {
   /// In a channel with a root, the bundles that it changed, ordered by name, and their statements; in a dry run, also those that devices
   /// would refuse.
   package internal(set) var trust: [BundleTrust] = []
+  /// Why devices don't take the release yet; nil if they do, or it is a dry run.
+  package internal(set) var headProblem: HeadProblem?
   /// What it did, or would do, to the channel's rollouts; nil: nothing.
   package internal(set) var rollout: RolloutChange?
 }

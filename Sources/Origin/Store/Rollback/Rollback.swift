@@ -53,18 +53,18 @@ extension Store {
       try step("rollback")
       let plan = try RollbackPlan(request, now: clock(), in: db)
       if let input = try plan.input(request, in: db) {
-        let release = try writeAsRelease(plan, as: input, of: request, in: db, digest: digest)
-        try renewHead(after: release.channel, in: db)
+        var release = try writeAsRelease(plan, as: input, of: request, in: db, digest: digest)
+        release.headProblem = try renewHead(after: release.channel, in: db)
         return plan.outcome(release)
       }
       guard plan.isChange else {
         var release = plan.release(changed: false, now: clock())
         try follow(request, plan, at: plan.channel.version, in: db, &release)
-        try renewHead(after: release.channel, in: db)
+        release.headProblem = try renewHead(after: release.channel, in: db)
         return plan.outcome(release)
       }
-      let release = try write(plan, of: request, in: db, digest: digest)
-      try renewHead(after: release.channel, in: db)
+      var release = try write(plan, of: request, in: db, digest: digest)
+      release.headProblem = try renewHead(after: release.channel, in: db)
       return plan.outcome(release)
     }
   }

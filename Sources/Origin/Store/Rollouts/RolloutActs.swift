@@ -167,9 +167,9 @@ extension Store {
       input.address = actor.address
       input.source = ReleaseSource(channel: channel, version: rollout.full, bundle: nil)
       input.act = .halt
-      let outcome = try write(
+      var outcome = try write(
         try ReleasePlanner.plan(input, in: db), of: input, in: db, digest: digest)
-      try renewHead(after: outcome.channel, in: db)
+      outcome.headProblem = try renewHead(after: outcome.channel, in: db)
       return outcome
     }
   }

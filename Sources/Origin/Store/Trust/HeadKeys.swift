@@ -7,9 +7,12 @@ extension Store {
   package func headKeys() throws(StoreError) -> [TrustKey] { try headKeyPairs().map(\.trustKey) }
 
   /// The newest key for heads, made if there is none, or if another one is asked for.
-  package func makeHeadKey(another: Bool, by actor: Actor) throws(StoreError) -> (key: TrustKey, isNew: Bool)
-  {
-    try connections.transaction { (db) throws(StoreError) -> (key: TrustKey, isNew: Bool) in
+  /// - Parameter record: keeps the answer for retries.
+  package func makeHeadKey(
+    another: Bool, by actor: Actor, record: AnswerRecord<(key: TrustKey, isNew: Bool)>? = nil
+  ) throws(StoreError) -> (key: TrustKey, isNew: Bool) {
+    try connections.transaction(keeping: record, now: clock()) {
+      (db) throws(StoreError) -> (key: TrustKey, isNew: Bool) in
       if !another, let known = try headKeyPairs().first { return (known.trustKey, false) }
       let key = P256PrivateKey()
       // The file first: a key that the trail names is there.

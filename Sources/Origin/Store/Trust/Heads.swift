@@ -28,8 +28,10 @@ extension Store {
 
   /// Signs a head inside the transaction of an act that changed a channel. Without a key that devices take, they keep the head that they
   /// have until there is one: no act waits for that, least of all the kill switch.
-  func renewHead(after channel: ChannelInfo?, in db: Database) throws(StoreError) {
-    guard let channel, channel.bundlesSince != nil else { return }
+  /// - Returns: why devices don't take what the channel is now; nil if they do.
+  @discardableResult
+  func renewHead(after channel: ChannelInfo?, in db: Database) throws(StoreError) -> HeadProblem? {
+    guard let channel, channel.bundlesSince != nil else { return nil }
     let keys = (try? headKeyPairs()) ?? []
     do throws(StoreError) {
       if let head = try db.nextHead(of: channel.id, keys, isDaily: false, now: clock()) {
@@ -37,7 +39,16 @@ extension Store {
       }
     } catch {
       // Whoever makes an answer tries again, and says what is wrong.
-      return
+    }
+    return try db.headProblem(of: channel.id, keys, now: clock())
+  }
+
+  /// Why devices don't take all that a channel is now; nil if they do, or the app has no root, or one that is off.
+  package func headProblem(of channel: ChannelInfo) throws(StoreError) -> HeadProblem? {
+    guard channel.bundlesSince != nil else { return nil }
+    let keys = try headKeyPairs()
+    return try connections.reading { (db) throws(StoreError) in
+      try db.headProblem(of: channel.id, keys, now: clock())
     }
   }
 
@@ -49,7 +60,24 @@ extension Store {
   }
 }
 
+/// What keeps the newest head of a channel from saying what the channel is.
+package enum HeadProblem: String, Sendable {
+  /// The origin has none of the keys for heads that the root names.
+  case noKey = "no-head-key"
+  /// The head couldn't be signed yet.
+  case behind
+}
+
 extension Database {
+  /// - Parameter keys: the origin's keys for heads.
+  fileprivate func headProblem(of id: Int64, _ keys: [P256PrivateKey], now: Int64) throws(StoreError)
+    -> HeadProblem?
+  {
+    guard let root = try trust(ofChannel: id)?.root, !root.isOff else { return nil }
+    guard keys.contains(where: { root.heads.contains($0.trustKey.id) }) else { return .noKey }
+    return try nextHead(of: id, keys, isDaily: false, now: now) == nil ? nil : .behind
+  }
+
   /// How long a head is good, and after which time a daily one takes its place, in milliseconds.
   private static let headAge: (good: Int64, renewed: Int64) = (30 * 86_400_000, 20 * 3_600_000)
 

@@ -41,11 +41,14 @@ package struct RootOutcome: Sendable {
   package let root: TrustRoot
   /// Every channel of the app that has a release.
   package let channels: [Channel]
+  /// Whether this origin can sign heads under it: otherwise devices get no new one until a root names a key of this origin.
+  package let hasHeadKey: Bool
 
-  package init(changed: Bool, root: TrustRoot, channels: [Channel]) {
+  package init(changed: Bool, root: TrustRoot, channels: [Channel], hasHeadKey: Bool) {
     self.changed = changed
     self.root = root
     self.channels = channels
+    self.hasHeadKey = hasHeadKey
   }
 }
 

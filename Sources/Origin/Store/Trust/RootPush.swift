@@ -81,7 +81,8 @@ private struct RootPush {
   func carryOut(_ step: () throws(StoreError) -> Void) throws(StoreError) -> RootOutcome {
     if roots.contains(where: { $0.signed.digest == request.root.digest }) {
       return RootOutcome(
-        changed: false, root: root, channels: channels.map { .init(info: $0, release: nil) })
+        changed: false, root: root, channels: channels.map { .init(info: $0, release: nil) },
+        hasHeadKey: hasHeadKey)
     }
     if let failure = failure() {
       throw .rootRefused(request.app, failure, inForce: roots.last?.signed.document.number)
@@ -102,14 +103,14 @@ private struct RootPush {
     try keepStatements()
     try requireSigned(result.map(\.info))
     try step()
-    for channel in result {
+    for channel in result where hasHeadKey {
       if let head = try db.nextHead(of: channel.info.id, keys, isDaily: false, now: now) {
         try db.set(head.signed, by: head.key, of: channel.info.id)
       }
     }
     try audit(result)
     try step()
-    return RootOutcome(changed: true, root: root, channels: result)
+    return RootOutcome(changed: true, root: root, channels: result, hasHeadKey: hasHeadKey)
   }
 
   // MARK: - Checks
@@ -135,11 +136,19 @@ private struct RootPush {
     ).failure
   }
 
-  /// Without a head devices take nothing.
+  /// Without a head devices take nothing. An origin that can't sign heads as it is, perhaps because it was restored without its keys and
+  /// its newest root, takes a root that doesn't change that: the one that names a key of this origin has to follow it.
   private func requireHeadKey() throws(StoreError) {
-    if root.isOff || keys.contains(where: { root.heads.contains($0.trustKey.id) }) { return }
-    throw .noHeadKey(request.app)
+    if hasHeadKey { return }
+    guard let inForce = roots.last?.signed.document, !hasKey(of: inForce) else {
+      throw .noHeadKey(request.app)
+    }
   }
+
+  /// Whether this origin can sign heads under the root, or there are none under it.
+  private var hasHeadKey: Bool { root.isOff || hasKey(of: root) }
+
+  private func hasKey(of root: TrustRoot) -> Bool { keys.contains { root.heads.contains($0.trustKey.id) } }
 
   /// Refuses what keeps channels from getting a release: a freeze, a rollout, whose versions would both change, and URLs of two bundles.
   private func requireFree(_ channels: [ChannelInfo]) throws(StoreError) {
@@ -162,7 +171,11 @@ private struct RootPush {
       guard let trust = try db.trust(ofChannel: channel.id) else { continue }
       for version in channel.answeredVersions.sorted() {
         var signed: [BundleTrust] = []
-        for row in try db.contents(of: channel.id, at: version) {
+        let contents = try db.contents(of: channel.id, at: version)
+        guard contents.count <= AnswerTrust.releaseLimit else {
+          throw .tooManyBundles(channel.app, channel.name, limit: AnswerTrust.releaseLimit)
+        }
+        for row in contents {
           signed.append(try db.choice(of: row, at: version, trust, given: request.releases).trust)
         }
         unsigned += signed.unsigned(in: channel.name).filter { !unsigned.contains($0) }

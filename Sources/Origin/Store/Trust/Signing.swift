@@ -26,6 +26,9 @@ extension Database {
     guard channel.bundlesSince != nil, let trust = try trust(ofChannel: channel.id) else { return [] }
     try recordContents(of: channel.id, at: version)
     if trust.root.isOff { return [] }
+    guard try contents(of: channel.id, at: version).count <= AnswerTrust.releaseLimit else {
+      throw .tooManyBundles(channel.app, channel.name, limit: AnswerTrust.releaseLimit)
+    }
     var signed: [BundleTrust] = []
     for row in try contents(of: channel.id, at: version, changedAfter: full) {
       signed.append(try choice(of: row, at: version, trust, given: given).trust)

@@ -18,14 +18,24 @@ extension StoreError {
     let more = bundles.count > 10 ? ", and \(bundles.count - 10) more" : ""
     return
       "devices of app \"\(app)\" would refuse what isn't signed as its root says: \(list.joined(separator: ", "))\(more); "
-      + "give the key with --sign-key; nothing was changed"
+      + "\(unsignedAdvice(bundles)); nothing was changed"
+  }
+
+  private static func unsignedAdvice(_ bundles: [UnsignedBundle]) -> String {
+    let low = bundles.filter { $0.problem == .releaseFloor }
+    let floor =
+      "what is below the floor that was raised is released again by publishing the older files, signed anew"
+    if low.count == bundles.count { return floor }
+    let key =
+      "publish and promote sign with --sign-key; a rollback signs nothing, so publish or promote what you want back, signed"
+    return low.isEmpty ? key : "\(key); \(floor)"
   }
 
   static func unsignedPrefetchMessage(_ app: AppName, _ channel: ChannelName, _ failure: TrustFailure)
     -> String
   {
-    "devices of app \"\(app)\" would refuse the prefetch config in \(channel) (\(failure.rawValue)); give the key with --sign-key; "
-      + "nothing was changed"
+    "devices of app \"\(app)\" would refuse the prefetch config in \(channel) (\(failure.rawValue)); `xcache prefetch push` "
+      + "signs one with --sign-key, also an empty one (a file with []); a rollback signs nothing; nothing was changed"
   }
 
   static func sharedURLsMessage(_ app: AppName, _ shared: [SharedURL]) -> String {

@@ -139,6 +139,59 @@ import Values
     #expect(replies[0].status == 201 && replies[1].status == 201 && replies[0].body == replies[1].body)
   }
 
+  /// Whoever looks at a channel, or releases, hears that devices don't take it.
+  @Test func originWithoutAHeadKeySaysSo() throws {
+    let (origin, publisher, root) = try TestOrigin.trusted()
+    let channel = "apps/shop/channels/online"
+    #expect(try origin.api("GET", channel).json["headProblem"] == nil)
+    let files = ["a.js": "two", "b.js": "b"]
+    #expect(try origin.publish(files, signedBy: publisher, serial: 2000).json["headProblem"] == nil)
+    for name in try Folder.textNames("\(origin.folder)/keys") {
+      try Kernel.remove("\(origin.folder)/keys/\(name)")
+    }
+    #expect(try origin.api("GET", channel).json["headProblem"]?.string == "no-head-key")
+    let back = try origin.api("POST", "\(channel)/rollback", ["allBundles": true, "steps": 1])
+    #expect(back.status == 201 && back.json["headProblem"]?.string == "no-head-key", "\(back.text)")
+    let made = try origin.publish(files, signedBy: publisher, serial: 3000)
+    #expect(made.status == 201 && made.json["headProblem"]?.string == "no-head-key", "\(made.text)")
+    // A root that follows is taken all the same, and the answer says that it doesn't help.
+    let known = try #require(root.document.keys.values.first { root.document.heads.contains($0.id) })
+    let second = try origin.push(try publisher.root(2, head: known), by: publisher, serial: 4000)
+    #expect(second.status == 201 && second.json["headKey"]?.bool == false, "\(second.text)")
+    let third = try origin.push(try publisher.root(3, head: origin.headKey()), by: publisher, serial: 5000)
+    #expect(third.status == 201 && third.json["headKey"] == nil, "\(third.text)")
+    #expect(try origin.api("GET", channel).json["headProblem"] == nil)
+    var device = TestDevice(try publisher.root(3, head: origin.headKey()))
+    #expect(try device.poll(origin) == nil && device.held?.manifest.version.text == "6")
+  }
+
+  @Test func repeatedRequestMakesOneHeadKey() throws {
+    let origin = try TestOrigin()
+    try origin.publish(["a.js": "one"])
+    let lines = ["Authorization: Bearer \(origin.token)", "Idempotency-Key: 0123456789abcdef"]
+    let replies = try (0..<2).map { _ in
+      try origin.ask(
+        "POST", "/api/v1/\(TestOrigin.trust)/head-key", lines, body: Array(#"{"another":true}"#.utf8))
+    }
+    #expect(replies[0].status == 201 && replies[0].body == replies[1].body)
+    #expect(try origin.store.headKeys().count == 1)
+  }
+
+  @Test func dryRunOfARollbackIsRefusedLikeTheRealOne() throws {
+    let (origin, publisher, _) = try TestOrigin.trusted()
+    var body = try origin.release(["a.js": "two", "b.js": "b"]).object ?? JSONObject()
+    let content = try origin.content(["a.js": "two", "b.js": "b"])
+    body["statements"] = [try publisher.statement("main", content, serial: 2000, floor: 2000)]
+    #expect(try origin.api("POST", "apps/shop/channels/online/releases", .object(body)).status == 201)
+    for dryRun in [true, false] {
+      let reply = try origin.api(
+        "POST", "apps/shop/channels/online/rollback",
+        ["allBundles": true, "dryRun": .bool(dryRun), "steps": 1])
+      #expect(reply.status == 409 && reply.json["code"]?.string == "unsigned", "\(reply.text)")
+      #expect(reply.text.contains("below the floor") && !reply.text.contains("--sign-key"))
+    }
+  }
+
   @Test func failedChecksAreReportedAndShown() throws {
     let origin = try TestOrigin()
     try origin.publish(["a.js": "one"])

@@ -66,6 +66,35 @@ import Values
     #expect { try shop.store.renewHead(of: channel.id) } throws: {
       if case StoreError.noHeadKey = $0 { true } else { false }
     }
+    // Whoever releases, or looks, hears of it.
+    #expect(try shop.store.headProblem(of: channel) == .noKey)
+    let a2 = ["a.js": Sample("a2")]
+    let release = try shop.publish("a", base: 1, set: a2, with: [try shop.statement("a", a2, serial: 20)])
+    #expect(release.headProblem == .noKey)
+    #expect(try shop.rollback(to: 3).release.headProblem == .noKey)
+    #expect(try !shop.store.checkup(deep: false).isClean)
+    // With a key again, it is a matter of time.
+    let key = try shop.store.makeHeadKey(another: false, by: shop.anna).key
+    let next = try shop.push(try shop.root(2, heads: [key]), releases: [])
+    #expect(next.hasHeadKey)
+    #expect(try shop.store.headProblem(of: try shop.store.shop()) == nil)
+    #expect(try shop.store.checkup(deep: false).isClean)
+  }
+
+  @Test func headThatIsDueIsBehind() throws {
+    let shop = try SignedShop()
+    #expect(try shop.begin().channels.allSatisfy { $0.release?.headProblem == nil })
+    let folder = shop.store.folder.keys
+    let name = try #require(try Folder.textNames(folder).first)
+    let pem = try #require(try DurableFile.read("\(folder)/\(name)"))
+    try Kernel.remove("\(folder)/\(name)")
+    let a2 = ["a.js": Sample("a2")]
+    try shop.publish("a", base: 1, set: a2, with: [try shop.statement("a", a2, serial: 20)])
+    try DurableFile.write(pem, to: "\(folder)/\(name)", mode: 0o600, replaces: false)
+    let channel = try shop.store.shop()
+    #expect(try shop.store.headProblem(of: channel) == .behind)
+    #expect(try shop.store.renewHead(of: channel.id))
+    #expect(try shop.store.headProblem(of: channel) == nil)
   }
 
   @Test func keysAreFilesForTheOwner() throws {

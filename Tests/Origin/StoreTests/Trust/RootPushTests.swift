@@ -155,6 +155,33 @@ import Values
     }
   }
 
+  /// What was restored from a copy that lacks the newest root gets that one, and then one that names its own key.
+  @Test func originWithoutAHeadKeyTakesRootsThatFollow() throws {
+    let shop = try SignedShop()
+    #expect(try shop.begin().hasHeadKey)
+    // As long as it has a key, a root that names no key of it is a mistake.
+    let foreign = try shop.root(2, heads: [shop.otherKey.trustKey])
+    #expect { try shop.push(foreign, releases: []) } throws: {
+      if case StoreError.noHeadKey = $0 { true } else { false }
+    }
+    for name in try Folder.textNames(shop.store.folder.keys) {
+      try Kernel.remove("\(shop.store.folder.keys)/\(name)")
+    }
+    let head = try shop.store.headDocument(of: try shop.store.shop())
+    let second = try shop.push(try shop.root(2), releases: [])
+    #expect(second.changed && !second.hasHeadKey)
+    let again = try shop.push(try shop.root(2), releases: [])
+    #expect(!again.changed && !again.hasHeadKey)
+    // Acts go on, and the head stays what it was.
+    let a2 = ["a.js": Sample("a2")]
+    try shop.publish("a", base: 1, set: a2, with: [try shop.statement("a", a2, serial: 20)])
+    #expect(try shop.store.headDocument(of: try shop.store.shop()) == head)
+    let key = try shop.store.makeHeadKey(another: false, by: shop.anna).key
+    let third = try shop.root(3, heads: [key])
+    #expect(try shop.push(third, releases: []).hasHeadKey)
+    #expect(try shop.verdict(try shop.device(third), to: 4).failure == nil)
+  }
+
   @Test func frozenChannelAndOpenRollout() throws {
     let shop = try SignedShop()
     try shop.publishTwo()

@@ -266,6 +266,21 @@ import Values
     }
   }
 
+  /// An answer has at most so many statements.
+  @Test func channelHasAtMostAThousandBundles() throws {
+    let shop = try begun()
+    let names = (0..<AnswerTrust.releaseLimit - 1).map { "n\($0)" }
+    let sample = Sample("same")
+    let changes = try names.map { try shop.store.change($0, base: 0, set: ["\($0).js": sample]) }
+    let statements = try names.map { try shop.statement($0, ["\($0).js": sample], serial: 20) }
+    #expect {
+      try shop.publish(changes, sending: [sample], with: statements)
+    } throws: {
+      if case StoreError.tooManyBundles(_, _, limit: 1000) = $0 { true } else { false }
+    }
+    try shop.publish(Array(changes.dropLast()), sending: [sample], with: statements)
+  }
+
   @Test func prefetchConfigIsSignedToo() throws {
     let shop = try begun()
     let content = Array(#"[{"url":"https://m.example.com/a.html"}]"#.utf8)

@@ -68,6 +68,7 @@ struct ChannelHandler: APIHandler {
     overview.scheduled = try scheduled(channel)
     if extras.root != nil, let root = try store.trust(of: channel.app)?.inForce, !root.isOff {
       overview.root = root.number.number
+      overview.headProblem = try store.headProblem(of: channel)?.rawValue
     }
     return .json(overview)
   }

@@ -3,6 +3,7 @@ import Manifests
 import OriginAPI
 import Store
 import System
+import Trust
 import Values
 
 /// `POST …/policy`: one change to a channel's runtime policy, named by the body's `act`.
@@ -115,6 +116,13 @@ private struct PolicyAct {
     }
     try SecretGate.check(bytes, "script \(name)")
     let channel = try context.channel()
+    if let root = try store.trust(of: channel.app)?.inForce, !root.isOff, let key = root.scriptKey,
+      !Ed25519.verifies(Base64.decode(signature) ?? [], of: bytes, by: key)
+    {
+      throw Problem.badRequest(
+        "\"signature\" isn't one of these bytes by the root's key for scripts (scriptKey), so devices wouldn't run the script"
+      )
+    }
     // Stored before the policy names it: a policy never names bytes that aren't stored.
     let sha256 = try store.keepScript(bytes, for: channel, by: context.actor)
     let path = PolicyScriptPath.text(channel.name, channel.app, sha256)

@@ -225,6 +225,7 @@ extension ReleaseAnswer {
       deltasStored: deltasStored, receipt: outcome.receipt?.text)
     freeze = outcome.freeze
     rollout = outcome.rollout.map { RolloutChangeInfo($0) }
+    headProblem = outcome.headProblem?.rawValue
   }
 }
 

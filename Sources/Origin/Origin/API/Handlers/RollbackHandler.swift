@@ -57,6 +57,10 @@ struct RollbackHandler: APIHandler {
 
   private func answer(to input: RollbackInput, _ body: RollbackRequest) throws -> Response {
     let requester = try context.requester
+    if input.dryRun {
+      // A rollback brings back what was signed then, or is refused: there is nothing that would still be signed.
+      try store.rollback(input).release.checkSigned(input.app, input.channel)
+    }
     let forecast = try forecast(of: input, skipsWait: body.now == true)
     forecast?.preparation?.open(to: requester)
     let deltas = DeltasAtCommit(

@@ -34,10 +34,13 @@ struct TrustHandler: APIHandler {
     let app = try app()
     // Only an app that exists: its name is in no path that a typing mistake would make right.
     _ = try store.trust(of: app)
-    let made = try store.makeHeadKey(another: body.another ?? false, by: actor)
-    return .json(
-      HeadKeyAnswer(keyid: made.key.id.text, key: made.key.base64, isNew: made.isNew),
-      made.isNew ? .created : .ok)
+    return try context.answering { (made: (key: TrustKey, isNew: Bool)) in
+      APIAnswer(
+        HeadKeyAnswer(keyid: made.key.id.text, key: made.key.base64, isNew: made.isNew),
+        made.isNew ? .created : .ok)
+    } to: { record in
+      try store.makeHeadKey(another: body.another ?? false, by: actor, record: record)
+    }
   }
 
   /// `POST /apps/{app}/trust/root`: puts a root in force.
@@ -121,6 +124,7 @@ extension RootAnswer {
           channel: channel.info.name, version: channel.info.full.version,
           rebased: channel.release?.changed ?? false)
       })
+    if !outcome.hasHeadKey { headKey = false }
   }
 }
 

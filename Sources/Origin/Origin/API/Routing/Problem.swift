@@ -129,6 +129,7 @@ extension Problem {
     case .sharedURLs(_, let shared):
       self.init(
         .conflict, "shared-url", words, [.init(key: "urls", value: .strings(shared.map(\.url.text)))])
+    case .tooManyBundles: self.init(.conflict, "too-many-bundles", words)
     case .noHeadKey: self.init(.conflict, "no-head-key", words)
     case .channelExists: self.init(.conflict, "channel-exists", words)
     case .channelRemoved: self.init(.conflict, "channel-removed", words)
