@@ -1,3 +1,4 @@
+import System
 import Trust
 
 /// Where a signer is to be had: what `--sign-key`, `--sign-with`, or `signWith` of `xcache.json` say.
@@ -11,12 +12,23 @@ package enum SignerSettings: Hashable, Sendable {
 
   /// The value of a variable, which is a path, or the key itself.
   package init(variable: String, _ value: String) {
-    guard value.contains("-----BEGIN") else {
+    // Also as a service has it that stores secrets in base64.
+    let text =
+      Base64.decode(value.filter { !$0.isWhitespace }).map { String(decoding: $0, as: UTF8.self) } ?? ""
+    let pem = text.contains("-----BEGIN") ? text : value
+    // A key that is cut off is no path either, and must not be shown as one.
+    let isKey =
+      pem.contains("-----") || pem.contains(where: \.isNewline)
+      || pem.utf8.count > Self.pathLimit && (try? Kernel.status(value)) == nil
+    guard isKey else {
       self = .file(value)
       return
     }
-    self = .pem(Self.lines(of: value) + "\n", variable: variable)
+    self = .pem(Self.lines(of: pem) + "\n", variable: variable)
   }
+
+  /// A longer value is a path only if there is such a file: the private key alone takes 138 bytes, or 184 in base64.
+  private static let pathLimit = 120
 
   /// Returns PEM in lines. Some services store a secret on one, with `\n` or spaces in between.
   private static func lines(of pem: String) -> String {

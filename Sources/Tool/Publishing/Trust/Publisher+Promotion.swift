@@ -80,7 +80,7 @@ extension Publisher {
         }
         guard bundle.after == planned.content else { throw .contentDiffers(bundle.name, []) }
         let statement = try trust.sign(
-          bundle.name, bundle.after, urls: bundle.urls, in: channel.channel, options,
+          bundle.name, bundle.after, vouched: bundle.before, urls: bundle.urls, in: channel.channel, options,
           isDryRun: isDryRun)
         signed.append(statement)
       }
@@ -144,7 +144,7 @@ private struct PromotedBundle {
 extension PublisherTrust {
   /// Signs one bundle; in a dry run it only checks that the key may.
   fileprivate func sign(
-    _ bundle: BundleName, _ content: SHA256, urls: [ResourceURL], in channel: ChannelName,
+    _ bundle: BundleName, _ content: SHA256, vouched: SHA256, urls: [ResourceURL], in channel: ChannelName,
     _ options: SigningOptions, isDryRun: Bool
   ) throws(TrustFault) -> Signed<ReleaseStatement> {
     let statement: Signed<ReleaseStatement>
@@ -153,7 +153,8 @@ extension PublisherTrust {
       statement = given
     } else {
       statement = try Signed(
-        unsigned: self.statement(of: bundle, content, in: channel, options, now: Clock.unixMilliseconds()))
+        unsigned: self.statement(
+          of: bundle, content, in: channel, options, vouched: vouched, now: Clock.unixMilliseconds()))
     }
     let signers = try options.signers(under: root)
     let own = signers.map(\.key.id)

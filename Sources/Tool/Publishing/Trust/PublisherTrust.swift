@@ -100,21 +100,29 @@ struct PublisherTrust {
   ///
   /// Its serial is above that of every valid statement. What a key has signed that is no longer valid doesn't count, or else who
   /// stole it could use up the serials.
+  ///
+  /// - Parameter vouched: the content that a valid statement signs, of which this one is to be a copy for another channel: it is
+  ///   as old as that. An origin that shows files of before a fix gets no newer statement for them.
   func statement(
-    of bundle: BundleName, _ content: SHA256, in channel: ChannelName, _ options: SigningOptions, now: Int64
+    of bundle: BundleName, _ content: SHA256, in channel: ChannelName, _ options: SigningOptions,
+    vouched: SHA256? = nil, now: Int64
   ) throws(TrustFault) -> ReleaseStatement {
     let known = releases.filter { $0.bundle == bundle }
     let (lowest, named) = (root.floors[bundle] ?? .zero, root.floors[bundle] ?? .highest)
-    guard let serial = Serial(max(now, lowest.number, (known.map(\.serial.number).max() ?? -1) + 1)) else {
-      throw .noSerialLeft("bundle \(bundle)")
-    }
+    let next =
+      if let vouched, let old = known.filter({ $0.content == vouched }).map(\.serial).max() {
+        max(old, lowest)
+      } else {
+        Serial(max(now, lowest.number, (known.map(\.serial.number).max() ?? -1) + 1))
+      }
+    guard let serial = next else { throw .noSerialLeft("bundle \(bundle)") }
     // A device that is new keeps what was ruled out before, too, unless a root has lowered the floor since.
     let kept = known.filter { $0.channels.contains(channel) && $0.floor <= named }.map(\.floor).max() ?? .zero
     do {
       return try ReleaseStatement(
         app: root.app, environment: root.environment, bundle: bundle,
         channels: options.channels.union([channel]), content: content, serial: serial,
-        floor: options.raisesFloor ? serial : kept)
+        floor: options.raisesFloor ? serial : min(kept, serial))
     } catch {
       throw .form(error)
     }

@@ -124,7 +124,22 @@ extension ReleaseAnswer {
 
   /// Describes whether the release waited for its deltas, unless quiet, and the receipt.
   func endLines(_ terminal: Terminal) -> [String] {
-    (terminal.isQuiet ? [] : [visibility()]) + receiptLines
+    (terminal.isQuiet ? [] : [visibility()]) + headLines(terminal) + receiptLines
+  }
+
+  private func headLines(_ terminal: Terminal) -> [String] {
+    headProblem.map { [HeadWords.line($0, terminal)] } ?? []
+  }
+}
+
+/// What is said where devices with a root don't take what a channel is, since no head says so.
+enum HeadWords {
+  static func line(_ problem: String, _ terminal: Terminal) -> String {
+    let why =
+      problem == "no-head-key"
+      ? "the origin has none of the head keys that the root names; `xcache trust rotate-head` names one"
+      : "the origin couldn't sign a head; its log says why, and `xcache doctor` on it"
+    return terminal.colour("NO HEAD", .red) + "  devices with a root don't take this: \(why)"
   }
 }
 

@@ -52,7 +52,19 @@ package struct NewStatements: Sendable {
             Self.counts($0, root) ? $0.document.floor : floors.kept(of: bundle, $0)
           }
         }.max() ?? .zero
-      let serial = Self.serial(now, above: known, floor: max(floor, root.floors[content.bundle] ?? .zero))
+      // What was signed before stays as old as it was. An origin that shows files of before a fix, which devices refuse, gets no newer
+      // statement for them.
+      let vouched = bundles.compactMap { bundle in
+        bundle.statement.flatMap {
+          Self.counts($0, root) || floors.accepted(bundle, $0) ? $0.document.serial : nil
+        }
+      }.max()
+      let serial =
+        if let vouched, root.floors[content.bundle] == nil {
+          max(vouched, floor)
+        } else {
+          Self.serial(now, above: known, floor: max(floor, root.floors[content.bundle] ?? .zero))
+        }
       for channels in Self.parts(of: bundles.map(\.channel)) {
         var signed = try Self.envelope { () throws(TrustFormError) in
           try Signed(
@@ -138,6 +150,13 @@ private struct EarlierFloors {
   init(_ before: [Signed<TrustRoot>], _ root: TrustRoot) {
     self.before = before
     self.root = root
+  }
+
+  /// Whether a root allowed a statement.
+  func accepted(_ bundle: Holdings.Bundle, _ statement: Signed<ReleaseStatement>) -> Bool {
+    before.contains {
+      !$0.document.isOff && RootJudge($0).failure(of: bundle.live, statement, in: bundle.channel) == nil
+    }
   }
 
   func kept(of bundle: Holdings.Bundle, _ statement: Signed<ReleaseStatement>) -> Serial? {

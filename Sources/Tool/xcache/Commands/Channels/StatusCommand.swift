@@ -119,6 +119,7 @@ enum StatusCommand {
           + "`xcache channel thaw\(overview.channel.option) --planned \(freeze.calendar?.id ?? 0)` takes it back"
       )
     }
+    if let problem = overview.headProblem { lines.append(HeadWords.line(problem, terminal)) }
     if overview.isDiskFull ?? false {
       lines.append(
         terminal.colour("DISK FULL", .red)

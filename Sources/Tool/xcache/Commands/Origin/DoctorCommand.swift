@@ -105,7 +105,7 @@ enum DoctorCommand {
 extension Checkup {
   /// Whether something is damaged that the origin can't make again.
   fileprivate var needsBytes: Bool {
-    findings.contains { $0.kind == .damage && $0.code != "derived-bytes" }
+    findings.contains { $0.kind == .damage && $0.code != "derived-bytes" && $0.code != "head-key" }
   }
 
   fileprivate func json(_ scheduled: [ScheduledAct]) -> JSONValue {

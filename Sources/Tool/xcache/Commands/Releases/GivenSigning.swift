@@ -135,8 +135,11 @@ extension ReleaseAnswer {
   /// For a dry run: the bundles that devices would refuse as it is.
   func unsignedLines(_ terminal: Terminal) -> [String] {
     (unsigned ?? []).map { bundle in
-      terminal.colour(
-        "bundle \(bundle.bundle) isn't signed for \(bundle.channel) as the root says (\(bundle.problem)): the release needs --sign-key",
+      let help =
+        bundle.problem == "release-floor"
+        ? "it is older than --raise-floor allows" : "the release needs --sign-key"
+      return terminal.colour(
+        "bundle \(bundle.bundle) isn't signed for \(bundle.channel) as the root says (\(bundle.problem)): \(help)",
         .yellow)
     }
   }

@@ -189,6 +189,9 @@ enum TrustPush {
         "  \(channel.channel): version \(channel.version)"
           + (channel.rebased ? ", from which on entries name their bundles; no file is fetched again" : ""))
     }
+    if root.headKey == false {
+      context.terminal.say(HeadWords.line("no-head-key", context.terminal))
+    }
     if !isDry, root.number == 1 {
       context.terminal.remark(
         "now build the app with \(file.path), and sign each publish: --sign-key FILE or XCACHE_SIGN_KEY")
