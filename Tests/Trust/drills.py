@@ -210,12 +210,13 @@ class Drills:
         assert done.returncode and name in done.stdout, f"{' '.join(str(word) for word in words)} wasn't refused as {name}: {done.stdout}{done.stderr}"
 
     def block(self, text):
-        """Commands of docs/trust.md."""
+        """Commands of docs/trust.md: what they say."""
         for old, new in self.replaced:
             text = text.replace(old, new)
         begun = time.monotonic()
-        self.run("bash", "-euc", text)
+        done = self.run("bash", "-euc", text)
         self.seconds += time.monotonic() - begun
+        return done.stdout + done.stderr
 
     def serve(self, data):
         """An origin on this folder, to which the name leads from now on."""
@@ -322,8 +323,10 @@ class Drills:
         evil = self.answer()
         self.replaced = [("7d1a9c04", self.id_of("ci2.key")), ("token revoke ci", "token revoke ci-2")]
         self.block(first)
-        self.block(second)
+        # A clean checkout.
         self.write("main", self.wanted["main"])
+        said = self.block(second)
+        assert "nothing changed" in said, f"the channel hasn't the publisher's files after the rollback: {said}"
         self.block(third)
         self.both_follow("after a stolen CI key")
         self.refuses("ci2.key", "revoked", token)
@@ -333,29 +336,70 @@ class Drills:
         self.device.refuses(self.answering(evil), "head-")
         Device(self, "new-to-a-thief").refuses(self.answering(evil | {"root": newest}), "release-")
 
-    def floor_too_high(self):
-        """The drill for a stolen CI key where the thief has signed the highest floor, as the text below its commands says."""
+    def floor_raised(self):
+        """The thief has signed the highest floor that there is."""
+        lower, remove = blocks("The thief has raised the floor")
         token = self.run("xcache", "token", "create", "ci-3", "--scope", "publish", "--app", "shop", "--expires", "1d", "--json")
-        code, said = self.release_of_thief("ci3.key", json.loads(token.stdout)["token"], 2**53 - 1)
+        token = json.loads(token.stdout)["token"]
+        # This one doesn't poll between the two roots.
+        other = Device(self, "polls-once-after-the-floor")
+        other.follows("before a floor")
+        code, said = self.release_of_thief("ci3.key", token, 2**53 - 1)
         assert code == 201, f"the thief's release isn't there, so that the drill shows nothing: {said}"
-        self.device.poll()
-        assert self.wanted["help"] in self.device.texts()["main"], "the device hasn't the thief's release, so that the drill shows nothing"
+        for device in self.device, other:
+            device.poll()
+            assert self.wanted["help"] in device.texts()["main"], "the device hasn't the thief's release, so that the drill shows nothing"
         evil = self.answer()
+        self.run("xcache", "token", "revoke", "ci-3")
         self.refused("release-floor", "xcache", "rollback", "--app", "shop", "--bundle", "main", "--steps", "1")
-        number = int(self.roots()["number"]) + 1
-        self.replaced = []
-        self.block(f"""xcache token revoke ci-3
-            xcache unpublish --app shop --bundle main
-            xcache trust add-key --new ci4.key
-            xcache trust remove-key {self.id_of("ci3.key")} --stolen
-            xcache trust set-floor main --to now
-            xcache trust sign root-{number}.draft.json --key root.key
-            xcache trust push root-{number}.draft.json --sign-key ci4.key
-            xcache publish --sign-key ci4.key""")
-        self.both_follow("after a floor that was too high")
+        self.replaced = [("c2e85b16", self.id_of("ci3.key"))]
+        self.block(lower)
+        signed = {one["keyid"] for statement in self.answer()["trust"]["releases"] for one in statement["signatures"]}
+        assert signed == {FileKey(self.path("ci3.key")).id}, f"the root that lowers the floor has content signed: {signed}"
+        self.device.follows("after the root that lowers the floor")
+        self.block(remove)
+        other.follows("after both roots")
+        self.both_follow("after a floor that a thief raised")
+        self.refuses("ci3.key", "revoked", token)
         self.refuses("ci3.key", "release-key")
+        for device in self.device, other:
+            device.refuses(self.answering(evil), "head-")
+        Device(self, "new-to-a-thief-of-floors").refuses(self.answering(evil | {"root": self.roots()["number"]}), "release-")
+        self.publish("ci4.key")
+        other.follows("the next release after a floor")
+        self.both_follow("the next release after a floor that a thief raised")
+
+    def unpublished(self):
+        """A floor of a thief's where somebody unpublished the bundle first, as the text below that drill says: with a version to go back to,
+        and without one."""
+        def stolen():
+            before = self.answer()["version"]
+            code, said = self.release_of_thief("ci4.key", None, 2**53 - 1)
+            assert code == 201, f"the thief's release isn't there, so that the drill shows nothing: {said}"
+            self.device.poll()
+            assert self.wanted["help"] in self.device.texts()["main"], "the device hasn't the thief's release, so that the drill shows nothing"
+            page = (SITE["main"] + "index.html").encode()
+            assert page in self.device.held(), "index.json has no URLs"
+            evil = self.answer()
+            self.block("xcache unpublish --bundle main")
+            self.device.poll()
+            assert page not in self.device.held(), "unpublish left the thief's files on the device"
+            return before, evil
+        self.replaced = []
+        number = int(self.roots()["number"]) + 1
+        before, _ = stolen()
+        self.block(f"xcache trust set-floor main --to 0\nxcache trust sign root-{number}.draft.json --key root2.key\n"
+                   f"xcache trust push root-{number}.draft.json\nxcache rollback --app shop --bundle main --to {before}\n")
+        self.both_follow("after unpublish and a rollback")
+        _, evil = stolen()
+        number += 1
+        self.block(f"xcache trust add-key --new ci5.key\nxcache trust remove-key {self.id_of('ci4.key')} --stolen\n"
+                   f"xcache trust set-floor main --to now\nxcache trust sign root-{number}.draft.json --key root2.key\n"
+                   f"xcache trust push root-{number}.draft.json --sign-key ci5.key\nxcache publish --sign-key ci5.key\n")
+        self.both_follow("after unpublish and a clean checkout")
+        self.refuses("ci4.key", "release-key")
         self.device.refuses(self.answering(evil), "head-")
-        Device(self, "new-to-a-thief-of-floors").refuses(self.answering(evil | {"root": str(number)}), "release-")
+        Device(self, "new-to-a-thief-after-unpublish").refuses(self.answering(evil | {"root": str(number)}), "release-")
 
     def release_of_thief(self, key, token=None, floor=0):
         """A thief with a program of their own has main show the page of the other bundle, signed by this key: our program would refuse to sign."""
@@ -394,7 +438,7 @@ class Drills:
         lost = FileKey(self.path("root.key"))
         shutil.move(self.path("root.key"), self.folder / "lost.key")
         self.block(commands)
-        self.publish("ci3.key")
+        self.publish("ci4.key")
         self.both_follow("after a lost root key")
         # Who finds it makes a root with a key of their own for releases.
         thief = FileKey(self.folder / "lost.key")
@@ -413,11 +457,9 @@ class Drills:
         assert self.device.trust()["root"]["number"] == root["number"], "the device has a root of the thief's"
         code, said = self.post("trust/root", {"root": own, "releases": []})
         assert code >= 400 and "root-old-keys" in said, f"the origin didn't refuse a thief's root: {code} {said}"
-        # From here on, the new root key is the one in the drawer.
-        shutil.copy(self.path("root2.key"), self.path("root.key"))
 
     def origin_stolen(self):
-        restore, rotate = blocks("The origin is stolen")
+        restore, rotate, take_over = blocks("The origin is stolen")
         self.run("xcache", "mirror", "--to", self.folder / "www")
         self.cdn.folder = self.folder / "www"
         [key] = (self.data / "keys").glob("head-*.pem")
@@ -433,23 +475,34 @@ class Drills:
         self.device.poll()
         self.name.attack = None
         assert self.device.trust()["head"]["document"]["at"] == YEAR_2035, "the thief's head isn't there, so that the drill shows nothing"
-        self.publish("ci3.key")
+        self.publish("ci4.key")
         self.device.refuses(None, "head-")
         self.run("xcache", "mirror", "--to", self.folder / "www")
         # The name leads to another machine.
         self.stop()
-        self.replaced = [("https://cdn.example.com/hxm", str(self.folder / "www")), ("/var/lib/xcache-new", str(self.folder / "restored"))]
+        self.replaced = [("https://cdn.example.com/hxm", str(self.folder / "www")), ("/var/lib/xcache-new", str(self.folder / "restored")),
+                         ("/srv/www", str(self.folder / "www"))]
         self.block(restore)
         self.serve("restored")
         self.block(rotate)
-        (self.folder / "www/mirror.json").unlink()
+        self.take_over(take_over)
         self.both_follow("after a stolen origin")
-        self.publish("ci3.key")
+        self.publish("ci4.key")
         self.both_follow("the next release after a stolen origin")
         newest = self.answer()
         forged = late(newest, str(int(newest["version"]) + 500), YEAR_2035 + 1000)
         self.device.refuses(self.answering(forged), "head-key")
         Device(self, "new-to-a-thief-of-origins").refuses(self.answering(forged), "head-key")
+
+    def take_over(self, commands):
+        """The copy of an origin that is no more belongs to the new one, with all files that devices may be about to read."""
+        top = self.folder / "www"
+        done = self.run("xcache", "mirror", "--to", top, wanted=None)
+        assert done.returncode and "the mirror of another origin" in done.stdout + done.stderr, f"mirror took another origin's copy: {done.stdout}"
+        before = {path.relative_to(top) for path in top.glob("**/*") if path.is_file()} - {pathlib.Path("mirror.json")}
+        self.block(commands)
+        gone = {path for path in before if not (top / path).is_file()}
+        assert not gone, f"the new origin has removed files of the copy: {sorted(map(str, gone))}"
 
     def origin_gone(self):
         before, on_the_day = blocks("The origin is gone")
@@ -457,7 +510,7 @@ class Drills:
         self.block(before)
         # What was released since is on the copy, and the device hasn't seen it.
         self.device.follows("with a copy's head key")
-        self.publish("ci3.key")
+        self.publish("ci4.key")
         self.run("xcache", "mirror", "--to", self.folder / "www")
         self.stop()
         [path] = (self.folder / "www").glob("**/head.json")
@@ -471,15 +524,17 @@ class Drills:
         self.device.poll(wanted=None)
         self.device.follows("without an origin")
         # And the origin that comes of the copy.
-        restore, _ = blocks("The origin is stolen")
+        restore, _, take_over = blocks("The origin is stolen")
         shutil.rmtree(self.folder / "restored")
         self.replaced += [("https://cdn.example.com/hxm", str(self.folder / "www")), ("/var/lib/xcache-new", str(self.folder / "restored"))]
         self.block(restore)
         self.serve("restored")
         number = int(self.roots()["number"]) + 1
-        self.block(f"xcache trust rotate-head\nxcache trust sign root-{number}.draft.json --key root.key\n"
-                   f"xcache trust push root-{number}.draft.json --sign-key ci3.key\n")
-        self.publish("ci3.key")
+        self.block(f"xcache trust rotate-head\nxcache trust rotate-head --keep --public-key copy-head.pem\n"
+                   f"xcache trust sign root-{number}.draft.json --key root2.key\n"
+                   f"xcache trust push root-{number}.draft.json\n")
+        self.take_over(take_over)
+        self.publish("ci4.key")
         # A device that relies on the copy asks the origin again after 30 seconds or so (D-12).
         due = json.loads((self.device.folder / "poll.json").read_text())["originDue"] / 1000
         time.sleep(min(max(due - time.time(), 0), 60))
@@ -489,9 +544,9 @@ class Drills:
         self.ceremony()
         print("the ceremony: two bundles, and devices with its root", flush=True)
         for name, drill in (("The CI key is lost", self.ci_key_lost), ("The CI key is stolen", self.ci_key_stolen),
-                            ("A root key is lost", self.root_key_lost), ("The origin is stolen", self.origin_stolen),
-                            ("The origin is gone", self.origin_gone),
-                            ("The CI key is stolen, and the thief has signed a floor", self.floor_too_high)):
+                            ("The thief has raised the floor", self.floor_raised), ("A root key is lost", self.root_key_lost),
+                            ("The origin is stolen", self.origin_stolen), ("The origin is gone", self.origin_gone),
+                            ("The thief has raised the floor, and the bundle was unpublished", self.unpublished)):
             begun, self.seconds = time.monotonic(), 0
             drill()
             print(f"{name}: {self.seconds:.1f} s for its commands, {time.monotonic() - begun:.1f} s with the thief and the devices", flush=True)
