@@ -138,6 +138,8 @@ extension StoreError: CustomStringConvertible {
     case .tooManyBundles(let app, let channel, let limit):
       "in an app with a root, a channel has at most \(limit) bundles with files, and \(channel) of \(app) would have more; put some of "
         + "them into one bundle, or unpublish what nobody needs; nothing was changed"
+    case .floorBesideRollout(let app, let channel, let candidate, let bundles):
+      Self.floorBesideRolloutMessage(app, channel, candidate, bundles)
     case .noHeadKey(let app): Self.noHeadKeyMessage(app)
     case .unknownSchedule(let app, let channel, let id):
       """

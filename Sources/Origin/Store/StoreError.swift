@@ -141,6 +141,8 @@ package enum StoreError: Error, Sendable {
   case sharedURLs(AppName, [SharedURL])
   /// Thrown when a channel of an app with a root would have more bundles than devices take statements at once.
   case tooManyBundles(AppName, ChannelName, limit: Int)
+  /// Thrown when bundles would have a floor above what the full version or the candidate beside it, whose number it is, has of them.
+  case floorBesideRollout(AppName, ChannelName, ManifestVersion, [String])
   /// Thrown when the origin has none of the keys for heads that a root names.
   case noHeadKey(AppName)
 

@@ -176,7 +176,7 @@ extension Database {
       manifestVersion: rollout.candidate, content: made.content)
     try run("DELETE FROM candidate_prefetch WHERE channel_id = ? AND version = ?", channel.id, version)
     try insert(record, .prefetch, of: channel.id)
-    try raisePrefetchFloor(of: channel, to: made.content)
+    try requireSigned(prefetch: made.content, in: channel)
     return record.version
   }
 

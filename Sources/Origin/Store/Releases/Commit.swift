@@ -76,7 +76,7 @@ extension Store {
     if plan.effect == .completes, let channel = plan.channel {
       var outcome = ReleaseOutcome.unchanged(plan)
       let completed = try db.complete(
-        channel, by: actor, breakGlass: request.breakGlass,
+        channel, by: actor, breakGlass: request.breakGlass, statements: request.statements,
         dropsPrefetch: request.candidatePrefetch == .dropped, now: clock())
       (outcome.channel, outcome.rollout, outcome.receipt) = (
         completed.channel, completed.change, completed.receipt
@@ -93,7 +93,7 @@ extension Store {
       try db.recordOverride(request.breakGlass, freeze, outcome.version, in: channel.id)
       outcome.trust = try db.sign(
         channel, at: outcome.version, after: plan.channel?.full.version ?? .none, with: request.statements,
-        isCandidate: plan.effect == .opens, by: request.author, now: outcome.at)
+        as: plan.effect == .opens ? .candidate : .full, by: request.author, now: outcome.at)
       let (now, open) = try openRollout(after: outcome, ended, plan, request, in: db, digest: digest)
       outcome.channel = now
       if ended != nil || open != nil { outcome.rollout = RolloutChange(ended: ended, open: open) }

@@ -1,5 +1,6 @@
 import Manifests
 import System
+import Trust
 import Values
 
 extension ReleasePlan {
@@ -89,18 +90,23 @@ extension Database {
 
   /// Completes the open rollout of a channel: its candidate becomes the full version.
   /// - Parameters:
+  ///   - statements: what came with the request, for the candidate's bundles.
   ///   - overtaken: the prefetch config that went along with the candidate, if the channel just got a newer one.
   ///   - dropsPrefetch: whether the config that goes along is dropped.
+  /// - Throws: `noRollout`; `unsigned` if devices would refuse the candidate as it is now.
   func complete(
-    _ channel: ChannelInfo, by actor: Actor, breakGlass: String?, overtaken: Int64? = nil,
-    dropsPrefetch: Bool = false, now: Int64
+    _ channel: ChannelInfo, by actor: Actor, breakGlass: String?,
+    statements: [Signed<ReleaseStatement>] = [], overtaken: Int64? = nil, dropsPrefetch: Bool = false,
+    now: Int64
   ) throws(StoreError)
     -> (channel: ChannelInfo, change: RolloutChange, extras: ChannelExtras?, receipt: AuditHead)
   {
     guard let rollout = channel.rollout else { throw .noRollout(channel.app, channel.name, last: nil) }
     let completed = rollout.with(state: .completed, at: now, by: actor.name)
     try update(completed, of: channel.id)
-    try raiseFloors(of: channel, at: rollout.candidate, after: rollout.full)
+    try sign(
+      channel, at: rollout.candidate, after: rollout.full, with: statements, as: .completed, by: actor.name,
+      now: now)
     if channel.rollback == rollout.candidate {
       try ChannelRow.noteRollback(rollout.candidate, of: channel.id, in: self)
     }
@@ -165,8 +171,14 @@ extension Store {
     request.act = .remake(first.kind)
     let plan = try ReleasePlanner.plan(request, on: channel, bounded: 0, in: db)
     let made = try makeVersion(plan, of: request, in: db, digest: digest)
-    _ = try db.sign(
-      channel, at: made.version, after: channel.version, isCandidate: true, by: first.author, now: clock())
+    do throws(StoreError) {
+      try db.sign(
+        channel, at: made.version, after: channel.version, as: .candidate, by: first.author, now: clock())
+    } catch .unsigned(_, let bundles) where bundles.allSatisfy({ $0.problem == .releaseFloor }) {
+      // A floor that just rose.
+      throw .floorBesideRollout(
+        channel.app, channel.name, rollout.candidate, bundles.map(\.bundle.text))
+    }
     try db.copySource(of: rollout.candidate, to: made.version, in: channel.id)
     guard let after = made.channel else { throw .unknownChannel(channel.app, channel.name) }
     return after

@@ -6,38 +6,48 @@ import Values
 // What every act goes through that makes a version of a manifest or a prefetch config.
 extension Database {
   /// Records what the bundles contain that a version changed, keeps the statements that came with it, and refuses it if devices would
-  /// refuse one of its bundles. Called in the transaction of the release, once its rows are written.
+  /// refuse one of its bundles. Called in the transaction of the release, once its rows are written, and again when a candidate becomes
+  /// the full version.
   ///
   /// - Parameters:
   ///   - channel: the channel, whose entries name their bundle, or else nothing happens.
   ///   - version: the version.
   ///   - full: the full version before it: what changed since is checked.
   ///   - given: statements that came with the request.
-  ///   - isCandidate: whether it isn't for all devices; then no floor rises yet.
+  ///   - part: whose version it is.
   ///   - author: who sent the statements.
   ///   - now: when, in milliseconds since 1970.
   /// - Returns: the changed bundles with their statements; none if the root is off.
-  /// - Throws: `unsigned`, with all bundles that devices would refuse.
+  /// - Throws: `unsigned`, with all bundles that devices would refuse; `floorBesideRollout`, `tooManyBundles`.
   @discardableResult
   func sign(
     _ channel: ChannelInfo, at version: ManifestVersion, after full: ManifestVersion,
-    with given: [Signed<ReleaseStatement>] = [], isCandidate: Bool = false, by author: String, now: Int64
+    with given: [Signed<ReleaseStatement>] = [], as part: SignedPart = .full, by author: String, now: Int64
   ) throws(StoreError) -> [BundleTrust] {
     guard channel.bundlesSince != nil, let trust = try trust(ofChannel: channel.id) else { return [] }
     try recordContents(of: channel.id, at: version)
     if trust.root.isOff { return [] }
-    guard try contents(of: channel.id, at: version).count <= AnswerTrust.releaseLimit else {
-      throw .tooManyBundles(channel.app, channel.name, limit: AnswerTrust.releaseLimit)
-    }
+    try requireFewBundles(in: channel, at: version)
     var signed: [BundleTrust] = []
     for row in try contents(of: channel.id, at: version, changedAfter: full) {
       signed.append(try choice(of: row, at: version, trust, given: given).trust)
     }
     try requireSigned(signed, in: channel)
-    // Not a moment later than the release: answers from it on have no need of them.
-    let at = try stamp(of: version, in: channel.id)?.at.milliseconds ?? now
+    let at =
+      if part == .completed {
+        // Those who have the candidate get them, too.
+        try timeAfterReleases(ofApp: trust.appID, now: now)
+      } else {
+        // Not a moment later than the release: answers from it on have no need of them.
+        try stamp(of: version, in: channel.id)?.at.milliseconds ?? now
+      }
     try keep(given, of: channel.id, at: version, trust, by: author, now: at)
-    if !isCandidate { try raiseFloors(of: channel.id, to: signed) }
+    let raising = Set(given.filter { $0.document.floor > .zero }.map(\.document.bundle))
+    let raised = Set(signed.filter { $0.statement.map { $0.document.floor > .zero } ?? false }.map(\.bundle))
+    try raiseFloors(
+      of: raising.union(raised), in: channel, full: part == .candidate ? full : version,
+      candidate: part == .candidate ? version : nil)
+    try raiseFloors(of: raising, inApp: trust.appID, but: channel.id)
     return signed
   }
 
@@ -77,25 +87,67 @@ extension Database {
     }
   }
 
-  func raiseFloors(of channel: Int64, to signed: [BundleTrust]) throws(StoreError) {
-    for bundle in signed where bundle.problem == nil {
-      guard let statement = bundle.statement?.document else { continue }
-      try raiseFloor(of: bundle.bundle.text, in: channel, to: statement.floor)
+  // MARK: - Floors
+
+  /// What the statements leave as floors that devices get for bundles of a channel.
+  ///
+  /// Devices that are in have raised theirs to what the candidate's statements leave, and may have to go back: no floor is above the
+  /// statement of either version.
+  ///
+  /// - Parameters:
+  ///   - bundles: those to look at; nil: all.
+  ///   - given: statements that aren't stored yet.
+  /// - Throws: `floorBesideRollout`.
+  func floors(
+    of bundles: Set<BundleName>?, in channel: ChannelInfo, full: ManifestVersion, candidate: ManifestVersion?,
+    given: [Signed<ReleaseStatement>] = []
+  ) throws(StoreError) -> [BundleName: Serial] {
+    if let bundles, bundles.isEmpty { return [:] }
+    guard let trust = try trust(ofChannel: channel.id), !trust.root.isOff else { return [:] }
+    var (floors, lowest): ([BundleName: Serial], [BundleName: Serial]) = ([:], [:])
+    for version in [full, candidate].compactMap(\.self) {
+      for row in try contents(of: channel.id, at: version) where bundles?.contains(row.name) ?? true {
+        let signed = try choice(of: row, at: version, trust, given: given).trust
+        guard signed.problem == nil, let statement = signed.statement?.document else { continue }
+        floors[row.name] = max(floors[row.name] ?? .zero, statement.floor)
+        lowest[row.name] = min(lowest[row.name] ?? statement.serial, statement.serial)
+      }
+    }
+    let between = floors.filter { (bundle, floor) in lowest[bundle].map { $0 < floor } ?? false }
+    if let candidate, !between.isEmpty {
+      throw .floorBesideRollout(channel.app, channel.name, candidate, between.keys.sorted().map(\.text))
+    }
+    return floors
+  }
+
+  /// Raises the floors of bundles of a channel to what the statements leave that its devices get.
+  /// - Throws: `floorBesideRollout`.
+  func raiseFloors(
+    of bundles: Set<BundleName>?, in channel: ChannelInfo, full: ManifestVersion, candidate: ManifestVersion?
+  ) throws(StoreError) {
+    for (bundle, floor) in try floors(of: bundles, in: channel, full: full, candidate: candidate) {
+      try raiseFloor(of: bundle.text, in: channel.id, to: floor)
     }
   }
 
-  /// Raises the floors of the bundles of a candidate that became the full version.
-  func raiseFloors(of channel: ChannelInfo, at version: ManifestVersion, after full: ManifestVersion)
-    throws(StoreError)
+  /// The same in each channel of an app, whose devices get statements that came for another one, too, where they are for it.
+  func raiseFloors(of bundles: Set<BundleName>, inApp app: Int64, but known: Int64? = nil) throws(StoreError)
   {
-    guard channel.bundlesSince != nil, let trust = try trust(ofChannel: channel.id), !trust.root.isOff else {
-      return
+    if bundles.isEmpty { return }
+    for channel in try channels()
+    where channel.appID == app && channel.id != known && channel.bundlesSince != nil {
+      try raiseFloors(
+        of: bundles, in: channel, full: channel.full.version, candidate: channel.rollout?.candidate)
     }
-    var signed: [BundleTrust] = []
-    for row in try contents(of: channel.id, at: version, changedAfter: full) {
-      signed.append(try choice(of: row, at: version, trust).trust)
+  }
+
+  /// Refuses more bundles than an answer can have statements.
+  /// - Throws: `tooManyBundles`.
+  func requireFewBundles(in channel: ChannelInfo, at version: ManifestVersion) throws(StoreError) {
+    let count = try contents(of: channel.id, at: version).count
+    guard count <= AnswerTrust.releaseLimit else {
+      throw .tooManyBundles(channel.app, channel.name, limit: AnswerTrust.releaseLimit)
     }
-    try raiseFloors(of: channel.id, to: signed)
   }
 
   // MARK: - Prefetch configs
@@ -125,17 +177,49 @@ extension Database {
     guard let signed = try trust.statement(forPrefetch: content, in: self) else {
       throw .unsignedPrefetch(channel.app, channel.name, failure)
     }
-    if !isCandidate {
-      try raiseFloor(of: ChannelTrust.prefetch, in: channel.id, to: signed.document.floor)
+    // Devices that follow the candidate's have raised their floor to it, and may have to go back.
+    if isCandidate, let held = try newest(.prefetch, of: channel.id),
+      let below = try trust.statement(forPrefetch: held.content, in: self),
+      below.document.serial < signed.document.floor
+    {
+      throw .floorBesideRollout(
+        channel.app, channel.name, channel.rollout?.candidate ?? channel.nextVersion, [])
     }
+    try raiseFloor(of: ChannelTrust.prefetch, in: channel.id, to: signed.document.floor)
   }
 
-  /// Raises the floor of prefetch configs to what the statement of one leaves that became the channel's.
-  func raisePrefetchFloor(of channel: ChannelInfo, to content: [UInt8]) throws(StoreError) {
-    guard let trust = try trust(ofChannel: channel.id),
-      let signed = try trust.statement(forPrefetch: content, in: self)
+  /// Refuses the prefetch config of a candidate that becomes the channel's if devices would, as things are now.
+  /// - Throws: `unsignedPrefetch`.
+  func requireSigned(prefetch content: [UInt8], in channel: ChannelInfo) throws(StoreError) {
+    guard let trust = try trust(ofChannel: channel.id), !trust.root.isOff,
+      try trust.statement(forPrefetch: content, in: self) == nil
     else { return }
-    try raiseFloor(of: ChannelTrust.prefetch, in: channel.id, to: signed.document.floor)
+    // As when a root is pushed that has no keys for configs.
+    if trust.root.prefetch.isEmpty, content == ChannelExtras.noPrefetch { return }
+    let digest = SHA256.of(content)
+    let floor = try floor(of: ChannelTrust.prefetch, in: trust)
+    let stored = try prefetchStatements(of: digest, trust.appID).first
+    let failure = stored.flatMap { trust.verdict(on: $0, of: digest, floor: floor).failure }
+    throw .unsignedPrefetch(channel.app, channel.name, failure ?? .prefetchMissing)
+  }
+
+  /// Raises the floor of prefetch configs to what the statements leave that devices get for the channel's, and for the one that goes along
+  /// with its candidate.
+  /// - Throws: `floorBesideRollout`.
+  func raisePrefetchFloor(of channel: ChannelInfo) throws(StoreError) {
+    guard let trust = try trust(ofChannel: channel.id) else { return }
+    var statements: [PrefetchStatement] = []
+    for config in [try newest(.prefetch, of: channel.id), try candidatePrefetch(of: channel.id)] {
+      guard let config, let signed = try trust.statement(forPrefetch: config.content, in: self) else {
+        continue
+      }
+      statements.append(signed.document)
+    }
+    guard let floor = statements.map(\.floor).max() else { return }
+    if let candidate = channel.rollout?.candidate, statements.contains(where: { $0.serial < floor }) {
+      throw .floorBesideRollout(channel.app, channel.name, candidate, [])
+    }
+    try raiseFloor(of: ChannelTrust.prefetch, in: channel.id, to: floor)
   }
 }
 
@@ -194,6 +278,16 @@ extension Database {
   }
 }
 
+/// Whose version is signed.
+enum SignedPart {
+  /// That of all devices.
+  case full
+  /// A candidate.
+  case candidate
+  /// A candidate that becomes the full version.
+  case completed
+}
+
 extension [BundleTrust] {
   /// Those that devices would refuse.
   func unsigned(in channel: ChannelName) -> [UnsignedBundle] {
@@ -201,6 +295,17 @@ extension [BundleTrust] {
       bundle.problem.map {
         UnsignedBundle(channel: channel, bundle: bundle.bundle, content: bundle.content, problem: $0)
       }
+    }
+  }
+
+  /// Those whose floor a root lowers, which the statement that devices get would raise again.
+  func raised(above root: TrustRoot, in channel: ChannelName) -> [UnsignedBundle] {
+    compactMap { bundle in
+      guard bundle.problem == nil, let named = root.floors[bundle.bundle],
+        let statement = bundle.statement?.document, statement.floor > named
+      else { return nil }
+      return UnsignedBundle(
+        channel: channel, bundle: bundle.bundle, content: bundle.content, problem: .releaseFloor)
     }
   }
 

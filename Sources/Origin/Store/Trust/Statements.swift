@@ -56,6 +56,11 @@ private struct StatementKeeper {
       for problem in try problems(of: signed) where !unsigned.contains(problem) { unsigned.append(problem) }
     }
     guard unsigned.isEmpty else { throw .unsigned(request.app, unsigned) }
+    for channel in channels where channel.bundlesSince != nil {
+      _ = try db.floors(
+        of: raised, in: channel, full: channel.full.version, candidate: channel.rollout?.candidate,
+        given: request.releases)
+    }
     let configs = try db.prefetchDigests(ofApp: appID)
     for signed in request.prefetch {
       let content = signed.document.content
@@ -68,6 +73,11 @@ private struct StatementKeeper {
         }
       }
     }
+  }
+
+  /// The bundles of which a statement leaves a floor.
+  private var raised: Set<BundleName> {
+    Set(request.releases.filter { $0.document.floor > .zero }.map(\.document.bundle))
   }
 
   /// Why devices of the channels that a statement names would refuse it.
@@ -109,8 +119,9 @@ private struct StatementKeeper {
       count += 1
     }
     if count == 0 { return 0 }
-    for channel in channels where channel.bundlesSince != nil {
-      try db.raiseFloors(of: channel, at: channel.full.version, to: request)
+    try db.raiseFloors(of: raised, inApp: appID)
+    for channel in channels where channel.bundlesSince != nil && !request.prefetch.isEmpty {
+      try db.raisePrefetchFloor(of: channel)
     }
     try db.audit(act(count), by: request.actor, now: now)
     return count
@@ -154,22 +165,5 @@ extension Database {
       WHERE c.content = ? AND b.name = ? AND n.app_id = ? ORDER BY c.version DESC LIMIT 1
       """, content, bundle.text, app
     ) { (bundle: $0.get(0), version: $0.version(1)) }
-  }
-
-  /// Raises the floors of bundles that devices have under statements that just came.
-  fileprivate func raiseFloors(
-    of channel: ChannelInfo, at version: ManifestVersion, to request: StatementsInput
-  ) throws(StoreError) {
-    guard let trust = try trust(ofChannel: channel.id), !trust.root.isOff else { return }
-    let named = Set(request.releases.map(\.document.bundle))
-    var signed: [BundleTrust] = []
-    for row in try contents(of: channel.id, at: version) where named.contains(row.name) {
-      signed.append(try choice(of: row, at: version, trust).trust)
-    }
-    try raiseFloors(of: channel.id, to: signed)
-    if request.prefetch.isEmpty { return }
-    if let config = try newest(.prefetch, of: channel.id) {
-      try raisePrefetchFloor(of: channel, to: config.content)
-    }
   }
 }

@@ -48,6 +48,17 @@ extension StoreError {
       + "leave it out of the others; nothing was changed"
   }
 
+  static func floorBesideRolloutMessage(
+    _ app: AppName, _ channel: ChannelName, _ candidate: ManifestVersion, _ bundles: [String]
+  ) -> String {
+    let what = bundles.isEmpty ? "prefetch configs" : bundles.prefix(10).joined(separator: ", ")
+    let more = bundles.count > 10 ? ", and \(bundles.count - 10) more" : ""
+    return
+      "channel \"\(channel)\" of app \"\(app)\" would have a floor of \(what)\(more) above what is signed of the full version or of its "
+      + "candidate, version \(candidate), so that devices couldn't go from one to the other; nothing was changed. "
+      + "Complete or halt the rollout first, or begin one without --raise-floor, and raise the floor once it is complete"
+  }
+
   static func noHeadKeyMessage(_ app: AppName) -> String {
     "this origin has none of the keys for heads that the root of app \"\(app)\" names; `xcache trust rotate-head --app \(app)` names one"
   }

@@ -82,6 +82,13 @@ import Values
         "POST", "\(TestOrigin.trust)/statements", ["releases": [statement]], token: token)
       #expect(reply.status == 403, "\(reply.text)")
     }
+    // With a release, too: a floor counts in each channel that a statement names.
+    var release = try origin.release(["t.js": "two"], channel: "test").object ?? JSONObject()
+    release["statements"] = [
+      try publisher.statement("main", content, channels: [.online, try ChannelName("test")], serial: 1)
+    ]
+    let refused = try origin.api("POST", "apps/shop/channels/test/releases", .object(release), token: ofTest)
+    #expect(refused.status == 403 && refused.text.contains("channel online"), "\(refused.text)")
     let prefetch = try publisher.prefetch(content, serial: 1)
     let body: JSONValue = ["prefetch": [prefetch]]
     #expect(try origin.api("POST", "\(TestOrigin.trust)/statements", body, token: news).status == 403)

@@ -119,13 +119,13 @@ import Values
     #expect(try shop.verdict(try shop.device(try shop.root()), to: 7).failure == nil)
   }
 
-  @Test func candidateIsSignedAndLeavesNoFloorYet() throws {
+  @Test func candidateIsSigned() throws {
     let shop = try begun()
     #expect(
       SignedShop.problems { try shop.publish("a", base: 1, set: a2, share: 500) } == [
         "online a release-missing"
       ])
-    let signed = try shop.statement("a", a2, serial: 20, floor: 20)
+    let signed = try shop.statement("a", a2, serial: 20)
     let outcome = try shop.publish("a", base: 1, set: a2, share: 500, with: [signed])
     #expect(outcome.rollout?.open?.candidate.number == 4)
     let device = try shop.device(try shop.root())
@@ -140,11 +140,10 @@ import Values
     #expect(try shop.verdict(device, to: 5).failure == nil)
     _ = try shop.store.haltRollout(shop.app, .online, nil, by: shop.anna, reason: "broken")
     #expect(try shop.verdict(device, to: 7).failure == nil)
-    // What was halted left no floor; what is completed does.
     try shop.publish("a", base: 7, set: a2, share: 500)
     _ = try shop.store.changeRollout(
       RolloutInput(app: shop.app, channel: .online, .complete, by: shop.anna))
-    #expect(SignedShop.problems { _ = try shop.rollback(to: 7) } == ["online a release-floor"])
+    #expect(try shop.verdict(device, to: 8).failure == nil)
   }
 
   @Test func promotionTakesTheStatementAlong() throws {

@@ -129,6 +129,8 @@ extension Problem {
     case .sharedURLs(_, let shared):
       self.init(
         .conflict, "shared-url", words, [.init(key: "urls", value: .strings(shared.map(\.url.text)))])
+    case .floorBesideRollout(_, _, let candidate, _):
+      self.init(.conflict, "rollout-floor", words, [.init(key: "candidate", value: .string(candidate.text))])
     case .tooManyBundles: self.init(.conflict, "too-many-bundles", words)
     case .noHeadKey: self.init(.conflict, "no-head-key", words)
     case .channelExists: self.init(.conflict, "channel-exists", words)
