@@ -53,7 +53,7 @@ class TrustedDevice(CompleteDevice):
         super().note(**changes)
 
     def poll(self, now):
-        self.now, self.refusal = now, None
+        self.now, self.refusal, self.has_asked = now, None, False
         super().poll(now)
 
     def ask(self, pack=False, whole=False):
@@ -87,6 +87,13 @@ class TrustedDevice(CompleteDevice):
         need(self.trust.check({"head": self.envelope("head.json")}, self.now)[0] is None, "a head that fails")
         self.note()
 
+    def needs_head(self, manifest):
+        """Whether a manifest is none of those of the stored head."""
+        head = self.trust.head
+        known = [(head["version"], head["digest"])] if head else []
+        known += [(head["candidate"]["rollout"]["version"], head["candidate"]["digest"])] if head and head["candidate"] else []
+        return not self.trust.root["off"] and (int(manifest["version"]), trust.digest(manifest["resourcemap"])) not in known
+
     def envelope(self, name):
         """Rule T-3: no more bytes than an envelope may have, and not more slowly than documents may come."""
         content, begun = b"", time.monotonic()
@@ -101,8 +108,12 @@ class TrustedDevice(CompleteDevice):
         given = data.get("trust") if isinstance(data.get("trust"), dict) else {}
         offer = {"root": self.newest, "manifest": {"version": data["version"], "resourcemap": manifest}, "releases": given.get("releases", [])}
         offer |= {"head": given["head"]} if "head" in given else {}
+        asks_first = "head" not in offer and not self.has_asked and self.newest <= self.trust.root["number"] and self.needs_head(offer["manifest"])
+        if asks_first:  # what a copy keeps of a candidate has no head
+            self.has_asked, self.refusal = True, "head-missing"
+            self.follow_head()
         self.refusal, is_candidate, _ = self.trust.check(offer, self.now)
-        if is_candidate:  # rule T-9
+        if is_candidate and not asks_first:  # rule T-9
             self.refusal = "candidate"
             self.follow_head()
             self.refusal, is_candidate, _ = self.trust.check(offer, self.now)

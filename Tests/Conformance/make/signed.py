@@ -163,7 +163,7 @@ old_build = [serve(world.answers(1), world.files(1)), start(), trigger(world.pol
 case("a build with a root takes nothing that one without it had taken for checked", ["T-1", "T-11"], old_build, start(root=ROOT),
      trigger(world.poll(), *[{"url": url, "times": [0, 1]} for url in world.downloads(1)]), world.holds(1), ask(INDEX, local("<p>one")))
 case("not even if that is all it can get", ["T-1", "T-11"], old_build, serve(bare.whole and poll_rule({}, bare.whole(2)), bare.files(2), fresh=True), start(root=ROOT),
-     trigger(world.poll()), ask(INDEX, {**local("<p>one"), "orNetwork": True}))
+     trigger(world.poll(), {"url": HEAD, "times": [1, 3]}), ask(INDEX, {**local("<p>one"), "orNetwork": True}))
 
 # Roots.
 
@@ -250,7 +250,7 @@ case("a forged one that is off", ["T-2", "T-12"], held, serve(unsigned, served(2
 case("and on again", ["T-1", "T-2", "T-12"], held, serve(unsigned, served(2, off), plain.files(2), fresh=True), trigger(plain.poll(1), root_url(2), *plain.downloads(2)),
      later(), serve([one | {"json": {"code": 200, "data": one["json"]["data"] | {"root": "3"}}} for one in (
          poll_rule({"version": "2"}, plain.patch(2, 3)), poll_rule({}, plain.whole(3)))], served(3, root(3)), plain.files(3), fresh=True),
-     trigger(plain.poll(2), root_url(3)), plain.holds(2))
+     trigger(plain.poll(2), root_url(3), {"url": HEAD, "times": [1, 3]}), plain.holds(2))
 
 # Heads.
 
@@ -264,7 +264,8 @@ for name, head in {
     "a head whose version fell": world.head(2, version="0"), "the head that is held": world.head(1),
     "an older head": world.head(2, at=NOW - HOUR), "a head of the same time": world.head(2, at=NOW + 1000),
 }.items():
-    refused(f"an update with {name}", ["T-1", "T-4"], world.answers(2, 1, head=head), [world.poll(1)])
+    # Who gets none asks for one.
+    refused(f"an update with {name}", ["T-1", "T-4"], world.answers(2, 1, head=head), [world.poll(1), *([] if head else [{"url": HEAD, "times": [1, 3]}])])
 mixed = Signed()
 mixed.maps, mixed.data, mixed.seen, mixed.newest = dict(world.maps), world.data, world.seen, 3
 mixed.raw(world.maps[3] | {INDEX: world.maps[2][INDEX]}, 2)
@@ -468,6 +469,33 @@ case("a root that came is kept by a device that is killed in the update", ["T-11
      {"trigger": "launch", "dies": True, "asks": [world.poll(1), root_url(2), world.url(2, INDEX)]}, start(root=ROOT), later(),
      trigger(world.poll(1), {"url": world.url(2, INDEX), "times": [0, 1]}), world.holds(2))
 
+# Candidates from the copy, whose whole manifest has no head.
+
+begins_at_copy = [start(root=ROOT), [trigger(world.poll()), later()] * 4, trigger(world.poll()), later(37), trigger(world.poll()), later(40)]
+HEAD_OF_COPY = world.copy("head.json")
+
+
+def candidate_on_copy(*more, head=None):
+    return serve(rule(world.copy("version.json"), json=world.nothing(1, root="1", rollout=rollout())),
+                 rule(world.copy("configure.json"), json=world.whole(1, root="1", trust={"head": of_candidate(), "releases": world.releases(1)})),
+                 rule(world.copy("configure/2.json"), json=world.whole(2, root="1", trust={"releases": world.releases(2)})),
+                 rule(HEAD_OF_COPY, json=head or of_candidate()), world.files(1), two, *more, fresh=True)
+
+
+whole_candidate = [world.copy("configure/2.json"), HEAD_OF_COPY]
+no_step = [{"url": world.copy(name), "times": times} for name, times in (("update/1-2.json", [0, 3]), ("patch/1-2.json", [1, 3]))]
+case("a candidate from the copy, for a device without a manifest: a head is asked for first, once", ["T-3", "T-9"], begins_at_copy, candidate_on_copy(),
+     trigger(world.copy("version.json"), *whole_candidate, *world.downloads(2)), world.holds(2), ask(INDEX, local("<p>two"), asks=[]), never=[HEAD], **WHOLE)
+case("for a device that is older than the copy's patches", ["T-3", "T-9"], to_copy, candidate_on_copy(),
+     trigger(world.copy("version.json"), *no_step, *whole_candidate, *world.downloads(2, 1)), world.holds(2), never=[HEAD], **WHOLE)
+bad_step = world.patch(1, 2, trust={"head": of_candidate(), "releases": [world.release(1, "home")]})
+case("in place of its patch, which fails", ["T-3", "T-5", "T-9"], to_copy, candidate_on_copy(rule(world.copy("patch/1-2.json"), json=bad_step)),
+     trigger(world.copy("version.json"), {"url": world.copy("update/1-2.json"), "times": [0, 3]}, world.copy("patch/1-2.json"), *whole_candidate, *world.downloads(2, 1)),
+     world.holds(2), never=[HEAD], **WHOLE)
+for name, document in {"by a thief": world.head(1, "thief", at=NOW + 9000, candidate={"digest": world.digest(2), "rollout": rollout()}), "after the rollout was halted": halted}.items():
+    case(f"a candidate from the copy, and a head {name}", ["T-3", "T-9"], to_copy, candidate_on_copy(head=document),
+         trigger(world.copy("version.json"), *no_step, *whole_candidate), keeps, never=[HEAD], **WHOLE)
+
 # Presets.
 
 manifests, book.name, book.cases = book.cases, "signed", []
@@ -506,7 +534,7 @@ case("the kill switch needs no signature", ["T-10"], held, serve(world.answers(1
 case("nor a root that can't be had", ["T-10"], held, serve(world.answers(1, number=3, policy="1"), kill, fresh=True),
      trigger(world.poll(1), {"url": root_url(2), "times": [1, 3]}, POLICY), killed)
 case("nor a manifest that passes", ["T-10"], held, serve(world.answers(2, 1, head=world.head(2, "thief"), policy="1"), kill, fresh=True), trigger(world.poll(1), POLICY), killed)
-case("nor a head", ["T-10"], serve(world.answers(1, head=False, policy="1"), world.files(1), kill), start(root=ROOT), trigger(world.poll(), POLICY), ask(INDEX, "network"),
+case("nor a head", ["T-10"], serve(world.answers(1, head=False, policy="1"), world.files(1), kill), start(root=ROOT), trigger(world.poll(), {"url": HEAD, "times": [1, 3]}, POLICY), ask(INDEX, "network"),
      {"state": {"policy": "1"}})
 seven = world.head(1, policy="7", prefetch="4")
 knows = [serve(world.answers(1, head=seven), world.files(1)), start(root=ROOT), trigger(world.poll(), *world.downloads(1)), later()]
@@ -565,6 +593,11 @@ told("so is a floor", "trust-floor", world.answers(2, 1, number=2), served(2, ea
 case("a policy that fails is told", ["T-6"], knows, serve(world.answers(1, policy="6"), policy(6), fresh=True), {"trigger": "launch"}, {"told": [{"reason": "trust-policy", "url": ""}]})
 case("so is a prefetch config", ["T-6"], held, serve(world.answers(1, prefetch="4"), config(by=("thief",)), fresh=True), {"trigger": "launch"},
      {"told": [{"reason": "trust-prefetch", "url": ""}]})
+held_up = {**rule(world.url(3, INDEX), data=b"<p>three"), "fault": {"hold": True}}
+case("a floor that a page proves during the downloads keeps the device from the switch", ["T-12", "T-14"], to_two,
+     serve(world.answers(3, 2), held_up, world.files(3, 2), fresh=True), {"trigger": "launch", "background": True},
+     {"arrives": world.url(3, INDEX), "asks": [world.poll(2), *[url if url == world.url(3, INDEX) else {"url": url, "times": [0, 1]} for url in world.downloads(3, 2)]]},
+     proof, {"release": True}, {"told": [{"reason": "trust-floor", "url": "", "version": "3"}]}, {"state": {"version": "2"}}, ask(INDEX, local("<p>two")))
 case("a stale head is told once a day", ["T-7"], month, {"trigger": "launch"}, later(), {"trigger": "launch"}, later(), {"trigger": "launch"},
      {"told": [{"reason": "trust-stale", "url": "", "version": "1"}]})
 

@@ -139,6 +139,7 @@ struct FollowedDocuments {
   var rootFailure: TrustFailure?
   /// Why a root couldn't be checked.
   var rootFault: DeviceError?
+  private var hasBegunHead = false
   private var begunVersions: [DeviceDocuments.Kind: Set<Int64>] = [:]
 
   /// Whether roots that an answer names are requested: one that can't be used is no other the next time.
@@ -147,6 +148,12 @@ struct FollowedDocuments {
   /// Whether a version is named for the first time in this poll, whose answer may have to be requested several times.
   mutating func insert(_ kind: DeviceDocuments.Kind, _ named: Int64) -> Bool {
     begunVersions[kind, default: []].insert(named).inserted
+  }
+
+  /// Whether a head is requested for the first time in this poll because a manifest came without one.
+  mutating func insertHead() -> Bool {
+    defer { hasBegunHead = true }
+    return !hasBegunHead
   }
 }
 

@@ -47,6 +47,19 @@ final class DeviceTrust: Sendable {
     }
   }
 
+  /// Whether a manifest is none of those that the stored head names.
+  func needsHead(for manifest: TrustOffer.Manifest) -> Bool {
+    notes.withLock { notes in
+      guard !notes.state.root.isOff else { return false }
+      guard let head = notes.state.head?.head else { return true }
+      let isFull = (head.version, head.digest) == (manifest.version, manifest.digest)
+      let isCandidate = head.candidate.map {
+        ($0.rule.version, $0.digest) == (manifest.version, manifest.digest)
+      }
+      return !isFull && isCandidate != true
+    }
+  }
+
   /// Checks an offer, and stores what comes of it.
   /// - Throws: what `store` throws; then nothing came of it.
   func check(

@@ -33,9 +33,11 @@ struct TrustGate: Sendable {
     _ manifest: TrustOffer.Manifest, _ answer: AnswerTrust, root: Int64?, hasFreshHead: Bool = false
   ) throws(DeviceError) -> Decision {
     try followRoots(to: root)
+    let early = try requestHead(for: manifest, answer, root)
+    if case .failed(let failure) = early { return refusal(failure) }
     let verdict = try device.check(offer(manifest, answer, root), by: trust)
     if let failure = verdict.failure { return refusal(failure) }
-    guard verdict.isCandidate, !hasFreshHead else { return follow(verdict, answer) }
+    guard verdict.isCandidate, !hasFreshHead, !early.isPassed else { return follow(verdict, answer) }
     if let decision = try checkNewestHead() { return decision }
     let again = try device.check(TrustOffer(releases: answer.releases, manifest: manifest), by: trust)
     if let failure = again.failure { return refusal(failure) }
@@ -47,10 +49,12 @@ struct TrustGate: Sendable {
   func decide(pack answer: PackAnswer, _ statements: AnswerTrust) throws(DeviceError) -> Decision {
     try followRoots(to: answer.extras.root)
     let manifest = TrustOffer.Manifest(version: answer.version, digest: answer.digest, items: [])
+    let early = try requestHead(for: manifest, statements, answer.extras.root)
+    if case .failed(let failure) = early { return refusal(failure) }
     let offer = offer(manifest, statements, answer.extras.root)
     let verdict = preview(offer)
     if let failure = verdict.failure { return refusal(failure) }
-    guard verdict.isCandidate else { return follow(verdict, statements) }
+    guard verdict.isCandidate, !early.isPassed else { return follow(verdict, statements) }
     if let decision = try checkNewestHead() { return decision }
     let again = preview(offer)
     if let failure = again.failure { return refusal(failure) }
@@ -70,6 +74,36 @@ struct TrustGate: Sendable {
 
   private func preview(_ offer: TrustOffer) -> TrustVerdict {
     trust.preview(offer, holding: HeldManifest(device.index), at: device.trustTime)
+  }
+
+  /// What became of a head that was requested before the first check.
+  private enum EarlyHead {
+    /// None was needed, or none can be had: then the check says what is missing.
+    case none
+    case passed
+    case failed(TrustFailure)
+
+    var isPassed: Bool { if case .passed = self { true } else { false } }
+  }
+
+  /// Requests `head.json` for a manifest that came without a head and isn't the stored one's, once per poll: what a copy keeps of a
+  /// candidate has none, and without one the first check can't pass.
+  private func requestHead(
+    for manifest: TrustOffer.Manifest, _ answer: AnswerTrust, _ root: Int64?
+  ) throws(DeviceError) -> EarlyHead {
+    // Without the newest root, no head helps.
+    let hasRoot = root.flatMap { RootNumber($0) }.map { $0 <= trust.root.number } ?? true
+    guard answer.head == nil, hasRoot, trust.needsHead(for: manifest),
+      followed.withLock({ $0.insertHead() })
+    else { return .none }
+    let head: Received<TrustHead>
+    do throws(DeviceError) {
+      head = try device.fetchHead(from: source)
+    } catch {
+      if error.isStop { throw error }
+      return .none
+    }
+    return try device.check(TrustOffer(head: head), by: trust).failure.map { .failed($0) } ?? .passed
   }
 
   /// Requests `head.json`, before a candidate is taken (T-9).

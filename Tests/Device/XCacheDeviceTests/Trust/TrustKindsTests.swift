@@ -211,6 +211,18 @@ import Values
     #expect(!world.origin.takeLog().contains { $0.hasPrefix("https://cdn.test/") })
   }
 
+  /// What a copy keeps of a candidate has no head, which is asked for before the first check, once.
+  @Test func candidateWithoutAHead() throws {
+    let device = try world.holder()
+    let statements = try world.statements(world.second)
+    try world.offer(world.second, trust: ["releases": .array(statements.map(\.envelope.json))])
+    world.origin.rollOut(2, full: 1)
+    #expect(world.refuse(device, .headManifest).count { $0 == world.headURL } == 1)
+    world.origin.serve(try candidate(share: 10_000, at: 5_000).envelope.bytes, at: world.headURL)
+    try world.take(device, world.second)
+    #expect(world.origin.takeLog().count { $0 == world.headURL } == 1)
+  }
+
   // MARK: Packs
 
   /// Has the origin answer with a pack from the first version to the second.

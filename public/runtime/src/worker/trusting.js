@@ -152,13 +152,22 @@ export class Trust {
    * Keeps what a verdict allows, with the switch to its manifest.
    * @param {Manifest} next
    * @param {Verdict} verdict
+   * @param {any[] | undefined} statements that came with it
    * @param {(members: import("./store.js").Kept) => Promise<void>} write
-   * @throws Fault, if another root has come into force since
+   * @param {() => Promise<unknown>} [pause]
+   * @throws Fault, if it may not be taken any more
    */
-  switches({ version, digest }, { releases, state: { root } }, write) {
+  switches(next, { releases, state }, statements, write, pause = async () => {}) {
     return this.inTurn(async () => {
-      if (this.state.root !== root) throw Object.assign(new Fault("another root is in force"), { isTold: true });
-      const trust = { ...this.proved(this.state), releases: releases ?? new Map(), version, digest };
+      const { version, digest } = next;
+      const now = this.proved(this.state);
+      // Root or floors may be others by now: a page may have proved the version before.
+      if (now !== state) {
+        const again = await this.tools.check({ releases: statements, manifest: next }, now, this.runtime.settings.channel, pause);
+        if (again.failure) throw new Fault(again.failure, reasonOf(again.failure));
+        ({ releases } = again);
+      }
+      const trust = { ...now, releases: releases ?? new Map(), version, digest };
       await write({ trust });
       this.known = this.runtime.trust = trust;
     });
@@ -201,6 +210,18 @@ export class Trust {
   async head(source) {
     const data = await this.fetched("head.json", source);
     return data ? (await this.checks({ head: data })).failure : "head-missing";
+  }
+
+  /**
+   * Whether a manifest that comes without a head is none of the stored one's.
+   * @param {Manifest} next
+   */
+  needsHead({ version, digest }) {
+    const { root, head } = this.state;
+    const { candidate, ...full } = head?.head ?? {};
+    const isKnown = (full.version === version && full.digest === digest) ||
+      (candidate?.rollout.version === version && candidate.digest === digest);
+    return !root.off && !isKnown;
   }
 
   /**

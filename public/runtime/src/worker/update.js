@@ -120,6 +120,8 @@ class Update {
     this.trust = trust;
     /** @type {import("../trust/check.js").Verdict | undefined} on the manifest that it goes to */
     this.verdict = undefined;
+    /** Whether a head was asked for because a manifest came without one. */
+    this.hasAskedHead = false;
     this.settings = runtime.settings;
     this.force = force;
     this.isMetered = metered || isMetered();
@@ -416,8 +418,14 @@ class Update {
     const trust = /** @type {Trust} */ (this.trust);
     const { head, releases } = data.trust ?? {};
     const check = () => trust.checks({ root: data.root, head, releases, manifest: next }, this.pause);
+    // What a copy keeps of a candidate has no head.
+    const asksFirst = head === undefined && !this.hasAskedHead && trust.needsHead(next);
+    if (asksFirst) {
+      this.hasAskedHead = true;
+      this.refuses(await trust.head(source), data, source);
+    }
     let verdict = await check();
-    if (verdict.isCandidate) {
+    if (verdict.isCandidate && !asksFirst) {
       // Whether it still is one, and for whom, only the newest head says.
       this.refuses(await trust.head(source), data, source);
       verdict = await check();
@@ -871,7 +879,7 @@ class Update {
     // What fills the store of a first version goes before its manifest doesn't fit: no page has it yet.
     const write = (/** @type {import("./store.js").Kept} */ more) =>
       before.version === "0" ? writes(runtime, { ...members, ...more }) : runtime.store.write({ ...members, ...more });
-    await (this.trust && this.verdict ? this.trust.switches(next, this.verdict, write) : write({}));
+    await (this.trust && this.verdict ? this.trust.switches(next, this.verdict, data.trust?.releases, write, this.pause) : write({}));
     runtime.hold(next);
     runtime.rollback = rollback;
     runtime.aside = aside;
