@@ -585,7 +585,7 @@ MUTANTS = [
     Mutant("trust", "T-8", "no head is asked for because of its age", (
         TRUST, "guard isDue == true,", "guard !MUTANT, isDue == true,")),
     Mutant("trust", "T-9", "a candidate is taken by the answer's head alone", (
-        GATE, "guard verdict.isCandidate, !hasFreshHead else", "guard !MUTANT, verdict.isCandidate, !hasFreshHead else")),
+        GATE, "guard verdict.isCandidate, !hasFreshHead, !early.isPassed else", "guard !MUTANT, verdict.isCandidate, !hasFreshHead, !early.isPassed else")),
     Mutant("trust", "T-9", "a candidate is taken if the newest head can't be had", (
         GATE, "      return .wait(error)", "      if MUTANT { return nil }\n      return .wait(error)")),
     Mutant("trust", "T-9", "a candidate is taken though the newest head fails", (
