@@ -169,6 +169,7 @@ private struct RootPush {
     var unsigned: [UnsignedBundle] = []
     for channel in channels {
       guard let trust = try db.trust(ofChannel: channel.id) else { continue }
+      var bundles: Set<BundleName> = []
       for version in channel.answeredVersions.sorted() {
         var signed: [BundleTrust] = []
         let contents = try db.contents(of: channel.id, at: version)
@@ -178,12 +179,13 @@ private struct RootPush {
         for row in contents {
           signed.append(try db.choice(of: row, at: version, trust, given: request.releases).trust)
         }
-        let refused = signed.unsigned(in: channel.name) + signed.raised(above: root, in: channel.name)
-        unsigned += refused.filter { !unsigned.contains($0) }
+        unsigned += signed.unsigned(in: channel.name).filter { !unsigned.contains($0) }
+        bundles.formUnion(signed.map(\.bundle))
       }
-      try db.requireFewBundles(in: channel, at: channel.version)
+      // A floor that the root names is meant, whatever statements say.
       try db.raiseFloors(
-        of: nil, in: channel, full: channel.full.version, candidate: channel.rollout?.candidate)
+        of: bundles.filter { root.floors[$0] == nil }, in: channel, full: channel.full.version,
+        candidate: channel.rollout?.candidate)
     }
     guard unsigned.isEmpty else { throw .unsigned(request.app, unsigned) }
     for channel in channels { try requireSignedPrefetch(channel) }
@@ -200,10 +202,6 @@ private struct RootPush {
         let given = request.prefetch.first { $0.document.content == digest }
         let failure = given.flatMap { trust.verdict(on: $0, of: digest, floor: .zero).failure }
         throw .unsignedPrefetch(channel.app, channel.name, failure ?? .prefetchMissing)
-      }
-      // Devices would raise it again.
-      if let named = root.prefetchFloor, signed.document.floor > named {
-        throw .unsignedPrefetch(channel.app, channel.name, .prefetchFloor)
       }
       if config.version == newest?.version, root.prefetchFloor == nil {
         try db.raiseFloor(of: ChannelTrust.prefetch, in: channel.id, to: signed.document.floor)

@@ -298,17 +298,6 @@ extension [BundleTrust] {
     }
   }
 
-  /// Those whose floor a root lowers, which the statement that devices get would raise again.
-  func raised(above root: TrustRoot, in channel: ChannelName) -> [UnsignedBundle] {
-    compactMap { bundle in
-      guard bundle.problem == nil, let named = root.floors[bundle.bundle],
-        let statement = bundle.statement?.document, statement.floor > named
-      else { return nil }
-      return UnsignedBundle(
-        channel: channel, bundle: bundle.bundle, content: bundle.content, problem: .releaseFloor)
-    }
-  }
-
   /// Who signed what, for the audit trail.
   var signed: JSONValue {
     .array(

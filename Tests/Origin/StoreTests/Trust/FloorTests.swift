@@ -139,15 +139,6 @@ import Values
       } == ["online a release-floor"])
   }
 
-  @Test func loweredFloorNeedsAnotherStatement() throws {
-    let shop = try begun()
-    try shop.publish("a", base: 1, set: a2, with: [try shop.statement("a", a2, serial: 20, floor: 20)])
-    let root = try shop.root(2, floors: [try BundleName("a"): .zero])
-    #expect(SignedShop.problems { try shop.push(root, releases: []) } == ["online a release-floor"])
-    try shop.push(root, releases: [try shop.statement("a", a2, serial: 30)])
-    #expect(try shop.rollback(to: 3).release.trust.map(\.problem) == [nil])
-  }
-
   @Test func versionHasAsManyBundlesAsAnswersHaveStatements() throws {
     let shop = try begun()
     let sample = Sample("x")
