@@ -138,6 +138,22 @@ def documents(origin):
         value = holds(kinds[name], path.read_bytes(), path.relative_to(origin.folder))
         mirror = value if name == "mirror.json" else mirror
 
+    # An app with a root.
+    origin.environment["XCACHE_SIGN_PASSPHRASE"] = "for this test"
+    signed = ["--app", "signed"]
+    publish = ["dist", "--bundle", "main", "--base-url", "https://m.example.com/", *signed]
+    origin.xcache("publish", "--create", *publish)
+    origin.xcache("trust", "init", *signed)
+    origin.xcache("trust", "push", "root.json", "--sign-key", "release.key", *signed)
+    (build / "app.js").write_text("let three = 3;\n")
+    origin.xcache("publish", *publish, "--sign-key", "release.key")
+    root = holds("envelope", origin.get("/xcache/signed/root/1.json"), "a root")
+    holds("envelope", origin.get("/xcache/signed/head.json"), "a head")
+    for query in ("", "&version=3", "&version=2&patch=1", "&version=2&patch=1&pack=1"):
+        answer = holds("configure", origin.get(f"/configure.json?app=signed{query}"), "an answer in an app with a root")
+        assert answer["data"]["root"] == "1" and ("trust" in answer["data"]) == answer["data"]["update"], answer
+    refuses("envelope", root, lambda d: d.pop("payload"))
+
     entry = next(iter(whole["data"]["resourcemap"]))
     refuses("configure", whole, lambda d: d["data"].pop("digest"))
     refuses("configure", whole, lambda d: d["data"].update(version=2))
