@@ -210,6 +210,22 @@ def console(ask):
     assert len(ask("GET", f"audit?limit=1&before={rows[0]['id']}")["rows"]) == 1
 
 
+def signed(origin):
+    """An app that gets a root: the ceremony, a signed release, and what was signed given once more."""
+    origin.environment["XCACHE_SIGN_PASSPHRASE"] = "for this test"
+    app, key = ["--app", "signed"], ["--sign-key", "release.key"]
+    (origin.folder / "signed").mkdir()
+    (origin.folder / "signed/a.js").write_text("let one")
+    publish = ["publish", "signed", "--bundle", "main", "--base-url", "https://m.example.com/", *app]
+    origin.xcache(*publish, "--create")
+    origin.xcache("trust", "init", *app)
+    origin.xcache("trust", "push", "root.json", *key, *app)
+    (origin.folder / "signed/a.js").write_text("let two")
+    origin.xcache(*publish, *key)
+    origin.xcache("trust", "status", *app)
+    origin.xcache(*publish, *key, "--sign-for", "online,test")
+
+
 def main():
     validate(DOCUMENT)
     with Origin(sys.argv[1]) as origin:
@@ -219,6 +235,7 @@ def main():
         threading.Thread(target=server.serve_forever, daemon=True).start()
         origin.environment["XCACHE_SERVER"] = f"http://127.0.0.1:{server.server_port}"
         commands(origin)
+        signed(origin)
         server.shutdown()
     if wrong:
         raise SystemExit("\n".join(dict.fromkeys(wrong)))
