@@ -172,11 +172,8 @@ private struct RootPush {
       var bundles: Set<BundleName> = []
       for version in channel.answeredVersions.sorted() {
         var signed: [BundleTrust] = []
-        let contents = try db.contents(of: channel.id, at: version)
-        guard contents.count <= AnswerTrust.releaseLimit else {
-          throw .tooManyBundles(channel.app, channel.name, limit: AnswerTrust.releaseLimit)
-        }
-        for row in contents {
+        try db.requireFewBundles(in: channel, at: version)
+        for row in try db.contents(of: channel.id, at: version) {
           signed.append(try db.choice(of: row, at: version, trust, given: request.releases).trust)
         }
         unsigned += signed.unsigned(in: channel.name).filter { !unsigned.contains($0) }
