@@ -42,9 +42,11 @@ demo: packages ## publish, poll and pull a small web app, step by step
 build: packages ## build the release binary, .build/release/xcache
 	swift build $(if $(filter debug,$(CONFIG)),$(STRICT),$(RELEASE)) --product xcache
 
-test: packages tools ## run every test
-	@command -v nginx >/dev/null || .ci/packages nginx-light
+build-tests: packages
 	swift build --build-tests $(STRICT)
+
+test: tools build-tests ## run every test
+	@command -v nginx >/dev/null || .ci/packages nginx-light
 	.ci/side-by-side '^EndToEnd\.' '^(XCacheRuntimeTests|XCacheDeviceTests|DeviceLinuxTests|DeviceAppleTests|HTTPDNSTests|HTTPClientTests)\.'
 	XCACHE_ZSTD=swift swift test --skip-build --filter 'CompressionTests|ManifestsTests|XCacheDeviceTests'
 	XCACHE_TEST_TLS=1 swift test --skip-build --filter ServerTests

@@ -1,4 +1,5 @@
 """Records what the commands send: a proxy before a real server, through which every verb is driven."""
+import base64
 import http.client
 import json
 import os
@@ -243,6 +244,9 @@ def drive(run):
     run("audit", "export")
     run("gc", "--keep-versions", "50", "--keep-days", "90", "--dry-run")
     run("gc")
+    # Old origins don't have it.
+    if "trust" in run("--help"):
+        trust(run)
     # A device that comes twice polls with what it holds, takes patches and tells of what it couldn't get.
     run("pull", "--to", "device")
     run(*publish, "main=site-3")
@@ -258,6 +262,47 @@ def drive(run):
         run("purge", "list")
         run("purge", "0" * 64, "--dry-run", fails=True)
         run("purge", "lift", "0" * 64, fails=True)
+
+
+def trust(run):
+    """An app of its own with a root: the ceremony, the changes of the root, and releases that are signed."""
+    app, key = ("--app", "signed"), ("--sign-key", "trust/release.key")
+    site = ("publish", *app, "--base-url", "https://m.example.com/signed/", "--bundle")
+    run(*site, "main=site-1", "--create")
+    run("trust", "init", *app, "--out", "trust", "--root-key", "trust/root.key", "--spare-key", "trust/spare.key",
+        "--release-key", "trust/release.key", "--no-passphrase")
+    run("trust", "push", *app, "--out", "trust", *key)
+    run("trust", "status", *app, "--out", "trust")
+    run(*site, "main=site-2", *key)
+    run(*site, "main=site-3", fails=True)
+    run("promote", *app, "--from", "online", "--to", "test", "--create", *key)
+    config = [{"url": "https://m.example.com/signed/index.html", "interfaces": [{"api": "https://m.example.com/info", "method": "GET"}]}]
+    run("prefetch", "push", *app, run.file("signed.json", json.dumps(config)), *key)
+    run("trust", "resign", *app, "--out", "trust", *key, "--every")
+
+    number = 1
+
+    def change(*words):
+        nonlocal number
+        number += 1
+        draft = f"trust/root-{number}.draft.json"
+        run("trust", *words, *app, "--out", "trust")
+        run("trust", "sign", draft, "--out", "trust", "--key", "trust/root.key", "--key", "trust/spare.key")
+        run("trust", "push", draft, *app, "--out", "trust", *key)
+        roots = json.loads(run("trust", "status", *app, "--out", "trust", "--json"))["roots"]
+        before, now = [json.loads(base64.b64decode(root["envelope"]["payload"]))["keys"] for root in roots[-2:]]
+        return next(iter(set(now) - set(before)), None)
+
+    second = change("add-key", "--new", "trust/second.key", "--no-passphrase")
+    change("set-floor", "main", "--to", "1")
+    change("rotate-head", "--keep")
+    change("set-scope", second, "--channels", "test")
+    change("set-threshold", "roots", "2")
+    run("trust", "set-threshold", "releases", "1", *app, "--out", "trust")
+    change("remove-key", second)
+    change("remove-root", change("add-root", "--new", "trust/third.key", "--no-passphrase"))
+    change("off")
+    change("on")
 
 
 # What devices ask beside what `pull` and `mirror` do.
