@@ -100,6 +100,9 @@ static const unsigned char m0024[] = {
 static const unsigned char m0025[] = {
 #embed "../../../Migrations/0025_trust.sql"
 };
+static const unsigned char m0026[] = {
+#embed "../../../Migrations/0026_signatures.sql"
+};
 
 static const xcache_asset migrations[] = {
     {"0001_origin.sql", m0001, sizeof m0001},
@@ -127,6 +130,7 @@ static const xcache_asset migrations[] = {
     {"0023_schedules.sql", m0023, sizeof m0023},
     {"0024_candidate_prefetch.sql", m0024, sizeof m0024},
     {"0025_trust.sql", m0025, sizeof m0025},
+    {"0026_signatures.sql", m0026, sizeof m0026},
 };
 
 size_t xcache_migration_count(void) { return sizeof migrations / sizeof migrations[0]; }

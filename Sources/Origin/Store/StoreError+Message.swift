@@ -148,6 +148,11 @@ extension StoreError: CustomStringConvertible {
       """
     case .scheduleOver(let act):
       "the scheduled act \(act.id) doesn't wait any more: it is \(act.state.rawValue) since \(Timestamp.words(act.end?.at ?? act.due))"
+    case .notAwaited(let app, let channel, let id, let bundle):
+      """
+      the scheduled act \(id) waits for no signature of this statement of bundle \(bundle); \
+      `xcache schedule show\(Self.options(app, channel)) \(id)` says for which
+      """
     case .tooManySchedules(let app, let channel):
       """
       channel "\(channel)" of app "\(app)" has \(ScheduleLimits.waiting) scheduled acts, the most that may wait; \

@@ -95,6 +95,8 @@ package enum StoreError: Error, Sendable {
   case unknownSchedule(AppName, ChannelName, Int64)
   /// A scheduled act doesn't wait any more.
   case scheduleOver(ScheduledAct)
+  /// A scheduled act doesn't wait for signatures of this statement: its id, and the bundle.
+  case notAwaited(AppName, ChannelName, Int64, BundleName)
   /// A channel has as many scheduled acts as may wait.
   case tooManySchedules(AppName, ChannelName)
   /// A freeze by calendar ends before it begins, or has ended; in milliseconds since 1970.

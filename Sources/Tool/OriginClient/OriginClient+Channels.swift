@@ -143,6 +143,18 @@ extension OriginClient {
     try get("\(channel.path)/schedules/\(id)")
   }
 
+  /// Returns the request of a scheduled act that waits: what is carried out.
+  package func scheduledRequest(_ id: Int64, of channel: ChannelAddress) throws(OriginError) -> JSONValue {
+    try get("\(channel.path)/schedules/\(id)/request", as: JSONValue.self).document
+  }
+
+  /// Adds signatures to a release that waits for them.
+  package func sign(_ id: Int64, with request: ScheduleStatementsRequest, in channel: ChannelAddress)
+    throws(OriginError) -> OriginAnswer<ScheduledInfo>
+  {
+    try send(OriginCall("POST", "\(channel.path)/schedules/\(id)/statements", request))
+  }
+
   /// Cancels a scheduled act that waits.
   package func cancelSchedule(_ id: Int64, of channel: ChannelAddress) throws(OriginError)
     -> OriginAnswer<ScheduledInfo>

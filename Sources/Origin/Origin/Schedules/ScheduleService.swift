@@ -73,6 +73,13 @@ final class ScheduleService: Sendable {
 
   private func run(_ due: DueAct) throws {
     let act = due.act
+    if !act.awaited.isEmpty {
+      let days = ScheduleLimits.awaitingSignatures / 86_400_000
+      let reason = "it waited \(days) days for signatures"
+      try api.store.endSchedule(act, as: .missed, code: "unsigned", reason: reason)
+      log("error: \(words(act)) was missed: \(reason)")
+      return
+    }
     if api.store.now - act.due > ScheduleLimits.lateness {
       let reason =
         act.reason.map { "it couldn't be carried out for a day: \($0)" }

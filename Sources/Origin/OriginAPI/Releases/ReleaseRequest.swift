@@ -120,6 +120,8 @@ package struct ReleaseOptions: ReleaseMembers, Hashable {
   /// The URLs whose files are released although they look like secrets.
   package var allowSecrets: [String]?
   package var statements: [JSONValue]?
+  /// True to record a release whose statements have too few signatures: it waits for the others. Else it is refused.
+  package var awaitSignatures: Bool?
 
   package init(
     message: String = "", now: Bool = false, dryRun: Bool = false, ifVersion: String? = nil,

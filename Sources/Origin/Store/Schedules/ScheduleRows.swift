@@ -5,11 +5,14 @@ extension Database {
   func insert(_ request: ScheduleInput, in channel: Int64, now: Int64) throws(StoreError) -> Int64 {
     try run(
       """
-      INSERT INTO scheduled_act (channel_id, act, summary, due_at, created_at, token_id, author, address, route, request, state)
-      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'waiting')
+      INSERT INTO scheduled_act
+        (channel_id, act, summary, due_at, created_at, token_id, author, address, route, request, state, awaits)
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'waiting', ?)
       """, channel, request.act, request.summary, request.due, now, request.token, request.actor.name,
-      request.actor.address, request.route, request.request)
-    return lastRowID
+      request.actor.address, request.route, request.request, request.awaited.isEmpty ? nil : "signatures")
+    let id = lastRowID
+    for signed in request.awaited { try insert(signed, awaitedBy: id) }
+    return id
   }
 
   /// Keeps what an act needs from gc. Bytes that no release has yet get their rows here, once they are durable under `blobs/`.
@@ -59,6 +62,7 @@ extension Database {
       """, state.rawValue, now, author, version?.number, code, reason, id)
     try run("DELETE FROM scheduled_blob WHERE act_id = ?", id)
     try run("DELETE FROM scheduled_version WHERE act_id = ?", id)
+    try run("DELETE FROM scheduled_statement WHERE act_id = ?", id)
   }
 
   /// Cancels all acts of a channel that wait.
@@ -80,13 +84,14 @@ extension Database {
   }
 
   /// The ids and lanes of the acts that are due, in the order in which they are carried out. Steps of a rollout are left out while a
-  /// release of the channel that was due before them waits, since it may end that rollout; but for halts.
+  /// release of the channel that was due before them waits, since it may end that rollout; but for halts. A release that waits for
+  /// signatures is due when it has waited for too long.
   func dueActs(at now: Int64) throws(StoreError) -> [(id: Int64, lane: ScheduleLane)] {
     let all = try all(
       """
       SELECT id, channel_id, act LIKE 'rollout.%', act = 'rollout.halt' FROM scheduled_act
-      WHERE state = 'waiting' AND due_at <= ? ORDER BY due_at, id
-      """, now
+      WHERE state = 'waiting' AND due_at <= ? AND (awaits IS NULL OR due_at <= ?) ORDER BY due_at, id
+      """, now, now - ScheduleLimits.awaitingSignatures
     ) {
       (
         id: $0.get(0, as: Int64.self), channel: $0.get(1, as: Int64.self),
@@ -125,10 +130,14 @@ extension Database {
     try first(
       """
       SELECT s.id, a.name, c.name, s.act, s.summary, s.due_at, s.created_at, s.token_id, s.author, s.address, s.state,
-        s.ended_at, s.ended_by, s.version, s.code, s.reason
+        s.ended_at, s.ended_by, s.version, s.code, s.reason, s.channel_id, s.awaits IS NOT NULL
       FROM scheduled_act AS s JOIN channel AS c ON c.id = s.channel_id JOIN app AS a ON a.id = c.app_id
       WHERE s.id = ?1 AND (?2 IS NULL OR s.channel_id = ?2)
-      """, id, channel, read: ScheduledAct.init)
+      """, id, channel
+    ) { (row) throws(StoreError) in
+      let awaits = row.get(17, as: Int.self) != 0
+      return try ScheduledAct(row, awaited: awaits ? self.awaited(by: id, in: row.get(16)) : [])
+    }
   }
 
   func scheduledActs(of channel: Int64, ended limit: Int) throws(StoreError) -> [ScheduledAct] {
@@ -149,7 +158,7 @@ extension Database {
 }
 
 extension ScheduledAct {
-  init(_ row: Statement) throws(StoreError) {
+  fileprivate init(_ row: Statement, awaited: [AwaitedStatement]) throws(StoreError) {
     let word: String = row.get(10)
     guard let state = State(rawValue: word) else { throw .corruptRow(word) }
     var end: End?
@@ -162,6 +171,7 @@ extension ScheduledAct {
       id: row.get(0), app: try Stored.app(row.get(1)), channel: try Stored.channel(row.get(2)),
       act: row.get(3), summary: row.get(4), due: row.get(5), at: row.get(6), token: row.get(7),
       author: row.get(8), address: row.get(9), state: state, end: end, code: row.get(14), reason: row.get(15),
+      awaited: awaited,
       unpushedAt: row.isNull(11) ? row.get(13, as: Int64?.self).map { ManifestVersion($0) } : nil)
   }
 }

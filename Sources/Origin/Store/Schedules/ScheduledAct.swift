@@ -1,5 +1,6 @@
 import Manifests
 import System
+import Trust
 import Values
 
 /// An act that is recorded now and carried out later.
@@ -54,8 +55,22 @@ package struct ScheduledAct: Hashable, Sendable {
   package let code: String?
   /// The same in words.
   package let reason: String?
+  /// What it waits for before its time counts: signatures of these statements. Empty if it waits for its time alone.
+  package let awaited: [AwaitedStatement]
   /// The channel's newest version when its files couldn't be pushed; nil if that didn't happen.
   package let unpushedAt: ManifestVersion?
+}
+
+/// A statement of a release that waits, with the signatures that it has so far.
+package struct AwaitedStatement: Hashable, Sendable {
+  /// The statement.
+  package let signed: Signed<ReleaseStatement>
+  /// The keys of the root in force that have signed it.
+  package let signers: [KeyID]
+  /// How many more have to.
+  package let missing: Int
+  /// Those that may.
+  package let candidates: [KeyID]
 }
 
 /// The request of an act that is to be scheduled.
@@ -82,6 +97,8 @@ package struct ScheduleInput: Sendable {
   package var obeysFreezes = true
   /// The contents whose bytes it needs.
   package var contents: [(url: ResourceURL, content: ResourceContent)] = []
+  /// Statements of the bundles of a release that have too few signatures: it waits for the others. Empty: it waits for its time alone.
+  package var awaited: [Signed<ReleaseStatement>] = []
   /// The versions whose content it needs, with their channels' ids.
   package var versions: [(channel: Int64, version: ManifestVersion)] = []
 
@@ -144,6 +161,8 @@ package struct DueAct: Sendable {
 package enum ScheduleLimits {
   /// The most acts of a channel that wait at a time.
   package static let waiting = 100
+  /// Milliseconds after its time for which an act waits for signatures: 30 days.
+  package static let awaitingSignatures: Int64 = 30 * 86_400_000
   /// The ended acts of a channel that are kept to be listed.
   package static let ended = 100
   /// Milliseconds for which the channel's state names an act that failed or was missed: a week.

@@ -22,9 +22,12 @@ struct ReleaseHandler: APIHandler {
     input.allowedSecrets = try SecretGate(store).check(
       releases.arrivals(of: input, createsApp: createsApp), allowed: options.allowSecrets ?? [])
     if input.rollout != nil { try RolloutHandler(context: context).checkMayEnd() }
-    if let time = try context.scheduled(options.schedule, dryRun: options.dryRun) {
-      return try schedule(input, options, at: time)
+    let time = try context.scheduled(options.schedule, dryRun: options.dryRun)
+    if options.awaitSignatures == true, !input.dryRun, let answer = try awaitSignatures(input, options, time)
+    {
+      return answer
     }
+    if let time { return try schedule(input, options, at: time, try trial(of: input)) }
     var hasDeltas = false
     if !input.dryRun, options.now != true {
       let onWorker = context.run == nil
@@ -52,17 +55,48 @@ struct ReleaseHandler: APIHandler {
     return answer
   }
 
-  /// Records a release that is to be made later, after trying all of it but the release itself.
-  private func schedule(_ input: ReleaseInput, _ options: ReleaseOptions, at time: Moment) throws -> Response
-  {
-    let channel = try context.channel()
+  /// Tries all of a release that is to be made later but the release itself.
+  private func trial(of input: ReleaseInput) throws -> ReleaseOutcome {
     var trial = input
     (trial.dryRun, trial.ifNoRollout) = (true, false)
     let outcome = try releases.release(trial, createsApp: false, by: caller)
     guard outcome.missing.isEmpty else { throw StoreError.missingBlobs(outcome.missing) }
-    try outcome.checkSigned(input.app, input.channel)
+    return outcome
+  }
+
+  /// Records a release that waits for signatures, if nothing but these is missing, and each of its bundles has one; else nil.
+  private func awaitSignatures(_ input: ReleaseInput, _ options: ReleaseOptions, _ time: Moment?) throws
+    -> Response?
+  {
+    // Only a channel that is there has a root that asks for signatures.
+    guard (try? store.channel(input.app, input.channel)) != nil else { return nil }
+    let outcome = try trial(of: input)
+    let lacking = outcome.trust.filter { $0.problem != nil }
+    guard !lacking.isEmpty, lacking.allSatisfy({ $0.problem == .releaseKey && !$0.signers.isEmpty }) else {
+      return nil
+    }
+    return try schedule(
+      input, options, at: time ?? Moment(milliseconds: store.now), outcome,
+      awaiting: outcome.trust.compactMap(\.statement))
+  }
+
+  /// Records a release that is to be made later.
+  /// - Parameters:
+  ///   - outcome: what it would do now.
+  ///   - awaited: its statements, if these have too few signatures.
+  private func schedule(
+    _ input: ReleaseInput, _ options: ReleaseOptions, at time: Moment, _ outcome: ReleaseOutcome,
+    awaiting awaited: [Signed<ReleaseStatement>] = []
+  ) throws -> Response {
+    let channel = try context.channel()
     var options = options
-    (options.schedule, options.create) = (nil, false)
+    (options.schedule, options.create, options.awaitSignatures) = (nil, false, nil)
+    if awaited.isEmpty {
+      try outcome.checkSigned(input.app, input.channel)
+    } else {
+      // They are added with the last signature. By then the cost may be another.
+      (options.statements, options.replaces) = (nil, nil)
+    }
     let act = input.sendsNothing ? "unpublish" : "publish"
     let names = input.bundles.map(\.name.text).joined(separator: ", ")
     let request = ReleaseRequest(changes: input.bundles.map { .init($0) }, options: options)
@@ -70,6 +104,7 @@ struct ReleaseHandler: APIHandler {
       act, "\(act) of \(names)", to: input.rollout, message: input.message, at: time, route: "releases",
       request.json)
     later.obeysFreezes = input.breakGlass == nil
+    later.awaited = awaited
     for bundle in input.bundles {
       guard case .update(let base, let set, _) = bundle.change else { continue }
       later.contents += set.map { (url: $0.key, content: $0.value) }

@@ -19,6 +19,25 @@ struct ScheduleHandler: APIHandler {
     .json(ScheduledInfo(try store.scheduledAct(id, of: context.channel())))
   }
 
+  /// `GET …/schedules/{id}/request`: what is carried out.
+  func request() throws -> Response {
+    let due = try store.waitingRequest(id, of: context.channel())
+    return .json(rendered: due.request)
+  }
+
+  /// `POST …/schedules/{id}/statements`
+  func sign(_ body: ScheduleStatementsRequest) throws -> Response {
+    let names = try context.names
+    let id = try id
+    let statements = try context.statements(body.statements)
+    guard !statements.isEmpty else { throw Problem.badRequest("\"statements\" has no envelope") }
+    return try context.answering {
+      APIAnswer(ScheduledInfo($0))
+    } to: { record in
+      try store.sign(statements, of: id, in: names.app, names.channel, by: actor, record: record)
+    }
+  }
+
   /// `DELETE …/schedules/{id}`
   func cancel() throws -> Response {
     let names = try context.names
@@ -98,5 +117,15 @@ extension ScheduledInfo {
     version = act.end?.version
     code = act.code
     reason = act.reason
+    if !act.awaited.isEmpty { signatures = act.awaited.map { AwaitedSignatures($0) } }
+  }
+}
+
+extension AwaitedSignatures {
+  fileprivate init(_ awaited: AwaitedStatement) {
+    let statement = awaited.signed.document
+    self.init(
+      bundle: statement.bundle, content: statement.content, envelope: awaited.signed.envelope.json,
+      keys: awaited.signers.map(\.text), missing: awaited.missing, candidates: awaited.candidates.map(\.text))
   }
 }

@@ -118,6 +118,8 @@ extension APIRoute {
         .get: .reply(.channel(.read), ScheduleHandler.show),
         .delete: .reply(.channel(.publish), ScheduleHandler.cancel),
       ]),
+    channel("/schedules/*/request", [.get: .reply(.channel(.read), ScheduleHandler.request)]),
+    channel("/schedules/*/statements", [.post: .change(.channel(.publish), ScheduleHandler.sign)]),
     channel("/thaw", [.post: .change(.channel(.admin), ChannelHandler.thaw)], .urgent),
   ]
 

@@ -35,7 +35,8 @@ struct ReleaseDocument: StreamedContent {
 
   /// The members other than the bundles: `ReleaseOptions`, `PlanReference`, `PreparationRequest`.
   private static let known: Set = [
-    "allowSecrets", "breakGlass", "create", "dryRun", "id", "ifNoRollout", "ifVersion", "message", "now",
+    "allowSecrets", "awaitSignatures", "breakGlass", "create", "dryRun", "id", "ifNoRollout", "ifVersion",
+    "message", "now",
     "plan",
     "replaces", "rollout", "schedule",
   ]

@@ -1,0 +1,204 @@
+import Manifests
+import OriginAPI
+import Store
+import System
+import Testing
+import Trust
+import Values
+
+@testable import Origin
+
+/// Releases that wait for signatures: `awaitSignatures`, `…/schedules/{id}/statements`.
+@Suite struct AwaitedSignatureTests {
+  private static let online = "apps/shop/channels/online"
+  private static let old = ["a.js": "one"]
+  private static let new = ["a.js": "two"]
+  private let keys = [P256PrivateKey(), P256PrivateKey(), P256PrivateKey()]
+  private let clock = Locked(Clock.unixMilliseconds())
+
+  /// An origin with one bundle whose releases two of three keys sign.
+  private func opened() throws -> TestOrigin {
+    let origin = try TestOrigin(clock: { [clock] in clock.withLock { $0 } })
+    try origin.publish(Self.old)
+    let head = try origin.headKey()
+    let rootKey = P256PrivateKey()
+    let root = try TrustRoot(
+      app: AppName("shop"), number: .first,
+      keys: [rootKey.trustKey, head] + keys.map(\.trustKey),
+      roots: try #require(KeyGroup([rootKey.trustKey.id], threshold: 1)),
+      grants: [
+        ReleaseGrant(signers: try #require(KeyGroup(Set(keys.map(\.trustKey.id)), threshold: 2)))
+      ], prefetch: [], heads: [head.id])
+    let reply = try origin.api(
+      "POST", "\(TestOrigin.trust)/root",
+      [
+        "releases": [try statement(Self.old, serial: 1, signers: [0, 1], origin)],
+        "root": try Signed(root).signed(by: rootKey).envelope.json,
+      ])
+    #expect(reply.status == 201, "\(reply.text)")
+    return origin
+  }
+
+  private func statement(_ files: [String: String], serial: Int64, signers: [Int], _ origin: TestOrigin) throws
+    -> JSONValue
+  {
+    var signed = try Signed(
+      ReleaseStatement(
+        app: AppName("shop"), bundle: BundleName("main"), channels: [.online], content: origin.content(files),
+        serial: try #require(Serial(serial))))
+    for index in signers { signed = try signed.signed(by: keys[index]) }
+    return signed.envelope.json
+  }
+
+  /// Publishes what one key has signed.
+  private func publish(
+    _ origin: TestOrigin, _ files: [String: String] = new, signers: [Int] = [0],
+    _ members: [String: JSONValue] = [:]
+  ) throws -> Reply {
+    var body = try origin.release(files).object ?? JSONObject()
+    body["statements"] = [try statement(files, serial: 2, signers: signers, origin)]
+    body["awaitSignatures"] = true
+    for (key, value) in members { body[key] = value }
+    return try origin.api("POST", "\(Self.online)/releases", .object(body))
+  }
+
+  private func sign(_ origin: TestOrigin, _ id: Int64, signers: [Int], files: [String: String] = new) throws
+    -> Reply
+  {
+    try origin.api(
+      "POST", "\(Self.online)/schedules/\(id)/statements",
+      ["statements": [try statement(files, serial: 2, signers: signers, origin)]])
+  }
+
+  private func id(_ reply: Reply) throws -> Int64 {
+    #expect(reply.status == 202, "\(reply.text)")
+    return try #require(reply.json["scheduled"]?["id"]?.integer, "\(reply.text)")
+  }
+
+  private func version(_ origin: TestOrigin) throws -> String? {
+    try origin.api("GET", Self.online).json["version"]?.string
+  }
+
+  private func show(_ origin: TestOrigin, _ id: Int64) throws -> JSONValue {
+    try origin.api("GET", "\(Self.online)/schedules/\(id)").json
+  }
+
+  private func run(_ origin: TestOrigin) { ScheduleService(api: origin.origin.api) { _ in }.run() }
+
+  @Test func releaseWaitsForItsSecondSignature() throws {
+    let origin = try opened()
+    let reply = try publish(origin)
+    let id = try id(reply)
+    #expect(reply.json["changed"]?.bool == false)
+    let waits = try #require(try show(origin, id)["signatures"]?.array?.first)
+    #expect(waits["bundle"]?.string == "main" && waits["missing"]?.integer == 1)
+    #expect(waits["keys"]?.array?.map(\.string) == [keys[0].trustKey.id.text])
+    let others = [keys[1], keys[2]].map(\.trustKey.id).sorted().map(\.text)
+    #expect(waits["candidates"]?.array?.map(\.string) == others)
+    run(origin)
+    #expect(try version(origin) == "2")
+    // The same signature again, and one of nobody's, complete nothing.
+    #expect(try sign(origin, id, signers: [0]).json["signatures"]?.array?.count == 1)
+    #expect(try sign(origin, id, signers: []).json["code"]?.string == "unsigned")
+    run(origin)
+    #expect(try version(origin) == "2")
+    let signed = try sign(origin, id, signers: [2])
+    #expect(signed.status == 200 && signed.json["signatures"] == nil, "\(signed.text)")
+    #expect(signed.json["state"]?.string == "waiting")
+    run(origin)
+    #expect(try version(origin) == "3")
+    let done = try show(origin, id)
+    #expect(done["state"]?.string == "done" && done["version"]?.string == "3", "\(done)")
+    #expect(try origin.contents()["main"] == origin.content(Self.new))
+    // A lost answer's retry with a key gets the answer; without one, it says what happened meanwhile.
+    #expect(try sign(origin, id, signers: [2]).json["code"]?.string == "schedule-over")
+  }
+
+  @Test func requestSaysWhatIsSigned() throws {
+    let origin = try opened()
+    let id = try id(try publish(origin, ["a.js": "two", "b.js": "b"]))
+    let request = try origin.api("GET", "\(Self.online)/schedules/\(id)/request").json
+    let bundle = request["bundles"]?.array?.first
+    #expect(bundle?["bundle"]?.string == "main" && bundle?["set"]?.object?.count == 2)
+    #expect(request["statements"] == nil && request["awaitSignatures"] == nil)
+    #expect(try origin.api("GET", "\(Self.online)/schedules/99/request").status == 404)
+    #expect(try origin.api("DELETE", "\(Self.online)/schedules/\(id)").status == 200)
+    #expect(
+      try origin.api("GET", "\(Self.online)/schedules/\(id)/request").json["code"]?.string == "schedule-over")
+  }
+
+  @Test func onlyMissingSignaturesMayWait() throws {
+    let origin = try opened()
+    // Nobody's signature, another content, a dry run: as without the member.
+    #expect(try publish(origin, signers: []).json["code"]?.string == "unsigned")
+    let other = try statement(["a.js": "three"], serial: 2, signers: [0], origin)
+    #expect(try publish(origin, ["statements": [other]]).json["code"]?.string == "unsigned")
+    #expect(try publish(origin, signers: [0], ["awaitSignatures": false]).json["code"]?.string == "unsigned")
+    let trial = try publish(origin, signers: [0], ["dryRun": true])
+    #expect(trial.status == 200 && trial.json["unsigned"]?.array?.count == 1, "\(trial.text)")
+    // With both there is nothing to wait for.
+    #expect(try publish(origin, signers: [0, 1]).status == 201)
+    #expect(try version(origin) == "3")
+    #expect(try origin.api("GET", "\(Self.online)/schedules").json["schedules"]?.array?.isEmpty == true)
+  }
+
+  @Test func signatureOfAnotherStatementIsRefused() throws {
+    let origin = try opened()
+    let id = try id(try publish(origin))
+    #expect(try sign(origin, id, signers: [1], files: Self.old).json["code"]?.string == "not-awaited")
+    #expect(try sign(origin, 99, signers: [1]).json["code"]?.string == "unknown-schedule")
+    #expect(
+      try origin.api("POST", "\(Self.online)/schedules/\(id)/statements", ["statements": []]).status == 400)
+    let reader = try origin.api("POST", "tokens", ["name": "r", "scope": "read"]).json["token"]?.string
+    let body: JSONValue = ["statements": [try statement(Self.new, serial: 2, signers: [1], origin)]]
+    let refused = try origin.api(
+      "POST", "\(Self.online)/schedules/\(id)/statements", body, token: try #require(reader))
+    #expect(refused.status == 403)
+  }
+
+  @Test func timeCountsOnceItIsSigned() throws {
+    let origin = try opened()
+    let due = clock.withLock { $0 } + 3_600_000
+    let first = try id(try publish(origin, ["schedule": .string(Timestamp.text(due))]))
+    #expect(try sign(origin, first, signers: [1]).json["due"]?.string == Timestamp.text(due))
+    run(origin)
+    #expect(try version(origin) == "2")
+    clock.withLock { $0 = due + 1 }
+    run(origin)
+    #expect(try version(origin) == "3")
+    // Signed after its time, it is carried out at once.
+    let next = ["a.js": "three"]
+    let late = clock.withLock { $0 } + 3_600_000
+    let second = try id(try publish(origin, next, ["schedule": .string(Timestamp.text(late))]))
+    clock.withLock { $0 = late + 3 * 86_400_000 }
+    run(origin)
+    #expect(try show(origin, second)["state"]?.string == "waiting")
+    #expect(try sign(origin, second, signers: [1], files: next).status == 200)
+    run(origin)
+    #expect(try version(origin) == "4")
+  }
+
+  @Test func releaseThatNobodySignsIsMissed() throws {
+    let origin = try opened()
+    let id = try id(try publish(origin))
+    clock.withLock { $0 += ScheduleLimits.awaitingSignatures - 60_000 }
+    run(origin)
+    #expect(try show(origin, id)["state"]?.string == "waiting")
+    clock.withLock { $0 += 61_000 }
+    run(origin)
+    let ended = try show(origin, id)
+    #expect(ended["state"]?.string == "missed" && ended["code"]?.string == "unsigned", "\(ended)")
+    #expect(try sign(origin, id, signers: [1]).json["code"]?.string == "schedule-over")
+    #expect(try version(origin) == "2")
+  }
+
+  @Test func bytesAreKeptUntilItIsSigned() throws {
+    let origin = try opened()
+    let id = try id(try publish(origin))
+    clock.withLock { $0 += 3 * 86_400_000 }
+    _ = try origin.store.collect()
+    #expect(try sign(origin, id, signers: [1]).status == 200)
+    run(origin)
+    #expect(try show(origin, id)["state"]?.string == "done")
+  }
+}
