@@ -170,13 +170,15 @@ extension RequestParser {
 
   /// Whether the bytes from `start` on are a port: digits up to 65535, or nothing.
   private func isPort(_ bytes: RawSpan, from start: Int) -> Bool {
+    var start = start
+    while start < bytes.byteCount, bytes[start] == 0x30 { start &+= 1 }
+    guard bytes.byteCount &- start <= 5 else { return false }
     var port = 0
     for index in start..<bytes.byteCount {
       let digit = bytes[index] &- 0x30
       guard digit < 10 else { return false }
       port = port &* 10 &+ Int(digit)
-      guard port <= 65_535 else { return false }
     }
-    return true
+    return port <= 65_535
   }
 }

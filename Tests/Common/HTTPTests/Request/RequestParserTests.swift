@@ -43,6 +43,7 @@ import TestSupport
     Case("GET / HTTP/1.1\r\nHost: [::ffff:1.2.3.4]\r\n\r\n", "get / @[::ffff:1.2.3.4] 1.1 keep none #42"),
     Case("GET / HTTP/1.1\r\nHost: h:\r\n\r\n", "get / @h: 1.1 keep none #28"),
     Case("GET / HTTP/1.1\r\nHost: a_b.c:65535\r\n\r\n", "get / @a_b.c:65535 1.1 keep none #37"),
+    Case("GET / HTTP/1.1\r\nHost: a.b:0000080\r\n\r\n", "get / @a.b:0000080 1.1 keep none #37"),
     Case("GET / HTTP/1.1\r\nHost: a!b,c\r\n\r\n", "get / @a!b,c 1.1 keep none #31"),
     Case(
       "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\n\r\n",
@@ -119,6 +120,8 @@ import TestSupport
     Case("GET / HTTP/1.1\r\nHost: %zz\r\n\r\n", "host"),
     Case("GET / HTTP/1.1\r\nHost: a%4\r\n\r\n", "host"),
     Case("GET / HTTP/1.1\r\nHost: x:65536\r\n\r\n", "host"),
+    Case("GET / HTTP/1.1\r\nHost: x:0000065536\r\n\r\n", "host"),
+    Case("GET / HTTP/1.1\r\nHost: x:18446744073709551617\r\n\r\n", "host"),
     Case("GET / HTTP/1.1\r\nHost: x:99999999999999999999\r\n\r\n", "host"),
     Case("GET / HTTP/1.1\r\nHost: :80\r\n\r\n", "host"),
     Case("GET / HTTP/1.1\r\nHost: [::1]:x\r\n\r\n", "host"),
