@@ -244,13 +244,32 @@ struct TrustCeremonyTests {
       #expect(try Self.json(resigned)["kept"]?.integer == 2)
       let again = try Self.trust(site, "resign", "--every", "--sign-key", "ci2.key")
       #expect(again.exitCode == 0 && again.output.contains("nothing to sign"), "\(again.output)")
-      #expect(try Set(Self.signers(site).values.joined()).count == 1)
+      // Until the first key goes, both have signed.
+      #expect(try Set(Self.signers(site).values.joined()).count == 2)
+      let none = try Self.trust(site, "resign", "--every")
+      #expect(none.exitCode == 2 && none.errors.contains("--sign-key"), "\(none.errors)")
+      // The first one has signed all of it, too, and a key that signs something else doesn't change that.
+      for keys in [["release.key"], ["release.key", "ci2.key"]] {
+        let words = keys.flatMap { ["--sign-key", $0] }
+        let outcome = try Outcome(
+          try site.start(
+            ["trust", "resign", "--every"] + words,
+            launcher: ["env", "XCACHE_SIGN_PASSPHRASE=\(Self.passphrase)"]))
+        #expect(outcome.exitCode == 0 && outcome.output.contains("nothing to sign"), "\(outcome.output)")
+      }
+      #expect(try Self.trust(site, "remove-key", "release.key").exitCode == 0)
+      #expect(try Self.trust(site, "sign", "root-3.draft.json", "--key", "root.key").exitCode == 0)
+      let pushed = try Self.trust(site, "push")
+      #expect(pushed.exitCode == 0, "nothing has to be signed: \(pushed.errors)")
     }
   }
 
   @Test("a stolen key's floors are lowered again, and the head key is another one")
   func stolen() throws {
     try Self.with { site in
+      try site.publish(["c.js": "3"], as: "gone", base: "https://m.example.com/gone")
+      #expect(
+        try site.run("unpublish", "--app", "shop", "--bundle", "gone", "-m", "over").exitCode == 0)
       try Self.begin(site)
       let (release, head) = (try Self.id(site, "release"), try Self.id(site, "head"))
       #expect(try Self.trust(site, "add-key", "--new", "ci2.key").exitCode == 0)
@@ -259,7 +278,9 @@ struct TrustCeremonyTests {
       let once = try Self.trust(site, "rotate-head")
       #expect(once.exitCode == 0 && once.output.contains("unchanged"), "\(once.output)")
       let draft = try Self.root(site, "root-2.draft.json").document
-      #expect(draft.floors.map(\.key.text).sorted() == ["cart", "home"])
+      #expect(draft.floors.map(\.key.text).sorted() == ["cart", "gone", "home"])
+      let again = try Self.trust(site, "remove-key", release, "--stolen")
+      #expect(again.exitCode == 0 && again.output.contains("says that already"), "\(again.errors)")
       #expect(draft.heads.map(\.text) != [head])
       #expect(try Self.trust(site, "sign", "root-2.draft.json", "--key", "root.key").exitCode == 0)
       let pushed = try Self.trust(site, "push", "--sign-key", "ci2.key")
@@ -291,6 +312,84 @@ struct TrustCeremonyTests {
       let status = try Self.trust(site, "status")
       #expect(status.output.contains("root-2.draft.json"), "\(status.output)")
       #expect(kept == root.roots.keys[0])
+    }
+  }
+
+  @Test(
+    "a KEY is the beginning of an id, a key's file, or that of its public key; what is so already is said")
+  func keys() throws {
+    try Self.with { site in
+      try Self.begin(site)
+      let text = "openssl pkey -in root-spare.key -passin env:P -pubout -out spare.pem"
+      let outcome = try Outcome(
+        try Child(
+          ["sh", "-c", text], environment: ["PATH": "/usr/bin:/bin", "P": Self.passphrase],
+          in: site.scratch.path))
+      try #require(outcome.exitCode == 0, "\(outcome.errors)")
+      let id = try Self.id(site, "release")
+      for words in [
+        ["set-threshold", "releases", "1"], ["set-threshold", "roots", "1"], ["on"],
+        ["set-scope", "release.key"], ["set-scope", String(id.prefix(8))],
+        ["set-floor", "home", "--to", "none"],
+      ] {
+        let outcome = try Outcome(
+          try site.start(["trust"] + words, launcher: ["env", "XCACHE_SIGN_PASSPHRASE=\(Self.passphrase)"]))
+        #expect(
+          outcome.exitCode == 0 && outcome.output == "nothing to change: root 1 says that already\n",
+          "\(words): \(outcome.output)\(outcome.errors)")
+      }
+      #expect(try Kernel.status("\(site.scratch.path)/root-2.draft.json") == nil)
+      #expect(try Self.trust(site, "remove-root", "spare.pem").exitCode == 0)
+      let twice = try Self.trust(site, "remove-root", "spare.pem")
+      #expect(twice.exitCode == 0 && twice.output.contains("says that already"), "\(twice.errors)")
+      let wrong = try Self.trust(site, "remove-key", "root.key")
+      #expect(wrong.exitCode == 1 && wrong.errors.contains("remove-root"), "\(wrong.errors)")
+      let none = try Self.trust(site, "remove-key", "none.key")
+      #expect(none.exitCode == 1 && none.errors.contains("no such file"), "\(none.errors)")
+    }
+  }
+
+  @Test("a root that lowers a floor has what is live signed anew, if the command names a key, or warns")
+  func lowering() throws {
+    try Self.with { site in
+      #expect(try Self.trust(site, "init", "--app", "shop", "--no-passphrase").exitCode == 0)
+      #expect(try Self.trust(site, "push", "--sign-key", "release.key").exitCode == 0)
+      try site.publish(["a.js": "2"], as: "home", "--raise-floor", "--sign-key", "release.key")
+      func statement() throws -> ReleaseStatement {
+        let all = try site.poll()["data"]?["trust"]?["releases"]?.array ?? []
+        return try #require(
+          try all.map { try Signed<ReleaseStatement>(json: $0).document }.first { $0.bundle.text == "home" })
+      }
+      let before = try statement()
+      #expect(before.floor == before.serial)
+      #expect(try Self.trust(site, "set-floor", "home", "--to", "0").exitCode == 0)
+      #expect(try Self.trust(site, "sign", "root-2.draft.json", "--key", "root.key").exitCode == 0)
+      let dry = try Self.trust(site, "push", "--dry-run", environment: ["XCACHE_SIGN_KEY=release.key"])
+      #expect(dry.exitCode == 0 && dry.errors.contains("raise it again"), "\(dry.errors)")
+      let pushed = try Self.trust(site, "push", "--sign-key", "release.key")
+      #expect(pushed.exitCode == 0 && !pushed.errors.contains("raise it again"), "\(pushed.errors)")
+      let after = try statement()
+      #expect(after.serial == before.serial && after.floor == .zero && after.content == before.content)
+    }
+  }
+
+  @Test("a rollout of what was signed with a higher floor elsewhere is signed without it")
+  func rolloutBelowAFloor() throws {
+    try Self.with { site in
+      #expect(try Self.trust(site, "init", "--app", "shop", "--no-passphrase").exitCode == 0)
+      #expect(try Self.trust(site, "push", "--sign-key", "release.key").exitCode == 0)
+      try site.publish(
+        ["a.js": "2"], as: "home", "--channel", "test", "--sign-for", "online", "--raise-floor", "--sign-key",
+        "release.key")
+      let words = ["promote", "--app", "shop", "--from", "test", "--to", "online", "--rollout", "5%"]
+      let without = try Outcome(try site.start(words))
+      #expect(without.exitCode == 3 && without.errors.contains("floor of home"), "\(without.errors)")
+      let outcome = try Outcome(try site.start(words + ["--sign-key", "release.key"]))
+      #expect(outcome.exitCode == 0, "\(outcome.errors)")
+      let status = try Self.json(Self.trust(site, "status", "--json"))
+      let online = status["channels"]?.array?.first { $0["channel"] == "online" }
+      let candidate = online?["candidate"]?.array ?? []
+      #expect(candidate.count == 1 && candidate.first?["floor"]?.integer == 0, "\(candidate)")
     }
   }
 

@@ -394,7 +394,7 @@ class Drills:
         _, evil = stolen()
         number += 1
         self.block(f"xcache trust add-key --new ci5.key\nxcache trust remove-key {self.id_of('ci4.key')} --stolen\n"
-                   f"xcache trust set-floor main --to now\nxcache trust sign root-{number}.draft.json --key root2.key\n"
+                   f"xcache trust sign root-{number}.draft.json --key root2.key\n"
                    f"xcache trust push root-{number}.draft.json --sign-key ci5.key\nxcache publish --sign-key ci5.key\n")
         self.both_follow("after unpublish and a clean checkout")
         self.refuses("ci4.key", "release-key")

@@ -51,6 +51,14 @@ extension Device {
     let verdict = try check(offer, by: trust)
     if let failure = verdict.failure {
       report(failure, of: next.version)
+      switch failure {
+      case .rootMissing, .headKey, .releaseKey, .releaseScope:
+        throw preset.refused(
+          "it isn't signed by keys of root \(verdict.state.root.number), which this device has (\(failure.rawValue)); an app with a "
+            + "preset is built with the newest root, root-N.json, and with a zip that was fetched after that root was pushed"
+        )
+      default: break
+      }
       throw preset.refused("it isn't what the app's publisher signed (\(failure.rawValue))")
     }
     guard !verdict.isCandidate else {

@@ -62,10 +62,11 @@ package struct SignCommand: StatementSigner {
   }
 
   private func failure(_ reason: String, _ errors: [UInt8]) -> SigningError {
-    let text = String(decoding: errors, as: UTF8.self)
+    let text = SignerSecrets(command: command, environment).hidden(
+      in: String(decoding: errors, as: UTF8.self))
     let isEmpty = text.allSatisfy(\.isWhitespace)
     let lines = text.split(whereSeparator: \.isNewline).map { "\n  \($0)" }.joined()
-    return .command(command, isEmpty ? reason : "\(reason). It said:\(lines)")
+    return .command(SignerSecrets.program(of: command), isEmpty ? reason : "\(reason). It said:\(lines)")
   }
 
   private struct Run {
@@ -87,7 +88,7 @@ package struct SignCommand: StatementSigner {
     do {
       child = try ChildProcess("/bin/sh", Self.arguments(command, folder), environment: environment)
     } catch {
-      throw .command(command, "\(error)")
+      throw .command(SignerSecrets.program(of: command), "\(error)")
     }
     let errors = Locked<[UInt8]>([])
     let reader = ThreadTask<Void, Never>("sign-errors") {

@@ -21,7 +21,7 @@ package enum SigningError: Error, Hashable, Sendable {
   case openToOthers(path: String)
   /// A file has something else than a public key.
   case notAPublicKey(path: String)
-  /// A program failed, or wrote no signature that the key verifies; with the reason.
+  /// A program failed, or wrote no signature that the key verifies; with its name, and the reason. The whole command may have a PIN.
   case command(String, String)
   /// What is to be signed can't be put into an envelope; with what is wrong.
   case form(TrustFormError)

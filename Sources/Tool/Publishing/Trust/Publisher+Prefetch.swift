@@ -23,7 +23,8 @@ extension Publisher {
         guard options.signers != nil, error.isUnsigned else { throw error }
       }
     }
-    var request = request
+    var (request, options) = (request, options)
+    options.isRollout = request.rollout != nil
     let statement = try statement(for: config, in: channel, options)
     request.statement = statement?.envelope.json
     return (try ask(request, to: channel), statement)

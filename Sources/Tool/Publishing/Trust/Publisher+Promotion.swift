@@ -17,10 +17,11 @@ extension Publisher {
   ) throws(PublishError) -> (
     answer: OriginAnswer<PromotionAnswer>, statements: [Signed<ReleaseStatement>]
   ) {
-    var request = request
+    var (request, options) = (request, options)
+    options.isRollout = request.rollout != nil
     var statements: [Signed<ReleaseStatement>] = []
-    func sign(only bundles: Set<BundleName>?) throws(PublishError) {
-      statements = try self.statements(for: &request, to: channel, only: bundles, options)
+    func sign(only bundles: Set<BundleName>?, ifSplit: Bool = false) throws(PublishError) {
+      statements = try self.statements(for: &request, to: channel, only: bundles, ifSplit: ifSplit, options)
       if request.dryRun == true { statements = [] }
       request.statements = statements.isEmpty ? nil : statements.map(\.envelope.json)
     }
@@ -32,6 +33,10 @@ extension Publisher {
         // Each is asked for once: what is refused again is refused.
         if options.canSign, request.statements == nil, let bundles = error.unsignedBundles {
           try sign(only: bundles)
+          if request.statements == nil { throw error }
+        } else if options.canSign, request.statements == nil, options.isRollout, error.splitsRollout {
+          // A statement that was signed elsewhere leaves a floor above the full version here: it is signed here without.
+          try sign(only: nil, ifSplit: true)
           if request.statements == nil { throw error }
         } else if options.signers != nil, request.prefetchStatement == nil, request.withPrefetch == true,
           error.isUnsigned
@@ -52,10 +57,12 @@ extension Publisher {
   }
 
   /// Returns the statements for what a promotion brings, and holds the request to the version that they are of.
-  /// - Parameter only: the bundles to sign; nil: all that change.
+  /// - Parameters:
+  ///   - only: the bundles to sign; nil: all that change.
+  ///   - ifSplit: whether to sign only what has a statement that splits the rollout.
   private func statements(
     for request: inout PromotionRequest, to channel: ChannelAddress, only: Set<BundleName>?,
-    _ options: SigningOptions
+    ifSplit: Bool, _ options: SigningOptions
   ) throws(PublishError) -> [Signed<ReleaseStatement>] {
     guard let trust = try trust(of: channel.app, options), !trust.root.isOff else {
       progress(.notSigned(channel.app))
@@ -63,8 +70,13 @@ extension Publisher {
     }
     var trial = request
     (trial.dryRun, trial.schedule) = (true, nil)
+    // What becomes of each bundle is the same, and isn't refused.
+    if ifSplit { trial.rollout = nil }
     let plan = try ask(trial, to: channel).value
-    let contents = (plan.release.contents ?? []).filter { only?.contains($0.bundle) ?? true }
+    let contents = (plan.release.contents ?? []).filter { planned in
+      only?.contains(planned.bundle) ?? true
+        && (!ifSplit || trust.above(planned.bundle, planned.content, in: channel.channel, options) != nil)
+    }
     if contents.isEmpty { return [] }
     request.version = plan.fromVersion.text
     let items = try items(of: plan.fromVersion, in: ChannelAddress(channel.app, plan.from))
@@ -184,6 +196,11 @@ extension PromotionRequest {
 }
 
 extension PublishError {
+  /// Whether the origin refuses a rollout since devices couldn't go from one of its versions to the other.
+  fileprivate var splitsRollout: Bool {
+    if case .origin(.refused(let problem)) = self { problem.code == "rollout-floor" } else { false }
+  }
+
   /// Whether the origin refuses something that isn't signed.
   var isUnsigned: Bool {
     if case .origin(.refused(let problem)) = self { problem.code == "unsigned" } else { false }

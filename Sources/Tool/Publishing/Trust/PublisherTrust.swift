@@ -11,6 +11,9 @@ struct PublisherTrust {
   /// The release statements that enough keys of the root have signed, of any channel.
   private let releases: [ReleaseStatement]
   private let prefetch: [PrefetchStatement]
+  /// The serials of the statements of each channel's full version, and of its prefetch config.
+  private var full: [ChannelName: [BundleName: Serial]] = [:]
+  private var fullPrefetch: [ChannelName: Serial] = [:]
 
   /// - Parameters:
   ///   - overview: what the origin has.
@@ -19,11 +22,15 @@ struct PublisherTrust {
     let root = try Self.root(overview, builtIn)
     var (releases, prefetch): ([ReleaseStatement], [PrefetchStatement]) = ([], [])
     for channel in overview.channels {
-      for envelope in (channel.bundles + channel.candidate).compactMap(\.envelope) {
-        if let statement = Self.release(envelope, root) { releases.append(statement) }
+      for envelope in channel.bundles.compactMap(\.envelope) {
+        guard let statement = Self.release(envelope, root) else { continue }
+        releases.append(statement)
+        full[channel.channel, default: [:]][statement.bundle] = statement.serial
       }
+      releases += channel.candidate.compactMap(\.envelope).compactMap { Self.release($0, root) }
       if let statement = channel.prefetch?.envelope.flatMap({ Self.prefetch($0, root) }) {
         prefetch.append(statement)
+        fullPrefetch[channel.channel] = statement.serial
       }
     }
     self.root = root
@@ -111,13 +118,16 @@ struct PublisherTrust {
     let (lowest, named) = (root.floors[bundle] ?? .zero, root.floors[bundle] ?? .highest)
     let next =
       if let vouched, let old = known.filter({ $0.content == vouched }).map(\.serial).max() {
-        max(old, lowest)
+        // Of two statements of a content, devices get the one with the higher serial: not the one whose floor splits the rollout.
+        max(above(bundle, vouched, in: channel, options) ?? old, old, lowest)
       } else {
         Serial(max(now, lowest.number, (known.map(\.serial.number).max() ?? -1) + 1))
       }
     guard let serial = next else { throw .noSerialLeft("bundle \(bundle)") }
-    // A device that is new keeps what was ruled out before, too, unless a root has lowered the floor since.
-    let kept = known.filter { $0.channels.contains(channel) && $0.floor <= named }.map(\.floor).max() ?? .zero
+    // A device that is new keeps what was ruled out before, too, unless a root has lowered the floor since. In a rollout, it has to be
+    // able to go back.
+    let limit = min(named, options.isRollout ? full[channel]?[bundle] ?? .highest : .highest)
+    let kept = known.filter { $0.channels.contains(channel) && $0.floor <= limit }.map(\.floor).max() ?? .zero
     do {
       return try ReleaseStatement(
         app: root.app, environment: root.environment, bundle: bundle,
@@ -128,6 +138,18 @@ struct PublisherTrust {
     }
   }
 
+  /// Returns a serial above that of every statement of a content that splits a rollout: one which devices of the channel would get, and
+  /// whose floor is above what its full version was signed with, so that they couldn't go back. Nil if there is none, or no rollout.
+  func above(
+    _ bundle: BundleName, _ content: SHA256, in channel: ChannelName, _ options: SigningOptions
+  ) -> Serial? {
+    guard options.isRollout, let serial = full[channel]?[bundle] else { return nil }
+    let splitting = releases.filter {
+      $0.bundle == bundle && $0.content == content && $0.channels.contains(channel) && $0.floor > serial
+    }
+    return splitting.map(\.serial).max().flatMap { Serial($0.number + 1) }
+  }
+
   /// Returns the statement of a prefetch config that is to be signed.
   func prefetchStatement(
     _ content: SHA256, in channel: ChannelName, _ options: SigningOptions, now: Int64
@@ -136,8 +158,9 @@ struct PublisherTrust {
     guard let serial = Serial(max(now, lowest.number, (prefetch.map(\.serial.number).max() ?? -1) + 1)) else {
       throw .noSerialLeft("the prefetch config")
     }
+    let limit = min(named, options.isRollout ? fullPrefetch[channel] ?? .highest : .highest)
     let kept =
-      prefetch.filter { $0.channels.contains(channel) && $0.floor <= named }.map(\.floor).max() ?? .zero
+      prefetch.filter { $0.channels.contains(channel) && $0.floor <= limit }.map(\.floor).max() ?? .zero
     do {
       return try PrefetchStatement(
         app: root.app, environment: root.environment, channels: options.channels.union([channel]),

@@ -111,7 +111,8 @@ extension Publisher {
   func signing(
     _ local: LocalBundles, _ remote: RemoteChannel, _ plans: [Plan], _ options: PublishOptions
   ) throws(PublishError) -> ReleaseSigning? {
-    let terms = options.signing
+    var terms = options.signing
+    terms.isRollout = options.release.rollout != nil
     if let other = terms.given.first(where: { given in !plans.contains { $0.bundle == given.document.bundle }
     }) {
       throw .trust(.otherBundle(other.document.bundle))

@@ -9,6 +9,9 @@ package struct SigningOptions: Sendable {
   package var channels: Set<ChannelName> = []
   /// Whether nothing older than this release may come back, in any of these channels.
   package var raisesFloor = false
+  /// Whether the release goes to a part of the devices first: those may have to go back to the full version, so no floor above its
+  /// statement is carried over.
+  package var isRollout = false
   /// Statements of the same files that others have signed.
   package var given: [Signed<ReleaseStatement>] = []
   /// The root that the app is built with; nil: its first one, as the origin has it.

@@ -64,7 +64,7 @@ import Values
         == .rootOldKeys)
   }
 
-  @Test func `floors are of one root, and don't come back with the next`() throws {
+  @Test func `floors are said once, and the next root leaves them as they are`() throws {
     var draft = try #require(RootDraft(after: keys.first().root()))
     let home = try BundleName("home")
     draft.setFloor(Serial(5), of: home)
@@ -74,6 +74,38 @@ import Values
     #expect(try RootDraft(editing: second).root() == second)
     let third = try #require(RootDraft(after: second)).root()
     #expect(third.floors.isEmpty && third.prefetchFloor == nil)
+  }
+
+  @Test func `a stolen key's floors are those of all bundles that it could sign, live or not`() throws {
+    var draft = try #require(RootDraft(after: keys.first().root()))
+    let (pay, team) = (try #require(ReleaseGrant.BundlePattern("pay")), KeyFile(P256PrivateKey()))
+    let pattern = try #require(ReleaseGrant.BundlePattern("activity-*"))
+    try draft.addKey(
+      team.key,
+      grant: RootDraft.Grant(
+        keys: [team.key.id], channels: .some([.online]), bundles: .some([pay, pattern])),
+      signsPrefetch: false)
+    let second = try draft.root()
+    var next = try #require(RootDraft(after: second))
+    next.setFloor(.zero, of: try BundleName("activity-2"))
+    let test = try ChannelName("test")
+    let known = try [
+      KnownBundle(channel: .online, bundle: BundleName("activity-1")),
+      KnownBundle(channel: .online, bundle: BundleName("activity-2")),
+      KnownBundle(channel: test, bundle: BundleName("activity-3")),
+      KnownBundle(channel: .online, bundle: BundleName("home")),
+    ]
+    let floor = try #require(Serial(9))
+    #expect(next.setFloors(signedBy: team.key.id, under: second, known: known, to: floor).isEmpty)
+    // One that was set on purpose stays, and one that no channel has is set if the grant has its whole name.
+    let floors = Dictionary(uniqueKeysWithValues: next.floors.map { ($0.key.text, $0.value.number) })
+    #expect(floors == ["activity-1": 9, "activity-2": 0, "pay": 9])
+    #expect(next.prefetchFloor == nil)
+    let many = try (0..<1001).map { KnownBundle(channel: test, bundle: try BundleName("b\($0)")) }
+    var full = try #require(RootDraft(after: second))
+    let left = full.setFloors(signedBy: keys.release.key.id, under: second, known: many, to: floor)
+    #expect(left == [try BundleName("b1000")] && full.prefetchFloor == floor)
+    #expect(try full.root().floors.count == TrustRoot.floorLimit)
   }
 
   @Test func `root keys sign nothing else, and enough of them stay`() throws {

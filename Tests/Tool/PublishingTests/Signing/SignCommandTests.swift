@@ -10,7 +10,9 @@ import Trust
   private static let message = Envelope.message(
     payloadType: TrustHead.payloadType, payload: Array("{}".utf8) + Array(repeating: 0x20, count: 200_000))
 
-  private static let environment = ["PATH": "/usr/bin:/bin", "XCACHE_TOKEN": "secret", "PIN": "1234"]
+  private static let environment = [
+    "PATH": "/usr/bin:/bin", "XCACHE_TOKEN": "secret", "SLOT": "1234", "CARD_PIN": "987654",
+  ]
 
   private static func command(_ text: String, _ key: TrustKey, limit: Int = 20_000) -> SignCommand {
     SignCommand(text, key: key, environment: environment, limit: limit)
@@ -89,7 +91,34 @@ import Trust
 
   @Test func `it gets the variables, but no secrets of this program`() {
     let key = P256PrivateKey().trustKey
-    let reason = Self.reason(Self.command("echo pin $PIN, token [$XCACHE_TOKEN] >&2; exit 1", key))
-    #expect(reason.contains("pin 1234, token []"), "\(reason)")
+    let reason = Self.reason(Self.command("echo slot $SLOT, token [$XCACHE_TOKEN] >&2; exit 1", key))
+    #expect(reason.contains("slot 1234, token []"), "\(reason)")
+  }
+
+  /// Logs of CI are read by many.
+  @Test(
+    arguments: [
+      ("echo using --pin 55555 >&2; false --pin 55555", "55555"),
+      ("echo 55555 >&2; false --login-pin=55555", "55555"),
+      ("PIN=55555 sh -c 'echo $PIN >&2; exit 1'", "55555"),
+      ("echo it is 'open sesame' >&2; false -passin 'pass:open sesame'", "sesame"),
+      ("echo 55555 >&2; false -key 'pkcs11:token=card;pin-value=55555'", "55555"),
+      ("echo $CARD_PIN >&2; exit 1", "987654"), ("nosuchprogram-$CARD_PIN", "987654"),
+    ])
+  func `a message has no PIN, though the command or what it says has`(text: String, secret: String) {
+    let error = #expect(throws: SigningError.self) {
+      try Self.command(text, P256PrivateKey().trustKey).sign(Self.message)
+    }
+    #expect(error.map { !"\($0)".contains(secret) } ?? false, "\(String(describing: error))")
+  }
+
+  @Test func `the program is called by its name alone`() {
+    for (command, name) in [
+      ("/usr/bin/pkcs11-tool --pin 1234", "pkcs11-tool"), ("PIN=1234 openssl dgst", "openssl"),
+      ("PIN='12 34' openssl dgst", "a command"), ("(sleep 60 &)", "a command"), ("", "a command"),
+      ("'my tool' --pin 1", "a command"), ("aws kms sign", "aws"),
+    ] {
+      #expect(SignerSecrets.program(of: command) == name, "\(command)")
+    }
   }
 }

@@ -139,6 +139,82 @@ import Values
       try floors(naming: nil, before: [first, keys.signed(second.root(), keys.root)]) == [0, floor.number])
   }
 
+  /// What devices take under the new root would raise its floor again.
+  @Test func `a root that lowers a floor has what is live signed anew with a lower one, as old as it was`()
+    throws
+  {
+    let first = try root()
+    let home = try Self.live("home", ["a.js": "1"])
+    let (serial, floor) = (try #require(Serial(Self.now - 5)), try #require(Serial(Self.now - 10)))
+    let old = try Signed(
+      ReleaseStatement(
+        app: first.document.app, bundle: home.bundle, channels: [.online], content: home.content,
+        serial: serial, floor: floor)
+    ).signed(by: keys.release)
+    let content = SHA256.of([1])
+    let config = try Signed(
+      PrefetchStatement(
+        app: first.document.app, channels: [.online], content: content, serial: serial, floor: floor)
+    ).signed(by: keys.release)
+    let holdings = Holdings(
+      bundles: [try holding("online", home, old)],
+      prefetch: [.init(channel: .online, content: content, statement: config)])
+    func raising(_ named: Int64?) throws -> (Holdings, TrustRoot) {
+      var draft = try #require(RootDraft(after: first.document))
+      draft.setFloor(named.flatMap { Serial($0) }, of: home.bundle)
+      draft.setPrefetchFloor(named.flatMap { Serial($0) })
+      let next = try keys.signed(draft.root(), keys.root)
+      return (holdings.raisingFloors(of: next), next.document)
+    }
+    #expect(try raising(nil).0.isEmpty && raising(floor.number).0.isEmpty)
+    // What devices refuse under it has to be signed anyway.
+    #expect(try raising(serial.number + 1).0.isEmpty)
+    let (left, next) = try raising(3)
+    #expect(left.bundles.count == 1 && left.prefetch.count == 1)
+    let made = try NewStatements(
+      for: left, among: holdings, under: next, lowering: true, by: [keys.release], now: Self.now)
+    #expect(
+      made.releases.map(\.document.serial) == [serial] && made.releases.map(\.document.floor) == [.zero])
+    #expect(
+      made.prefetch.map(\.document.serial) == [serial] && made.prefetch.map(\.document.floor) == [.zero])
+    let signed = try keys.signed(next, keys.root)
+    #expect(left.taking(made).raisingFloors(of: signed).isEmpty)
+    // A floor that was raised once the root was in force stays.
+    let later = try NewStatements(
+      for: holdings, among: holdings, under: next, by: [keys.release], now: Self.now)
+    #expect(
+      later.releases.map(\.document.floor) == [floor] && later.prefetch.map(\.document.floor) == [floor])
+  }
+
+  /// Of two statements that say the same, devices get the one that was given last, unless it was given before.
+  @Test func `a key that signs what another has signed adds its signature`() throws {
+    let second = KeyFile(P256PrivateKey())
+    let root = try root { try $0.addKey(second.key, grant: nil, signsPrefetch: true) }
+    let home = try Self.live("home", ["a.js": "1"])
+    let config = Holdings.Prefetch(channel: .online, content: SHA256.of([1]), statement: nil)
+    var holdings = Holdings(bundles: [try holding("online", home)], prefetch: [config])
+    for (key, now) in [(keys.release, Self.now), (second, Self.now + 7), (keys.release, Self.now + 9)] {
+      let made = try NewStatements(
+        for: holdings, among: holdings, under: root.document, by: [key], now: now)
+      #expect(made.releases.map(\.document.serial.number) == [Self.now])
+      #expect(made.prefetch.map(\.document.serial.number) == [Self.now])
+      #expect(made.releases[0].envelope.signatures.last?.key == key.key.id)
+      holdings = holdings.taking(made)
+    }
+    let signers = holdings.bundles.compactMap(\.statement).map { Set($0.envelope.signatures.map(\.key)) }
+    #expect(signers == [[keys.release.key.id, second.key.id]])
+    // One that the root doesn't name any more is left out.
+    let without = try self.root {
+      try $0.addKey(second.key, grant: nil, signsPrefetch: true)
+      try $0.removeKey(keys.release.key.id)
+    }
+    let made = try NewStatements(
+      for: holdings, among: holdings, under: without.document, after: [root], by: [second], now: Self.now + 20
+    )
+    #expect(made.releases.map { $0.envelope.signatures.map(\.key) } == [[second.key.id]])
+    #expect(made.releases.map(\.document.serial.number) == [Self.now])
+  }
+
   @Test func `keys that the root doesn't name, or not for this, sign nothing`() throws {
     let home = try Self.live("home", ["a.js": "1"])
     let holdings = Holdings(bundles: [try holding("online", home)])

@@ -67,6 +67,38 @@ import Values
     #expect(try serial([before], lowered).floor == .zero)
   }
 
+  /// Devices that a rollout lets in may have to go back to the full version.
+  @Test func rolloutCarriesNoFloorAboveTheFullVersion() throws {
+    let app = try SignedApp()
+    let test = try ChannelName("test")
+    let both: Set<ChannelName> = [.online, test]
+    func overview(_ raised: TrustedChannel.Bundle) throws -> TrustOverview {
+      let here = try app.overview(bundles: [app.bundle(serial: 500, floor: 400, by: [app.releaseKey])])
+      return TrustOverview(
+        app: here.app, roots: here.roots, headKeys: [],
+        channels: here.channels + (try app.overview(bundles: [raised], channel: test).channels))
+    }
+    let fix = SHA256.of([7])
+    let trust = try PublisherTrust(
+      overview(app.bundle("main", fix, serial: 600, floor: 600, channels: both, by: [app.releaseKey])))
+    var options = SigningOptions()
+    func statement(_ vouched: SHA256? = nil) throws -> ReleaseStatement {
+      try trust.statement(of: main, vouched ?? content, in: .online, options, vouched: vouched, now: 1000)
+    }
+    #expect(try statement().floor.number == 600)
+    #expect(trust.above(main, fix, in: .online, options) == nil)
+    options.isRollout = true
+    #expect(try statement().floor.number == 400)
+    // What is promoted has a statement for this channel, too; devices get the one with the higher serial.
+    #expect(trust.above(main, fix, in: .online, options)?.number == 601)
+    let promoted = try statement(fix)
+    #expect(promoted.serial.number == 601 && promoted.floor.number == 400)
+    #expect(trust.above(main, content, in: .online, options) == nil)
+    // A bundle that the full version doesn't have splits nothing.
+    let new = try BundleName("new")
+    #expect(trust.above(new, fix, in: .online, options) == nil)
+  }
+
   @Test func serialIsNotBelowTheRootsFloor() throws {
     let app = try SignedApp(floors: [main: SignedApp.serial(8000)])
     #expect(try serial([], app).serial.number == 8000)

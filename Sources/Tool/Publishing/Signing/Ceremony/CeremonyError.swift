@@ -74,7 +74,9 @@ extension CeremonyError: CustomStringConvertible {
     case .unknownMembers(let number):
       "root \(number) has members that this version of xcache doesn't know, and would lose: update xcache"
     case .noReader(let error): "no device would read that root: \(error)"
-    case .unknownKey(let text): "the root names no key \(text); `xcache trust status` lists its keys"
+    case .unknownKey(let text):
+      "the root names no key \(text)\(text.allSatisfy(\.isHexDigit) ? "" : ", and there is no such file"); `xcache trust status` lists "
+        + "its keys"
     case .shortKey(let text):
       "\(text.isEmpty ? "an empty text" : text) is too little of a key's id: give at least \(RootDraft.fewestDigits) digits"
     case .rootKey(let key):

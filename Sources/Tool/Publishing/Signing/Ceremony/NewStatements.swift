@@ -8,6 +8,16 @@ package struct NewStatements: Sendable {
   package private(set) var releases: [Signed<ReleaseStatement>] = []
   package private(set) var prefetch: [Signed<PrefetchStatement>] = []
 
+  package init() {}
+
+  /// The statements of both.
+  package static func + (some: NewStatements, others: NewStatements) -> NewStatements {
+    var all = some
+    all.releases += others.releases
+    all.prefetch += others.prefetch
+    return all
+  }
+
   private struct Content: Hashable {
     let bundle: BundleName
     let content: SHA256
@@ -19,14 +29,16 @@ package struct NewStatements: Sendable {
   ///   - all: what the channels hold besides, for the highest serials.
   ///   - before: the roots before this one that are known, lowest number first. A floor that a statement raised which was valid under one
   ///     of them stays, unless a root has named a lower one since: a key that is lost hasn't signed it in vain.
+  ///   - lowering: whether the root is yet to come into force: a floor above one that it sets is left out then. Under a root that is in
+  ///     force, it may have been raised since.
   ///   - now: milliseconds since 1970.
   /// - Throws: `notListed`, if none of them is named; what signers throw.
   package init(
     for holdings: Holdings, among all: Holdings, under root: TrustRoot,
-    after before: [Signed<TrustRoot>] = [],
+    after before: [Signed<TrustRoot>] = [], lowering: Bool = false,
     by signers: [any StatementSigner], now: Int64
   ) throws(SigningError) {
-    let floors = EarlierFloors(before, root)
+    let floors = EarlierFloors(before, root, lowering: lowering)
     try sign(holdings, all, root, floors, signers, now)
     try signPrefetch(holdings, all, root, floors, signers, now)
   }
@@ -49,28 +61,23 @@ package struct NewStatements: Sendable {
       let floor =
         bundles.compactMap { bundle in
           bundle.statement.flatMap {
-            Self.counts($0, root) ? $0.document.floor : floors.kept(of: bundle, $0)
+            Self.counts($0, root)
+              ? floors.lowered($0.document.floor, root.floors[content.bundle]) : floors.kept(of: bundle, $0)
           }
         }.max() ?? .zero
-      // What was signed before stays as old as it was. An origin that shows files of before a fix, which devices refuse, gets no newer
-      // statement for them.
+      let valid = bundles.compactMap(\.statement).filter { Self.counts($0, root) }
       let vouched = bundles.compactMap { bundle in
-        bundle.statement.flatMap {
-          Self.counts($0, root) || floors.accepted(bundle, $0) ? $0.document.serial : nil
-        }
-      }.max()
-      let serial =
-        if let vouched, root.floors[content.bundle] == nil {
-          max(vouched, floor)
-        } else {
-          Self.serial(now, above: known, floor: max(floor, root.floors[content.bundle] ?? .zero))
-        }
+        bundle.statement.flatMap { floors.accepted(bundle, $0) ? $0.document.serial : nil }
+      }
+      let serial = Self.serial(
+        now, above: known, floor: floor, named: root.floors[content.bundle],
+        valid: valid.map(\.document.serial), vouched: vouched)
       for channels in Self.parts(of: bundles.map(\.channel)) {
         var signed = try Self.envelope { () throws(TrustFormError) in
-          try Signed(
-            ReleaseStatement(
-              app: root.app, environment: root.environment, bundle: content.bundle, channels: channels,
-              content: content.content, serial: serial, floor: floor))
+          let statement = try ReleaseStatement(
+            app: root.app, environment: root.environment, bundle: content.bundle, channels: channels,
+            content: content.content, serial: serial, floor: floor)
+          return try Signed(statement, signatures: Self.signatures(of: statement, among: valid, named))
         }
         for signer in able { signed = try signed.signed(by: signer) }
         releases.append(signed)
@@ -91,16 +98,24 @@ package struct NewStatements: Sendable {
       let floor =
         configs.compactMap { config in
           config.statement.flatMap {
-            Self.counts($0, root) ? $0.document.floor : floors.kept(of: config, $0)
+            Self.counts($0, root)
+              ? floors.lowered($0.document.floor, root.prefetchFloor) : floors.kept(of: config, $0)
           }
         }.max() ?? .zero
-      let serial = Self.serial(now, above: known, floor: max(floor, root.prefetchFloor ?? .zero))
+      let valid = configs.compactMap(\.statement).filter { Self.counts($0, root) }
+      let vouched = configs.compactMap { config in
+        config.statement.flatMap { floors.accepted(config, $0) ? $0.document.serial : nil }
+      }
+      let serial = Self.serial(
+        now, above: known, floor: floor, named: root.prefetchFloor, valid: valid.map(\.document.serial),
+        vouched: vouched)
       for channels in Self.parts(of: configs.map(\.channel)) {
         let signed = try Self.envelope { () throws(TrustFormError) in
-          try Signed(
-            PrefetchStatement(
-              app: root.app, environment: root.environment, channels: channels, content: content,
-              serial: serial, floor: floor))
+          let statement = try PrefetchStatement(
+            app: root.app, environment: root.environment, channels: channels, content: content,
+            serial: serial, floor: floor)
+          return try Signed(
+            statement, signatures: Self.signatures(of: statement, among: valid, Set(root.prefetch)))
         }
         prefetch.append(try signed.signed(by: signer))
       }
@@ -119,9 +134,29 @@ package struct NewStatements: Sendable {
     !signed.signers(among: root.prefetch, keys: root.keys, by: SystemVerifier()).isEmpty
   }
 
-  private static func serial(_ now: Int64, above known: [Serial], floor: Serial) -> Serial {
-    let lowest = max(now, (known.max()?.number ?? 0) + 1, floor.number)
-    return Serial(lowest) ?? .highest
+  /// Returns the serial of what is signed anew. What was signed before stays as old as it was. An origin that shows files of before a
+  /// fix, which devices refuse, gets no newer statement for them.
+  ///
+  /// - Parameters:
+  ///   - known: serials of what keys have signed that count now.
+  ///   - floor: the statement's.
+  ///   - named: the floor that the root sets.
+  ///   - valid: the serials of this content's statements by keys that count now.
+  ///   - vouched: those by keys that counted under a root before. Where the root sets the floor, such a key may have been stolen.
+  private static func serial(
+    _ now: Int64, above known: [Serial], floor: Serial, named: Serial?, valid: [Serial], vouched: [Serial]
+  ) -> Serial {
+    let lowest = max(floor, named ?? .zero)
+    if let old = (named == nil ? valid + vouched : valid).max() { return max(old, lowest) }
+    return Serial(max(now, (known.max()?.number ?? 0) + 1, lowest.number)) ?? .highest
+  }
+
+  /// Returns the signatures that a document has already by keys that count, so that one more is added to them. The origin tells
+  /// statements apart by what they say and who has signed them, and of two that say the same it gives devices the newer one.
+  private static func signatures<Document: TrustDocument & Equatable>(
+    of document: Document, among known: [Signed<Document>], _ named: Set<KeyID>
+  ) -> [Envelope.Signature] {
+    known.first { $0.document == document }?.envelope.signatures.filter { named.contains($0.key) } ?? []
   }
 
   private static func parts(of channels: [ChannelName]) -> [Set<ChannelName>] {
@@ -146,16 +181,32 @@ package struct NewStatements: Sendable {
 private struct EarlierFloors {
   private let before: [Signed<TrustRoot>]
   private let root: TrustRoot
+  private let isLowering: Bool
 
-  init(_ before: [Signed<TrustRoot>], _ root: TrustRoot) {
+  init(_ before: [Signed<TrustRoot>], _ root: TrustRoot, lowering: Bool) {
     self.before = before
     self.root = root
+    isLowering = lowering
+  }
+
+  /// Returns the floor of a statement by keys that count, unless the root that is yet to come into force sets a lower one.
+  func lowered(_ floor: Serial, _ named: Serial?) -> Serial? {
+    if isLowering, let named, floor > named { return nil }
+    return floor
   }
 
   /// Whether a root allowed a statement.
   func accepted(_ bundle: Holdings.Bundle, _ statement: Signed<ReleaseStatement>) -> Bool {
     before.contains {
       !$0.document.isOff && RootJudge($0).failure(of: bundle.live, statement, in: bundle.channel) == nil
+    }
+  }
+
+  /// The same for a prefetch config's.
+  func accepted(_ config: Holdings.Prefetch, _ statement: Signed<PrefetchStatement>) -> Bool {
+    before.contains {
+      !$0.document.isOff
+        && RootJudge($0).failure(ofPrefetch: config.content, statement, in: config.channel) == nil
     }
   }
 
@@ -190,6 +241,25 @@ private struct EarlierFloors {
 }
 
 extension Holdings {
+  /// Those that devices take, and which leave a higher floor than a root sets that is yet to come into force: who gets them raises it
+  /// again.
+  package func raisingFloors(of root: Signed<TrustRoot>) -> Holdings {
+    let (judge, named) = (RootJudge(root), root.document)
+    return Holdings(
+      bundles: bundles.filter { bundle in
+        guard let statement = bundle.statement, let floor = named.floors[bundle.live.bundle] else {
+          return false
+        }
+        return statement.document.floor > floor
+          && judge.failure(of: bundle.live, statement, in: bundle.channel) == nil
+      },
+      prefetch: prefetch.filter { config in
+        guard let statement = config.statement, let floor = named.prefetchFloor else { return false }
+        return statement.document.floor > floor
+          && judge.failure(ofPrefetch: config.content, statement, in: config.channel) == nil
+      })
+  }
+
   /// The same, with new statements where they are for a bundle's content and channel.
   package func taking(_ statements: NewStatements) -> Holdings {
     Holdings(

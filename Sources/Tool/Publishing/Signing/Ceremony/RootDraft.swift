@@ -63,7 +63,8 @@ package struct RootDraft: Sendable {
 
   /// The root that follows `root`; nil after the highest number.
   ///
-  /// Its floors aren't those of `root`, which would lower what has risen since.
+  /// Its floors aren't those of `root`. What a root says of floors holds from when it comes into force, also after roots that don't
+  /// name them (docs/protocol.md, section 14); said again, it would lower what has risen since.
   package init?(after root: TrustRoot) {
     guard let next = root.number.next else { return nil }
     self.init(root, number: next, keepsFloors: false)
@@ -202,6 +203,30 @@ extension RootDraft {
 
   /// Sets what a bundle's floor becomes, also where it was higher; nil leaves it as it is.
   package mutating func setFloor(_ floor: Serial?, of bundle: BundleName) { floors[bundle] = floor }
+
+  /// Sets the floors of what a stolen key could sign under a root: of the bundles that are known, and of those that a grant names in
+  /// full. Floors that the draft has stay.
+  ///
+  /// - Parameters:
+  ///   - known: bundles that channels have or had; where a root has no room for all, the first ones count.
+  ///   - floor: above all serials that the key has signed, as far as these are times.
+  /// - Returns: those that there was no room for.
+  package mutating func setFloors(
+    signedBy key: KeyID, under root: TrustRoot, known: [KnownBundle], to floor: Serial
+  ) -> [BundleName] {
+    var names: [BundleName] = []
+    for (grant, json) in zip(root.grants, root.json["releases"]?.array ?? [])
+    where grant.signers.keys.contains(key) {
+      names += known.filter { grant.covers($0.bundle, in: $0.channel) }.map(\.bundle)
+      names += (json["bundles"]?.array ?? []).compactMap { $0.string.flatMap { try? BundleName($0) } }
+    }
+    var left: [BundleName] = []
+    for name in names where floors[name] == nil && !left.contains(name) {
+      if floors.count < TrustRoot.floorLimit { floors[name] = floor } else { left.append(name) }
+    }
+    if root.prefetch.contains(key), prefetchFloor == nil { prefetchFloor = floor }
+    return left
+  }
 
   package mutating func setPrefetchFloor(_ floor: Serial?) { prefetchFloor = floor }
 }

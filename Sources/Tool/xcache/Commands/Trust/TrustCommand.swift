@@ -31,16 +31,20 @@ enum TrustCommand {
       add-key, remove-key, add-root, remove-root, rotate-head, set-scope, set-threshold, set-floor, off and on write
       the next root as root-N.draft.json, further ones change the same draft. sign needs no server; as many root keys
       as the threshold says have to sign: of the root before, and of the draft. Then push it. A KEY is the beginning
-      of an id, 4 digits at least.
+      of an id, 4 digits at least, or a key's file, also that of its public key. What the root says already changes
+      nothing.
       add-key lets a key sign what the others may, or with --channels, --bundles and --prefix what these say; set-scope
       says it for keys that are there. remove-key --stolen also sets the floors of all bundles that the key could
-      sign, so that nothing comes back that it has signed, and recovers from floors that it has signed too high.
-      set-floor sets one: --to SERIAL or now. rotate-head asks the origin for another key, or takes --public-key, that
-      of a copy for example; --keep leaves the ones before in the root. set-threshold says how many keys must sign.
-      off writes a last root after which devices check nothing any more; on takes that back.
+      sign, also of those that channels had before, so that nothing comes back that it has signed, and recovers from
+      floors that it has signed too high. set-floor sets one: --to SERIAL or now. A floor stays until a later root
+      sets it anew, so that root needn't repeat it. If a root lowers a floor, push signs what is live anew where that
+      leaves a higher one, with the key that --sign-key or --sign-with names, and warns without. rotate-head asks the
+      origin for another key, or takes --public-key, that of a copy for example; --keep leaves the ones before in the
+      root. set-threshold says how many keys must sign. off writes a last root after which devices check nothing any
+      more; on takes that back.
       resign signs what the root in force wouldn't take any more, or with --every all that this key hasn't signed: it
-      compares each bundle with what was signed before, and refuses those that nobody had signed. push does the same
-      for what a new root wouldn't take.
+      compares each bundle with what was signed before, and refuses those that nobody had signed. Serials stay. push
+      does the same for what a new root wouldn't take.
       The files are in the folder --out (default: this one). The origin's roots are believed only as far as they follow
       from the newest root there, or from --root.
       """,

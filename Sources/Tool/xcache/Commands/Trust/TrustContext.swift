@@ -28,7 +28,12 @@ struct TrustContext {
         throw UsageError("\(file.path) is a root of app \(app), not of \(given)")
       }
     } else {
-      app = try given ?? folder.roots().first?.root.app ?? remote.app
+      guard let known = try given ?? folder.roots().first?.root.app else {
+        throw UsageError(
+          "no app given, and no root.json in \(folder.path): name the app with --app NAME, or the folder with --out DIR"
+        )
+      }
+      app = known
     }
   }
 

@@ -25,7 +25,7 @@ enum TrustDrafts {
   ]
 
   static func run(_ act: String, _ arguments: Arguments, _ terminal: Terminal) throws {
-    let change = try change(act, arguments)
+    let change = try change(act, arguments, terminal)
     let context = try TrustContext(arguments, terminal)
     let overview = try context.overview()
     guard !overview.roots.isEmpty else { throw context.noRoot() }
@@ -71,7 +71,7 @@ enum TrustDrafts {
   private typealias Change = (inout RootDraft, Place) throws -> Void
 
   /// Returns what an act does; its words are checked before anything is asked of the origin.
-  private static func change(_ act: String, _ arguments: Arguments) throws -> Change {
+  private static func change(_ act: String, _ arguments: Arguments, _ terminal: Terminal) throws -> Change {
     switch act {
     case "off", "on":
       _ = try arguments.operands(act)
@@ -80,12 +80,14 @@ enum TrustDrafts {
       _ = try arguments.operands(act)
       return try adding(act, arguments)
     case "remove-key":
-      let text = try arguments.operands(act, "KEY")[1]
-      return { draft, place in try remove(draft.key(text), from: &draft, place) }
+      let key = try GivenKey(arguments.operands(act, "KEY")[1], arguments, terminal)
+      return { draft, place in try remove(key, from: &draft, place) }
     case "remove-root":
-      let text = try arguments.operands(act, "KEY")[1]
+      let given = try GivenKey(arguments.operands(act, "KEY")[1], arguments, terminal)
       return { draft, place in
-        try draft.removeRoot(draft.key(text))
+        let (key, isGone) = try given.find(in: draft, before: place.base)
+        if isGone { return }
+        try draft.removeRoot(key)
         if draft.rootKeys.count == 1 {
           place.context.terminal.remark(
             "warning: one root key is left, without a spare: if it is lost, only a new build of the app helps; "
@@ -98,10 +100,11 @@ enum TrustDrafts {
     case "set-scope":
       let texts = arguments.operands.dropFirst()
       guard !texts.isEmpty else { throw UsageError("KEY is missing") }
+      let keys = try texts.map { try GivenKey($0, arguments, terminal) }
       let given = try grant(arguments, keys: [])
       return { draft, _ in
         var grant = given
-        for text in texts { grant.keys.insert(try draft.key(text)) }
+        for key in keys { grant.keys.insert(try draft.key(key.id)) }
         try draft.setScope(grant)
       }
     case "set-floor":
@@ -168,22 +171,20 @@ enum TrustDrafts {
     return key
   }
 
-  private static func remove(_ key: KeyID, from draft: inout RootDraft, _ place: Place) throws {
+  private static func remove(_ given: GivenKey, from draft: inout RootDraft, _ place: Place) throws {
+    let (key, isGone) = try given.find(in: draft, before: place.base)
     if place.context.arguments.has("stolen") {
       // Serials are times; what is signed from now on is above.
       guard let now = Serial(Clock.unixMilliseconds()) else { return }
-      let grants = place.base.grants.filter { $0.signers.keys.contains(key) }
-      for channel in place.overview.channels {
-        for bundle in channel.bundles + channel.candidate
-        where draft.floors[bundle.bundle] == nil
-          && grants.contains(where: { $0.covers(bundle.bundle, in: channel.channel) })
-        {
-          draft.setFloor(now, of: bundle.bundle)
-        }
+      let known = try KnownBundle.all(place.overview, place.context.remote.api)
+      let left = draft.setFloors(signedBy: key, under: place.base, known: known, to: now)
+      if !left.isEmpty {
+        place.context.terminal.remark(
+          "warning: a root has room for \(TrustRoot.floorLimit) floors; there is none for \(Count.text(left.count, "bundle")), "
+            + "such as \(left[0]): set them by the root after this one")
       }
-      if place.base.prefetch.contains(key), draft.prefetchFloor == nil { draft.setPrefetchFloor(now) }
     }
-    try draft.removeKey(key)
+    if !isGone { try draft.removeKey(key) }
   }
 
   private static func rotatingHead(_ arguments: Arguments) throws -> Change {
@@ -261,23 +262,33 @@ enum TrustDrafts {
   ) {
     let terminal = context.terminal
     if context.arguments.has("json") {
-      terminal.say(json: json(changed: changed, signed, before, path))
+      var document = json(changed: changed, signed, before, path).object ?? JSONObject()
+      if !changed {
+        document["detail"] = .string("\(signed == nil ? inForce(before) : path) says that already")
+      }
+      terminal.say(json: .object(document))
       return
     }
     guard let signed else {
-      terminal.say("nothing to change: root \(before?.number.text ?? "") says that already")
+      terminal.say("nothing to change: \(inForce(before)) says that already")
       return
     }
     terminal.say(
-      "\(changed ? "wrote" : "unchanged:") \(path), root \(signed.document.number) of app \(context.app)")
+      "\(changed ? "wrote" : "unchanged:") \(path), root \(signed.document.number) of app \(context.app)"
+        + (changed ? "" : ", says that already"))
     for line in TrustOutput.differences(from: before, to: signed.document) { terminal.say("  \(line)") }
     terminal.say("  \(TrustOutput.signatures(signed, after: before))")
+    if let before, before.floors.contains(where: { signed.document.floors[$0.key] == nil }) {
+      terminal.remark("the floors that \(inForce(before)) has set stay, and needn't be set again")
+    }
     terminal.remark(
       TrustOutput.isComplete(signed, after: before)
         ? "next: `xcache trust push \(path) --sign-key FILE`"
         : "next: `xcache trust sign \(path) --key FILE`, where the root keys are; then `xcache trust push \(path)`"
     )
   }
+
+  private static func inForce(_ root: TrustRoot?) -> String { root.map { "root \($0.number)" } ?? "the root" }
 
   static func json(
     changed: Bool, _ signed: Signed<TrustRoot>?, _ before: TrustRoot?, _ path: String
@@ -289,5 +300,37 @@ enum TrustDrafts {
       "file": .string(path), "number": .integer(signed.document.number.number),
       "signatures": .strings(signed.envelope.signatures.map(\.key.text)),
     ]
+  }
+}
+
+/// A KEY of the command line: the beginning of an id, or a key's file.
+private struct GivenKey {
+  /// The id, or its beginning.
+  let id: String
+
+  /// - Throws: what is wrong with a file.
+  init(_ text: String, _ arguments: Arguments, _ terminal: Terminal) throws {
+    // A file whose name is all digits of an id is named with its folder: `./c0ffee`.
+    guard !text.isEmpty, !text.allSatisfy(\.isHexDigit) else {
+      id = text
+      return
+    }
+    if let key = TrustKey(base64: text) {
+      id = key.id.text
+    } else if try Kernel.status(text)?.kind == .file {
+      id = try TrustInit.read(text, arguments, terminal).key.id.text
+    } else {
+      id = text
+    }
+  }
+
+  /// Returns the key of a draft, or of the root before it if the draft has taken it out already.
+  func find(in draft: RootDraft, before: TrustRoot) throws -> (key: KeyID, isGone: Bool) {
+    do throws(CeremonyError) {
+      return (try draft.key(id), false)
+    } catch {
+      guard case .unknownKey = error, let key = try? RootDraft(editing: before).key(id) else { throw error }
+      return (key, true)
+    }
   }
 }

@@ -97,13 +97,19 @@ enum TrustInit {
   private static func key(_ role: String, _ path: String, _ context: TrustContext) throws -> Key {
     if let key = TrustKey(base64: path) { return Key(role: role, path: path, key: key) }
     guard try Kernel.status(path) != nil else { return Key(role: role, path: path) }
+    let (key, file) = try read(path, context.arguments, context.terminal)
+    if file != nil { context.terminal.remark("\(path) is there already, and is used as the \(role)") }
+    return Key(role: role, path: path, file: file, key: key)
+  }
+
+  /// Reads the key in a file, which is a private or a public one.
+  static func read(_ path: String, _ arguments: Arguments, _ terminal: Terminal) throws
+    -> (key: TrustKey, file: KeyFile?)
+  {
     let text = String(decoding: try Arguments.file(path, limit: 1 << 16), as: UTF8.self)
-    guard text.contains("PRIVATE KEY-----") else {
-      return Key(role: role, path: path, key: try TrustKey(reading: path))
-    }
-    context.terminal.remark("\(path) is there already, and is used as the \(role)")
-    let file = try KeyFile(path: path) { GivenSigner.passphrase(of: $0, context.arguments, context.terminal) }
-    return Key(role: role, path: path, file: file, key: file.key)
+    guard text.contains("PRIVATE KEY-----") else { return (try TrustKey(reading: path), nil) }
+    let file = try KeyFile(path: path) { GivenSigner.passphrase(of: $0, arguments, terminal) }
+    return (file.key, file)
   }
 
   /// The length of the shortest passphrase for a new key, in bytes.

@@ -15,7 +15,8 @@ enum TrustOutput {
   }
 
   /// Each thing that a root says, on a line of its own.
-  static func lines(_ root: TrustRoot) -> [String] {
+  /// - Parameter other: if given, floors are left out that this one doesn't set.
+  static func lines(_ root: TrustRoot, floorsOf other: TrustRoot? = nil) -> [String] {
     var lines: [String] = []
     if root.isOff { lines.append("off: devices check nothing any more, but the roots that follow") }
     for key in root.roots.keys { lines.append("root key \(short(key))") }
@@ -33,17 +34,20 @@ enum TrustOutput {
     }
     for key in root.prefetch { lines.append("prefetch key \(short(key))") }
     for key in root.heads { lines.append("head key \(short(key))") }
-    for (bundle, floor) in root.floors.sorted(by: { $0.key < $1.key }) {
+    for (bundle, floor) in root.floors.sorted(by: { $0.key < $1.key })
+    where other.map({ $0.floors[bundle] != nil }) ?? true {
       lines.append("floor of \(bundle): \(time(floor))")
     }
-    if let floor = root.prefetchFloor { lines.append("floor of prefetch configs: \(time(floor))") }
+    if let floor = root.prefetchFloor, other.map({ $0.prefetchFloor != nil }) ?? true {
+      lines.append("floor of prefetch configs: \(time(floor))")
+    }
     if let key = root.scriptKey { lines.append("script key \(Base64.encode(key))") }
     return lines
   }
 
-  /// What one root says and the other doesn't: `+` is new.
+  /// What one root says and the other doesn't: `+` is new. Floors of the one before stay in force where the other sets none.
   static func differences(from old: TrustRoot?, to new: TrustRoot) -> [String] {
-    let (before, after) = (old.map(lines) ?? [], lines(new))
+    let (before, after) = (old.map { lines($0, floorsOf: new) } ?? [], lines(new))
     return before.filter { !after.contains($0) }.map { "- \($0)" }
       + after.filter { !before.contains($0) }.map { "+ \($0)" }
   }

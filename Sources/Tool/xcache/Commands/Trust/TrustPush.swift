@@ -32,7 +32,11 @@ enum TrustPush {
     }
     let refused = holdings.refused(by: judge)
     if !isNew, let before { try Vouching.check(refused, by: before) }
-    let statements = try sign(refused, among: holdings, file, after: before?.roots ?? [], context)
+    let raising = holdings.raisingFloors(of: file.signed)
+    let signers = refused.isEmpty && (raising.isEmpty || !hasKey(context)) ? [] : try context.signers()
+    let statements =
+      try sign(refused, among: holdings, file, after: before?.roots ?? [], by: signers)
+      + lower(raising, among: holdings, file, by: signers, context)
     try check(holdings.taking(statements), judge, file)
     guard try isConfirmed(file, before?.newest.document, statements, holdings, context) else { return }
     try send(file, statements, context)
@@ -55,7 +59,8 @@ enum TrustPush {
     if let next = files.first(where: { $0.root.app == context.app && $0.root.number.number == newest + 1 }) {
       return next
     }
-    return newest == 0 ? try RootFile(path: context.folder.path(of: .first)) : nil
+    if newest == 0 { throw context.noRoot() }
+    return nil
   }
 
   /// Whether the root is in force already, or was: then nothing is sent.
@@ -119,9 +124,8 @@ enum TrustPush {
 
   private static func sign(
     _ refused: Holdings, among holdings: Holdings, _ file: RootFile, after before: [Signed<TrustRoot>],
-    _ context: TrustContext
+    by signers: [any StatementSigner]
   ) throws -> NewStatements {
-    let signers = refused.isEmpty ? [] : try context.signers()
     if !refused.bundles.isEmpty, signers.isEmpty {
       let names = TrustOutput.refused(refused, by: RootJudge(file.signed))
       throw UsageError(
@@ -129,8 +133,42 @@ enum TrustPush {
           + "or --sign-with\n" + Listing.shown(names, hint: "").map { "  \($0)" }.joined(separator: "\n"))
     }
     return try NewStatements(
-      for: refused, among: holdings, under: file.root, after: before, by: signers,
+      for: refused, among: holdings, under: file.root, after: before, lowering: true, by: signers,
       now: Clock.unixMilliseconds())
+  }
+
+  /// Whether the command itself names a key. What leaves too high a floor may be a thief's: no key of a variable or a settings file signs
+  /// it.
+  private static func hasKey(_ context: TrustContext) -> Bool {
+    context.arguments.isGiven("sign-key") || context.arguments.isGiven("sign-with")
+  }
+
+  /// Signs anew, with the same serial, what devices take and would raise a floor with again that the root lowers.
+  private static func lower(
+    _ raising: Holdings, among holdings: Holdings, _ file: RootFile, by signers: [any StatementSigner],
+    _ context: TrustContext
+  ) throws -> NewStatements {
+    if raising.isEmpty { return NewStatements() }
+    let named = Set(file.root.grants.flatMap(\.signers.keys) + file.root.prefetch)
+    var statements = NewStatements()
+    if hasKey(context), signers.contains(where: { named.contains($0.key.id) }) {
+      let made = try NewStatements(
+        for: raising, among: holdings, under: file.root, lowering: true, by: signers,
+        now: Clock.unixMilliseconds())
+      // With a threshold of 2, one key isn't enough.
+      if raising.taking(made).refused(by: RootJudge(file.signed)).isEmpty { statements = made }
+    }
+    let left = raising.taking(statements).raisingFloors(of: file.signed)
+    if !left.isEmpty {
+      let names =
+        Set(left.bundles.map(\.live.bundle)).sorted().map { "bundle \($0)" }
+        + (left.prefetch.isEmpty ? [] : ["the prefetch config"])
+      context.terminal.remark(
+        "warning: what the channels hold of \(names.joined(separator: ", ")) was signed with a higher floor than this root sets, and devices "
+          + "raise it again with that, until the next release or rollback. If it isn't yours, roll back or unpublish after this. If it is, "
+          + "push with --sign-key FILE, a key that may sign it: it is signed anew then with the lower floor")
+    }
+    return statements
   }
 
   /// Runs the check of the devices on all that the channels will have.

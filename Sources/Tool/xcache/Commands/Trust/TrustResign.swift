@@ -25,15 +25,13 @@ enum TrustResign {
     var signers: [any StatementSigner] = []
     if arguments.has("every") {
       signers = try context.signers()
+      guard !signers.isEmpty else { throw noKey() }
       wanted = unsigned(holdings, by: signers, judge, root.document)
     }
     guard !wanted.isEmpty else { return say(nil, nil, holdings, root.document, context) }
     try Vouching.check(wanted, by: chain)
     if signers.isEmpty { signers = try context.signers() }
-    guard !signers.isEmpty else {
-      throw UsageError(
-        "give the key that signs releases by --sign-key FILE or XCACHE_SIGN_KEY, or --sign-with")
-    }
+    guard !signers.isEmpty else { throw noKey() }
     let statements = try NewStatements(
       for: wanted, among: holdings, under: root.document, after: chain.roots.dropLast(), by: signers,
       now: Clock.unixMilliseconds())
@@ -57,26 +55,32 @@ enum TrustResign {
     say(answer, statements, holdings, root.document, context)
   }
 
+  private static func noKey() -> UsageError {
+    UsageError("give the key that signs releases by --sign-key FILE or XCACHE_SIGN_KEY, or --sign-with")
+  }
+
   /// What these keys haven't signed and may sign.
   private static func unsigned(
     _ holdings: Holdings, by signers: [any StatementSigner], _ judge: RootJudge, _ root: TrustRoot
   ) -> Holdings {
-    let ids = Set(signers.map(\.key.id))
     let keys = Dictionary(signers.map { ($0.key.id, $0.key) }) { key, _ in key }
-    func isMissing<Document>(_ signed: Signed<Document>?) -> Bool {
+    func isMissing<Document>(_ signed: Signed<Document>?, _ ids: Set<KeyID>) -> Bool {
       (signed?.signers(among: ids, keys: keys, by: SystemVerifier()).count ?? 0) < ids.count
     }
+    // Of the prefetch keys one signs, the first that is given.
+    let prefetch = signers.first { root.prefetch.contains($0.key.id) }
     return Holdings(
       bundles: holdings.bundles.filter { bundle in
-        isMissing(bundle.statement)
-          && root.grants.contains { grant in
-            ids.contains(where: grant.signers.keys.contains)
-              && grant.covers(bundle.live.bundle, in: bundle.channel)
-              && bundle.live.items.allSatisfy { grant.covers($0.url) }
-          }
+        let grants = root.grants.filter { grant in
+          grant.covers(bundle.live.bundle, in: bundle.channel)
+            && bundle.live.items.allSatisfy { grant.covers($0.url) }
+        }
+        // A key that may not sign this bundle doesn't make it unsigned.
+        return isMissing(bundle.statement, Set(grants.flatMap(\.signers.keys)).intersection(keys.keys))
       },
-      prefetch: ids.contains(where: root.prefetch.contains)
-        ? holdings.prefetch.filter { isMissing($0.statement) } : [])
+      prefetch: prefetch.map { signer in holdings.prefetch.filter { isMissing($0.statement, [signer.key.id]) }
+      }
+        ?? [])
   }
 
   private static func say(
