@@ -143,7 +143,7 @@ package struct HeadRenewal {
       candidate = TrustHead.Candidate(digest: whole.digest, rule: rule)
     }
     let at = max(now, (before?.at.milliseconds ?? 0) + 1)
-    guard let from = TrustTime(at), let until = TrustTime(at + Self.validity) else {
+    guard let from = TrustTime(at), let until = TrustTime(max(at, now + Self.validity)) else {
       throw .badPlace("the clock is wrong: it says \(Timestamp.text(now))")
     }
     do {

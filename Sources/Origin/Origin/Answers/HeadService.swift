@@ -40,6 +40,9 @@ final class HeadService: Sendable {
   private func renew(_ channel: ChannelCatalog, isDaily: Bool = false) -> Bool? {
     let info = channel.channel
     do throws(StoreError) {
+      if try store.hasDamagedHead(info.id) {
+        log("error: the head of \(info.app) \(info.name) is damaged in the database, so another one is signed")
+      }
       let isNew = try store.renewHead(of: info.id, isDaily: isDaily)
       if faults.withLock({ $0.removeValue(forKey: info.id) }) != nil {
         log("the head of \(info.app) \(info.name) is signed again")

@@ -16,8 +16,21 @@ extension Store {
     let all = try channels()
     var findings: [CheckupFinding] = []
     for app in Set(all.map(\.app)).sorted(by: { $0.text < $1.text }) {
-      // An older xcache's database has no such table.
-      guard let trust = try? trust(of: app) else { continue }
+      let known: AppTrust?
+      do throws(StoreError) {
+        known = try trust(of: app)
+      } catch .corruptRow(let row) {
+        findings.append(
+          .damage(
+            "root-damaged",
+            "a root of app \(app) can't be read (\(row)), so that its devices get no answers: restore the data folder from a backup"
+          ))
+        continue
+      } catch {
+        // An older xcache's database has no such table.
+        continue
+      }
+      guard let trust = known else { continue }
       let root = trust.inForce
       if root.isOff {
         findings.append(
@@ -27,9 +40,11 @@ extension Store {
       findings += spareFindings(app, root)
       findings += try headKeyFindings(app, root)
       findings += try idleFindings(app, trust)
+      findings += try damagedFindings(app)
       for channel in all where channel.app == app && channel.version > .none {
         findings += try headFindings(channel)
         findings += try statementFindings(channel)
+        findings += try floorFindings(channel)
       }
     }
     return findings
@@ -79,8 +94,29 @@ extension Store {
     return findings
   }
 
+  private func damagedFindings(_ app: AppName) throws(StoreError) -> [CheckupFinding] {
+    let count = try connections.reading { (db) throws(StoreError) in
+      try db.damagedStatements(ofApp: try db.requiredApp(app))
+    }
+    if count == 0 { return [] }
+    return [
+      .damage(
+        "statement-damaged",
+        "\(count) of the statements of app \(app) can't be read, and devices don't get them; `xcache trust resign --app \(app)` signs "
+          + "anew what nothing else is signed for")
+    ]
+  }
+
   private func headFindings(_ channel: ChannelInfo) throws(StoreError) -> [CheckupFinding] {
     let place = "\(channel.app) \(channel.name)"
+    if try hasDamagedHead(channel.id) {
+      return [
+        .damage(
+          "head-damaged",
+          "the head of \(place) can't be read, so devices take nothing new until a running server signs another one, within the hour"
+        )
+      ]
+    }
     guard let bytes = try headDocument(of: channel),
       let head = try? Signed<TrustHead>(parsing: bytes).document
     else {
@@ -92,6 +128,15 @@ extension Store {
         .note(
           "head-behind",
           "the head of \(place) names version \(head.version), and the channel has \(channel.full.version), which devices don't take yet"
+        )
+      ]
+    }
+    if head.at.milliseconds > now.addingClamped(Database.clockTolerance) {
+      return [
+        .note(
+          "head-ahead",
+          "the head of \(place) was signed while the clock was ahead: it says \(Timestamp.text(head.at.milliseconds)), and until then "
+            + "devices ask for no newer one by themselves; `xcache trust rotate-head --app \(channel.app)` has them forget it"
         )
       ]
     }
@@ -119,6 +164,18 @@ extension Store {
         "devices refuse version \(channel.full.version) of \(channel.app) \(channel.name), because of \(list)\(more); "
           + "`xcache trust resign --app \(channel.app)` signs its bundles again")
     ]
+  }
+
+  /// Notes statements that raise a floor again which a root has lowered.
+  private func floorFindings(_ channel: ChannelInfo) throws(StoreError) -> [CheckupFinding] {
+    try raisedFloors(of: channel).map { raised in
+      let what = raised.bundle.map { "bundle \($0)" } ?? "prefetch configs"
+      return .note(
+        "floor-raised",
+        "a root has set the floor of \(what) in \(channel.app) \(channel.name) to \(raised.named), and the statement of what is live "
+          + "raises it to \(raised.floor) again on devices that get it now, which then refuse what is older; "
+          + "`xcache trust resign --app \(channel.app)`, or a new release of it, signs it without")
+    }
   }
 }
 

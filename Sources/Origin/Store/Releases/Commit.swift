@@ -93,7 +93,9 @@ extension Store {
       try db.recordOverride(request.breakGlass, freeze, outcome.version, in: channel.id)
       outcome.trust = try db.sign(
         channel, at: outcome.version, after: plan.channel?.full.version ?? .none, with: request.statements,
-        as: plan.effect == .opens ? .candidate : .full, by: request.author, now: outcome.at)
+        as: plan.effect == .opens ? .candidate : .full,
+        goingBackTo: request.kind == .rollback ? request.source?.version : nil, by: request.author,
+        now: outcome.at)
       let (now, open) = try openRollout(after: outcome, ended, plan, request, in: db, digest: digest)
       outcome.channel = now
       if ended != nil || open != nil { outcome.rollout = RolloutChange(ended: ended, open: open) }

@@ -113,6 +113,9 @@ struct GarbageCollection {
     for channel in removed {
       try transaction { (db) throws(StoreError) in try db.forgetBundles(ofRemoved: channel.id) }
     }
+    for app in Set(channels.filter { $0.bundlesSince != nil }.map(\.appID)).sorted() {
+      try transaction { (db) throws(StoreError) in try db.deleteUnneededStatements(ofApp: app) }
+    }
     try dropBlobs()
     try dropOrphans()
     try dropTemporary()
@@ -159,7 +162,7 @@ struct GarbageCollection {
       let staying = Set(kept.map(\.version))
       let dropped = try db.versions(of: channel.id).filter { !staying.contains($0) }
       for version in dropped { try ReleaseRow.delete(version, of: channel.id, in: db) }
-      try db.deleteUnneededTrust(of: channel)
+      try db.deleteUnneededContents(of: channel)
       let outcome = CollectionReport.Channel(
         app: channel.app, name: channel.name, dropped: dropped, kept: kept)
       if let act = outcome.act(policy) { try db.audit(act, by: actor, now: now) }

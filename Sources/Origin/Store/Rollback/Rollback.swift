@@ -22,12 +22,14 @@ extension Store {
       return try connections.reading { (db) throws(StoreError) in
         let plan = try RollbackPlan(request, now: clock(), in: db)
         var outcome = plan.outcome(plan.release(changed: plan.isChange, now: clock()))
+        var asRelease: (plan: ReleasePlan, input: ReleaseInput)?
         if let input = try plan.input(request, in: db) {
           let release = try ReleasePlanner.plan(input, in: db)
+          asRelease = (release, input)
           if release.comparison != nil { outcome = try plan.outcome(as: release, now: clock(), in: db) }
           if release.acts { outcome.release.rollout = release.forecast(of: input, now: clock()) }
         }
-        outcome.release.trust = try db.trust(of: plan, request)
+        outcome.release.trust = try db.trust(of: plan, request, as: asRelease)
         if request.breakGlass == nil { outcome.release.freeze = plan.freeze }
         if request.withPrefetch {
           let carryOver = try db.prefetchCarryOver(rollingBack: plan.channel, to: plan.target, request.target)
@@ -115,7 +117,8 @@ extension Store {
       version, at: at, digest: digest, resources: plan.resources, bytes: plan.bytes
     ).rolledBack()
     release.trust = try db.sign(
-      channel, at: version, after: channel.version, with: request.statements, by: request.actor.name, now: at)
+      channel, at: version, after: channel.version, with: request.statements, goingBackTo: plan.target,
+      by: request.actor.name, now: at)
     try follow(request, plan, at: version, in: db, &release)
     var act = AuditEvent(
       "rollback", app: channel.app, channel: channel.name,

@@ -38,6 +38,8 @@ package struct BundleTrust: Sendable {
   package let signers: [KeyID]
   /// Why devices would refuse the bundle; nil if they take it.
   package let problem: TrustFailure?
+  /// The version to which it goes back, if a rollback makes it what it is.
+  package var target: ManifestVersion?
 
   package init(
     bundle: BundleName, content: SHA256, statement: Signed<ReleaseStatement>?, signers: [KeyID],
@@ -57,12 +59,18 @@ package struct UnsignedBundle: Hashable, Sendable {
   package let bundle: BundleName
   package let content: SHA256
   package let problem: TrustFailure
+  /// The version to which a rollback would go.
+  package let target: ManifestVersion?
 
-  package init(channel: ChannelName, bundle: BundleName, content: SHA256, problem: TrustFailure) {
+  package init(
+    channel: ChannelName, bundle: BundleName, content: SHA256, problem: TrustFailure,
+    target: ManifestVersion? = nil
+  ) {
     self.channel = channel
     self.bundle = bundle
     self.content = content
     self.problem = problem
+    self.target = target
   }
 }
 
@@ -77,4 +85,14 @@ package struct SharedURL: Hashable, Sendable {
     self.url = url
     self.bundles = bundles
   }
+}
+
+/// A floor that a root has lowered, and a statement would raise again.
+package struct RaisedFloor: Hashable, Sendable {
+  /// Nil: that of prefetch configs.
+  package let bundle: BundleName?
+  /// What the statement leaves.
+  package let floor: Serial
+  /// The channel's floor.
+  package let named: Serial
 }

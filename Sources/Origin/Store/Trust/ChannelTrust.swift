@@ -43,7 +43,7 @@ struct ChannelTrust {
   {
     let statement = signed.document
     let keys = Set(root.grants.flatMap(\.signers.keys))
-    let signers = signed.signers(among: keys, keys: root.keys, by: SystemVerifier())
+    let signers = signed.signers(among: keys, keys: root.keys, by: RememberingVerifier())
     func failed(_ failure: TrustFailure?) -> Verdict { Verdict(signers: signers, failure: failure) }
     guard isHere(statement.app, statement.environment, statement.channels) else {
       return failed(.releasePlace)
@@ -61,7 +61,7 @@ struct ChannelTrust {
 
   func verdict(on signed: Signed<PrefetchStatement>, of content: SHA256, floor: Serial) -> Verdict {
     let statement = signed.document
-    let signers = signed.signers(among: root.prefetch, keys: root.keys, by: SystemVerifier())
+    let signers = signed.signers(among: root.prefetch, keys: root.keys, by: RememberingVerifier())
     func failed(_ failure: TrustFailure?) -> Verdict { Verdict(signers: signers, failure: failure) }
     guard isHere(statement.app, statement.environment, statement.channels) else {
       return failed(.prefetchPlace)
@@ -75,21 +75,33 @@ struct ChannelTrust {
     app == root.app && environment == root.environment && channels.contains(channel)
   }
 
-  /// The statement that devices get for a bundle: of those that they take, the one with the highest serial. If they take none, the one
-  /// that fails last.
-  /// - Parameter given: statements that aren't stored yet.
+  /// The statement that devices get for a bundle: of those that they take, the one with the highest serial, and of several with that serial
+  /// the newest. One whose floor a root has lowered since comes after all others, because devices would raise the floor again. If they take
+  /// none, the one that fails last.
+  /// - Parameter given: statements that may not be stored yet. What they leave as floors is meant to be the channel's.
   func choice(
     of content: Content, given: [Signed<ReleaseStatement>] = [], in db: Database
   ) throws(StoreError) -> Choice {
     let floor = try db.floor(of: content.bundle.text, in: self)
-    var best: (signed: Signed<ReleaseStatement>, verdict: Verdict, at: Int64?)?
-    var all = try db.statements(of: content.bundle, content.digest, appID)
-      .map { (signed: $0.signed, at: Int64?.some($0.at)) }
-    all += given.filter { $0.document.bundle == content.bundle }.map { (signed: $0, at: Int64?.none) }
-    for (signed, at) in all {
+    let set = try db.timeOfRootFloor(of: content.bundle.text, in: self)
+    var found: [Ranked] = []
+    var highest = floor
+    for signed in given.reversed() where signed.document.bundle == content.bundle {
       let verdict = try verdict(on: signed, of: content, floor: floor)
-      if let known = best, !Self.precedes(known, (signed, verdict)) { continue }
-      best = (signed, verdict, at)
+      if verdict.failure == nil { highest = max(highest, signed.document.floor) }
+      found.append(Ranked(signed: signed, verdict: verdict, at: nil))
+    }
+    for (signed, at) in try db.statements(of: content.bundle, content.digest, appID) {
+      let verdict = try verdict(on: signed, of: content, floor: floor)
+      found.append(Ranked(signed: signed, verdict: verdict, at: at))
+    }
+    var best: Ranked?
+    func isLowered(_ ranked: Ranked) -> Bool {
+      Self.isLowered(ranked.signed.document.floor, at: ranked.at, floor: highest, set: set)
+    }
+    for ranked in found {
+      let precedes = best.map { ranked.precedes($0, isLowered) } ?? true
+      if precedes { best = ranked }
     }
     return Choice(
       trust: BundleTrust(
@@ -98,14 +110,30 @@ struct ChannelTrust {
       at: best?.at)
   }
 
-  /// Whether a statement takes the place of another one.
-  private static func precedes(
-    _ known: (signed: Signed<ReleaseStatement>, verdict: Verdict, at: Int64?),
-    _ other: (signed: Signed<ReleaseStatement>, verdict: Verdict)
-  ) -> Bool {
-    let (old, new) = (order(known.verdict.failure), order(other.verdict.failure))
-    if old != new { return new > old }
-    return other.signed.document.serial > known.signed.document.serial
+  /// A statement among which one is chosen.
+  private struct Ranked {
+    let signed: Signed<ReleaseStatement>
+    let verdict: Verdict
+    /// As in `Choice`.
+    let at: Int64?
+
+    func precedes(_ other: Ranked, _ isLowered: (Ranked) -> Bool) -> Bool {
+      let (mine, others) = (ChannelTrust.order(verdict.failure), ChannelTrust.order(other.verdict.failure))
+      if mine != others { return mine > others }
+      let (comesLast, otherComesLast) = (isLowered(self), isLowered(other))
+      if comesLast != otherComesLast { return otherComesLast }
+      return signed.document.serial > other.signed.document.serial
+    }
+  }
+
+  /// Whether a root has lowered the floor that a statement leaves.
+  /// - Parameters:
+  ///   - at: when it was stored; nil if it wasn't yet.
+  ///   - floor: the highest floor that is meant.
+  ///   - set: when a root set that floor last; nil if none has.
+  private static func isLowered(_ left: Serial, at: Int64?, floor: Serial, set: Int64?) -> Bool {
+    guard let at, let set else { return false }
+    return left > floor && at <= set
   }
 
   /// How far the check gets.
@@ -113,16 +141,24 @@ struct ChannelTrust {
     failure.flatMap { TrustFailure.allCases.firstIndex(of: $0) } ?? .max
   }
 
-  /// The statement that devices get for a prefetch config; nil if they take none.
-  func statement(forPrefetch content: [UInt8], in db: Database) throws(StoreError)
-    -> Signed<PrefetchStatement>?
-  {
+  /// The statement that devices get for a prefetch config, chosen as one of a bundle is; nil if they take none.
+  /// - Parameter given: statements that came with the request, and are stored.
+  func statement(
+    forPrefetch content: [UInt8], given: [Signed<PrefetchStatement>] = [], in db: Database
+  ) throws(StoreError) -> Signed<PrefetchStatement>? {
     if root.isOff { return nil }
     let digest = SHA256.of(content)
     let floor = try db.floor(of: Self.prefetch, in: self)
-    return try db.prefetchStatements(of: digest, appID).first {
-      verdict(on: $0, of: digest, floor: floor).failure == nil
+    let set = try db.timeOfRootFloor(of: Self.prefetch, in: self)
+    func isTaken(_ signed: Signed<PrefetchStatement>) -> Bool {
+      verdict(on: signed, of: digest, floor: floor).failure == nil
     }
+    let highest = given.filter(isTaken).map(\.document.floor).reduce(floor, max)
+    let taken = try db.prefetchStatements(of: digest, appID).filter { isTaken($0.signed) }
+    let chosen = taken.first {
+      !Self.isLowered($0.signed.document.floor, at: $0.at, floor: highest, set: set)
+    }
+    return (chosen ?? taken.first)?.signed
   }
 
   /// In the place of a bundle's name where floors are stored.

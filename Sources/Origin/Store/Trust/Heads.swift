@@ -52,10 +52,17 @@ extension Store {
     }
   }
 
-  /// `head.json`: the envelope of the channel's newest head, in canonical form; nil if there is none.
+  /// `head.json`: the envelope of the channel's newest head, in canonical form; nil if there is none that can be read.
   package func headDocument(of channel: ChannelInfo) throws(StoreError) -> [UInt8]? {
     try connections.reading { (db) throws(StoreError) in
-      try db.head(of: channel.id).map { $0.signed.envelope.bytes }
+      try db.head(of: channel.id)?.signed?.envelope.bytes
+    }
+  }
+
+  /// Whether the row of the channel's newest head is damaged. Answers are without a head then, until another one is signed.
+  package func hasDamagedHead(_ channel: Int64) throws(StoreError) -> Bool {
+    try connections.reading { (db) throws(StoreError) in
+      if let held = try db.head(of: channel) { held.signed == nil } else { false }
     }
   }
 }
@@ -90,18 +97,20 @@ extension Database {
     guard let trust = try trust(ofChannel: id), !trust.root.isOff,
       let channel = try channel(trust.root.app, trust.channel), let digest = channel.full.digest
     else { return nil }
-    let held = try head(of: id)
     // Times rise as long as devices keep the head that they have.
-    let isKnown = held.map { trust.root.heads.contains($0.key) } ?? false
-    let last = isKnown ? held?.signed.document : nil
-    if let last, try composed(channel, trust, digest, at: last.at, until: last.until) == last {
-      guard isDaily, now - last.at.milliseconds >= Self.headAge.renewed else { return nil }
+    let held = try head(of: id).flatMap { trust.root.heads.contains($0.key) ? $0 : nil }
+    if let held, let last = held.signed?.document, isWhole(held, trust.root),
+      try composed(channel, trust, digest, at: last.at, until: last.until) == last
+    {
+      guard isDaily, Self.isDue(last, now: now) else { return nil }
     }
     guard let key = keys.first(where: { trust.root.heads.contains($0.trustKey.id) }) else {
       throw .noHeadKey(trust.root.app)
     }
-    let at = max(now, (last?.at.milliseconds ?? -1) + 1, 0)
-    guard let signedAt = TrustTime(at), let until = TrustTime(at + Self.headAge.good),
+    // The time of a damaged one is believed if it is one.
+    let last = held.flatMap { $0.signed != nil || TrustTime($0.at.addingClamped(1)) != nil ? $0.at : nil }
+    let at = max(now, last?.addingClamped(1) ?? 0, 0)
+    guard let signedAt = TrustTime(at), let until = TrustTime(max(at, now.addingClamped(Self.headAge.good))),
       let head = try composed(channel, trust, digest, at: signedAt, until: until)
     else { throw .corruptRow("a head of \(at)") }
     do {
@@ -110,6 +119,23 @@ extension Database {
       throw .corruptRow("a head: \(error)")
     }
   }
+
+  /// Whether a head has the signature that it says it has.
+  private func isWhole(_ held: HeldHead, _ root: TrustRoot) -> Bool {
+    let signers = held.signed?.signers(among: [held.key], keys: root.keys, by: RememberingVerifier())
+    return signers == [held.key]
+  }
+
+  /// Whether a head has to be signed anew for its time alone: devices expect one for less long than they should, or, if it was signed while
+  /// the clock was ahead, for so long that they wouldn't notice if there came no more.
+  private static func isDue(_ head: TrustHead, now: Int64) -> Bool {
+    let left = head.until.milliseconds - now
+    if left <= headAge.good - headAge.renewed { return true }
+    return left > max(head.at.milliseconds - now, headAge.good) + clockTolerance
+  }
+
+  /// How far clocks may be ahead before that is worth a word, in milliseconds.
+  static let clockTolerance: Int64 = 5 * 60_000
 
   /// What a head says of a channel.
   private func composed(

@@ -91,8 +91,9 @@ private struct RootPush {
     // Channels whose entries name no bundle yet.
     let plain = channels.filter { $0.bundlesSince == nil }
     try requireFree(plain)
-    try db.insert(request.root, ofApp: appID, by: request.actor.name, now: now)
-    for channel in channels where channel.bundlesSince != nil { try db.setFloors(of: root, in: channel.id) }
+    let at = try db.timeOfRoot(ofApp: appID, now: now)
+    try db.insert(request.root, ofApp: appID, by: request.actor.name, now: at)
+    try db.setFloors(of: root, inApp: appID)
     try step()
     var result: [RootOutcome.Channel] = []
     for channel in channels {
@@ -148,6 +149,9 @@ private struct RootPush {
   /// Whether this origin can sign heads under the root, or there are none under it.
   private var hasHeadKey: Bool { root.isOff || hasKey(of: root) }
 
+  /// Whether no floors were noted under the root before, because there was none, or it was off.
+  private var isFirst: Bool { roots.last?.signed.document.isOff ?? true }
+
   private func hasKey(of root: TrustRoot) -> Bool { keys.contains { root.heads.contains($0.trustKey.id) } }
 
   /// Refuses what keeps channels from getting a release: a freeze, a rollout, whose versions would both change, and URLs of two bundles.
@@ -166,6 +170,7 @@ private struct RootPush {
   /// Refuses a root under which devices would refuse what they have, or would get next.
   private func requireSigned(_ channels: [ChannelInfo]) throws(StoreError) {
     if root.isOff { return }
+    let given = Set(request.releases.map(\.document.bundle))
     var unsigned: [UnsignedBundle] = []
     for channel in channels {
       guard let trust = try db.trust(ofChannel: channel.id) else { continue }
@@ -179,10 +184,11 @@ private struct RootPush {
         unsigned += signed.unsigned(in: channel.name).filter { !unsigned.contains($0) }
         bundles.formUnion(signed.map(\.bundle))
       }
-      // A floor that the root names is meant, whatever statements say.
+      // A floor that the root names is meant, whatever statements say; and so is one that an earlier root named, whatever those say that
+      // were there before.
       try db.raiseFloors(
-        of: bundles.filter { root.floors[$0] == nil }, in: channel, full: channel.full.version,
-        candidate: channel.rollout?.candidate)
+        of: bundles.filter { root.floors[$0] == nil && (isFirst || given.contains($0)) }, in: channel,
+        full: channel.full.version, candidate: channel.rollout?.candidate, given: request.releases)
     }
     guard unsigned.isEmpty else { throw .unsigned(request.app, unsigned) }
     for channel in channels { try requireSignedPrefetch(channel) }
@@ -194,13 +200,14 @@ private struct RootPush {
     for config in [newest, try db.candidatePrefetch(of: channel.id)].compactMap(\.self) {
       // An app that has no keys for configs may have cleared its last one.
       if root.prefetch.isEmpty, config.content == ChannelExtras.noPrefetch { continue }
-      guard let signed = try trust.statement(forPrefetch: config.content, in: db) else {
+      guard let signed = try trust.statement(forPrefetch: config.content, given: request.prefetch, in: db)
+      else {
         let digest = SHA256.of(config.content)
         let given = request.prefetch.first { $0.document.content == digest }
         let failure = given.flatMap { trust.verdict(on: $0, of: digest, floor: .zero).failure }
         throw .unsignedPrefetch(channel.app, channel.name, failure ?? .prefetchMissing)
       }
-      if config.version == newest?.version, root.prefetchFloor == nil {
+      if config.version == newest?.version, root.prefetchFloor == nil, isFirst || !request.prefetch.isEmpty {
         try db.raiseFloor(of: ChannelTrust.prefetch, in: channel.id, to: signed.document.floor)
       }
     }

@@ -15,6 +15,7 @@ extension Database {
   ///   - full: the full version before it: what changed since is checked.
   ///   - given: statements that came with the request.
   ///   - part: whose version it is.
+  ///   - target: the version to which a rollback goes.
   ///   - author: who sent the statements.
   ///   - now: when, in milliseconds since 1970.
   /// - Returns: the changed bundles with their statements; none if the root is off.
@@ -22,7 +23,8 @@ extension Database {
   @discardableResult
   func sign(
     _ channel: ChannelInfo, at version: ManifestVersion, after full: ManifestVersion,
-    with given: [Signed<ReleaseStatement>] = [], as part: SignedPart = .full, by author: String, now: Int64
+    with given: [Signed<ReleaseStatement>] = [], as part: SignedPart = .full,
+    goingBackTo target: ManifestVersion? = nil, by author: String, now: Int64
   ) throws(StoreError) -> [BundleTrust] {
     guard channel.bundlesSince != nil, let trust = try trust(ofChannel: channel.id) else { return [] }
     try recordContents(of: channel.id, at: version)
@@ -30,7 +32,9 @@ extension Database {
     try requireFewBundles(in: channel, at: version)
     var signed: [BundleTrust] = []
     for row in try contents(of: channel.id, at: version, changedAfter: full) {
-      signed.append(try choice(of: row, at: version, trust, given: given).trust)
+      var bundle = try choice(of: row, at: version, trust, given: given).trust
+      bundle.target = target
+      signed.append(bundle)
     }
     try requireSigned(signed, in: channel)
     let at =
@@ -41,13 +45,13 @@ extension Database {
         // Not a moment later than the release: answers from it on have no need of them.
         try stamp(of: version, in: channel.id)?.at.milliseconds ?? now
       }
-    try keep(given, of: channel.id, at: version, trust, by: author, now: at)
+    let kept = try keep(given, of: channel.id, at: version, trust, by: author, now: at)
     let raising = Set(given.filter { $0.document.floor > .zero }.map(\.document.bundle))
     let raised = Set(signed.filter { $0.statement.map { $0.document.floor > .zero } ?? false }.map(\.bundle))
     try raiseFloors(
       of: raising.union(raised), in: channel, full: part == .candidate ? full : version,
-      candidate: part == .candidate ? version : nil)
-    try raiseFloors(of: raising, inApp: trust.appID, but: channel.id)
+      candidate: part == .candidate ? version : nil, given: kept)
+    try raiseFloors(of: raising, inApp: trust.appID, but: channel.id, given: kept)
     return signed
   }
 
@@ -56,10 +60,13 @@ extension Database {
     of row: ContentRow, at version: ManifestVersion, _ trust: ChannelTrust,
     given: [Signed<ReleaseStatement>] = []
   ) throws(StoreError) -> ChannelTrust.Choice {
-    try trust.choice(
-      of: .init(bundle: row.name, digest: row.digest) { () throws(StoreError) in
-        try self.urls(ofBundle: row.id, at: version)
-      }, given: given, in: self)
+    try trust.choice(of: content(of: row, at: version), given: given, in: self)
+  }
+
+  private func content(of row: ContentRow, at version: ManifestVersion) -> ChannelTrust.Content {
+    ChannelTrust.Content(bundle: row.name, digest: row.digest) { () throws(StoreError) in
+      try self.urls(ofBundle: row.id, at: version)
+    }
   }
 
   /// - Throws: `unsigned`.
@@ -68,23 +75,24 @@ extension Database {
     guard unsigned.isEmpty else { throw .unsigned(channel.app, unsigned) }
   }
 
-  /// Keeps those statements that devices take for what the version has.
+  /// Keeps those statements that devices take for what the version has, and returns them.
   private func keep(
     _ given: [Signed<ReleaseStatement>], of channel: Int64, at version: ManifestVersion,
     _ trust: ChannelTrust,
     by author: String, now: Int64
-  ) throws(StoreError) {
-    if given.isEmpty { return }
+  ) throws(StoreError) -> [Signed<ReleaseStatement>] {
+    if given.isEmpty { return [] }
+    var kept: [Signed<ReleaseStatement>] = []
     let rows = Dictionary(try contents(of: channel, at: version).map { ($0.name, $0) }) { $1 }
     for signed in given {
       guard let row = rows[signed.document.bundle] else { continue }
-      let content = ChannelTrust.Content(bundle: row.name, digest: row.digest) { () throws(StoreError) in
-        try self.urls(ofBundle: row.id, at: version)
-      }
+      let content = content(of: row, at: version)
       let floor = try floor(of: row.name.text, in: trust)
       guard try trust.verdict(on: signed, of: content, floor: floor).failure == nil else { continue }
       try keep(signed, ofApp: trust.appID, by: author, now: now)
+      kept.append(signed)
     }
+    return kept
   }
 
   // MARK: - Floors
@@ -96,7 +104,7 @@ extension Database {
   ///
   /// - Parameters:
   ///   - bundles: those to look at; nil: all.
-  ///   - given: statements that aren't stored yet.
+  ///   - given: statements of the request, as for `ChannelTrust.choice`.
   /// - Throws: `floorBesideRollout`.
   func floors(
     of bundles: Set<BundleName>?, in channel: ChannelInfo, full: ManifestVersion, candidate: ManifestVersion?,
@@ -104,13 +112,25 @@ extension Database {
   ) throws(StoreError) -> [BundleName: Serial] {
     if let bundles, bundles.isEmpty { return [:] }
     guard let trust = try trust(ofChannel: channel.id), !trust.root.isOff else { return [:] }
+    let versions = try [full, candidate].compactMap(\.self).map { (version) throws(StoreError) in
+      try signable(of: channel.id, at: version)
+    }
+    return try floors(of: bundles, in: channel, trust, versions, candidate: candidate, given: given)
+  }
+
+  /// The same for versions that may be yet to be made: what their bundles contain.
+  func floors(
+    of bundles: Set<BundleName>?, in channel: ChannelInfo, _ trust: ChannelTrust,
+    _ versions: [[BundleName: ChannelTrust.Content]], candidate: ManifestVersion?,
+    given: [Signed<ReleaseStatement>]
+  ) throws(StoreError) -> [BundleName: Serial] {
     var (floors, lowest): ([BundleName: Serial], [BundleName: Serial]) = ([:], [:])
-    for version in [full, candidate].compactMap(\.self) {
-      for row in try contents(of: channel.id, at: version) where bundles?.contains(row.name) ?? true {
-        let signed = try choice(of: row, at: version, trust, given: given).trust
+    for version in versions {
+      for (bundle, content) in version where bundles?.contains(bundle) ?? true {
+        let signed = try trust.choice(of: content, given: given, in: self).trust
         guard signed.problem == nil, let statement = signed.statement?.document else { continue }
-        floors[row.name] = max(floors[row.name] ?? .zero, statement.floor)
-        lowest[row.name] = min(lowest[row.name] ?? statement.serial, statement.serial)
+        floors[bundle] = max(floors[bundle] ?? .zero, statement.floor)
+        lowest[bundle] = min(lowest[bundle] ?? statement.serial, statement.serial)
       }
     }
     let between = floors.filter { (bundle, floor) in lowest[bundle].map { $0 < floor } ?? false }
@@ -120,33 +140,49 @@ extension Database {
     return floors
   }
 
+  /// What each bundle of a version contains.
+  func signable(of channel: Int64, at version: ManifestVersion) throws(StoreError)
+    -> [BundleName: ChannelTrust.Content]
+  {
+    var contents: [BundleName: ChannelTrust.Content] = [:]
+    for row in try self.contents(of: channel, at: version) {
+      contents[row.name] = content(of: row, at: version)
+    }
+    return contents
+  }
+
   /// Raises the floors of bundles of a channel to what the statements leave that its devices get.
   /// - Throws: `floorBesideRollout`.
   func raiseFloors(
-    of bundles: Set<BundleName>?, in channel: ChannelInfo, full: ManifestVersion, candidate: ManifestVersion?
+    of bundles: Set<BundleName>?, in channel: ChannelInfo, full: ManifestVersion, candidate: ManifestVersion?,
+    given: [Signed<ReleaseStatement>]
   ) throws(StoreError) {
-    for (bundle, floor) in try floors(of: bundles, in: channel, full: full, candidate: candidate) {
-      try raiseFloor(of: bundle.text, in: channel.id, to: floor)
-    }
+    let floors = try floors(of: bundles, in: channel, full: full, candidate: candidate, given: given)
+    for (bundle, floor) in floors { try raiseFloor(of: bundle.text, in: channel.id, to: floor) }
   }
 
   /// The same in each channel of an app, whose devices get statements that came for another one, too, where they are for it.
-  func raiseFloors(of bundles: Set<BundleName>, inApp app: Int64, but known: Int64? = nil) throws(StoreError)
-  {
+  func raiseFloors(
+    of bundles: Set<BundleName>, inApp app: Int64, but known: Int64? = nil, given: [Signed<ReleaseStatement>]
+  ) throws(StoreError) {
     if bundles.isEmpty { return }
     for channel in try channels()
     where channel.appID == app && channel.id != known && channel.bundlesSince != nil {
       try raiseFloors(
-        of: bundles, in: channel, full: channel.full.version, candidate: channel.rollout?.candidate)
+        of: bundles, in: channel, full: channel.full.version, candidate: channel.rollout?.candidate,
+        given: given)
     }
   }
 
   /// Refuses more bundles than an answer can have statements.
   /// - Throws: `tooManyBundles`.
   func requireFewBundles(in channel: ChannelInfo, at version: ManifestVersion) throws(StoreError) {
-    let count = try contents(of: channel.id, at: version).count
-    guard count <= AnswerTrust.releaseLimit else {
-      throw .tooManyBundles(channel.app, channel.name, limit: AnswerTrust.releaseLimit)
+    try Self.requireFew(try contents(of: channel.id, at: version).count, channel.app, channel.name)
+  }
+
+  static func requireFew(_ bundles: Int, _ app: AppName, _ channel: ChannelName) throws(StoreError) {
+    guard bundles <= AnswerTrust.releaseLimit else {
+      throw .tooManyBundles(app, channel, limit: AnswerTrust.releaseLimit)
     }
   }
 
@@ -171,10 +207,12 @@ extension Database {
         try keep(given, ofApp: trust.appID, by: author, now: now)
       }
     }
-    if failure == .prefetchMissing, let stored = try prefetchStatements(of: digest, trust.appID).first {
+    if failure == .prefetchMissing, let stored = try prefetchStatements(of: digest, trust.appID).first?.signed
+    {
       failure = trust.verdict(on: stored, of: digest, floor: floor).failure ?? failure
     }
-    guard let signed = try trust.statement(forPrefetch: content, in: self) else {
+    let statements = given.map { [$0] } ?? []
+    guard let signed = try trust.statement(forPrefetch: content, given: statements, in: self) else {
       throw .unsignedPrefetch(channel.app, channel.name, failure)
     }
     // Devices that follow the candidate's have raised their floor to it, and may have to go back.
@@ -198,21 +236,22 @@ extension Database {
     if trust.root.prefetch.isEmpty, content == ChannelExtras.noPrefetch { return }
     let digest = SHA256.of(content)
     let floor = try floor(of: ChannelTrust.prefetch, in: trust)
-    let stored = try prefetchStatements(of: digest, trust.appID).first
+    let stored = try prefetchStatements(of: digest, trust.appID).first?.signed
     let failure = stored.flatMap { trust.verdict(on: $0, of: digest, floor: floor).failure }
     throw .unsignedPrefetch(channel.app, channel.name, failure ?? .prefetchMissing)
   }
 
   /// Raises the floor of prefetch configs to what the statements leave that devices get for the channel's, and for the one that goes along
   /// with its candidate.
+  /// - Parameter given: statements that came with the request, and are stored.
   /// - Throws: `floorBesideRollout`.
-  func raisePrefetchFloor(of channel: ChannelInfo) throws(StoreError) {
+  func raisePrefetchFloor(of channel: ChannelInfo, given: [Signed<PrefetchStatement>]) throws(StoreError) {
     guard let trust = try trust(ofChannel: channel.id) else { return }
     var statements: [PrefetchStatement] = []
     for config in [try newest(.prefetch, of: channel.id), try candidatePrefetch(of: channel.id)] {
-      guard let config, let signed = try trust.statement(forPrefetch: config.content, in: self) else {
-        continue
-      }
+      guard let config,
+        let signed = try trust.statement(forPrefetch: config.content, given: given, in: self)
+      else { continue }
       statements.append(signed.document)
     }
     guard let floor = statements.map(\.floor).max() else { return }
@@ -220,61 +259,6 @@ extension Database {
       throw .floorBesideRollout(channel.app, channel.name, candidate, [])
     }
     try raiseFloor(of: ChannelTrust.prefetch, in: channel.id, to: floor)
-  }
-}
-
-extension Store {
-  /// What a planned release would make of the bundles that it is about, and whether devices would take them; empty in a channel without a
-  /// root, or with one that is off.
-  func trust(of plan: ReleasePlan, _ request: ReleaseInput) throws(StoreError) -> [BundleTrust] {
-    guard plan.namesBundles else { return [] }
-    return try connections.reading { (db) throws(StoreError) in
-      let trust =
-        if let channel = plan.channel {
-          try db.trust(ofChannel: channel.id)
-        } else {
-          try db.trust(of: request.app, request.channel)
-        }
-      guard let trust, !trust.root.isOff else { return [] }
-      var bundles: [BundleTrust] = []
-      for bundle in plan.reported where !bundle.steps.isEmpty {
-        var contents: [ResourceURL: ResourceContent] = [:]
-        if let channel = plan.channel, let info = bundle.info {
-          for (url, content) in try db.contents(ofBundle: info.id, at: channel.version) {
-            contents[url] = content
-          }
-        }
-        for step in bundle.steps { contents[step.url] = step.new }
-        let urls = contents.keys.sorted()
-        let items = urls.compactMap { url in contents[url].map { (url: url, content: $0) } }
-        guard let digest = Database.digest(of: items) else { continue }
-        bundles.append(
-          try trust.choice(
-            of: .init(bundle: bundle.name, digest: digest) { () throws(StoreError) in urls },
-            given: request.statements, in: db
-          ).trust)
-      }
-      return bundles.sorted { $0.bundle < $1.bundle }
-    }
-  }
-}
-
-extension Database {
-  /// What a planned rollback would make of its bundles, and whether devices would take them; empty as above.
-  func trust(of plan: RollbackPlan, _ request: RollbackInput) throws(StoreError) -> [BundleTrust] {
-    guard plan.channel.bundlesSince != nil, let trust = try trust(ofChannel: plan.channel.id),
-      !trust.root.isOff
-    else { return [] }
-    var bundles: [BundleTrust] = []
-    for bundle in plan.bundles {
-      let items = try contents(ofBundle: bundle.info.id, at: plan.target)
-      guard let digest = Self.digest(of: items) else { continue }
-      let content = ChannelTrust.Content(bundle: bundle.info.name, digest: digest) {
-        () throws(StoreError) in items.map(\.url)
-      }
-      bundles.append(try trust.choice(of: content, given: request.statements, in: self).trust)
-    }
-    return bundles
   }
 }
 
@@ -290,7 +274,7 @@ enum SignedPart {
 
 extension [BundleTrust] {
   /// Those that devices would refuse.
-  func unsigned(in channel: ChannelName) -> [UnsignedBundle] {
+  package func unsigned(in channel: ChannelName) -> [UnsignedBundle] {
     compactMap { bundle in
       bundle.problem.map {
         UnsignedBundle(channel: channel, bundle: bundle.bundle, content: bundle.content, problem: $0)

@@ -119,9 +119,9 @@ private struct StatementKeeper {
       count += 1
     }
     if count == 0 { return 0 }
-    try db.raiseFloors(of: raised, inApp: appID)
+    try db.raiseFloors(of: raised, inApp: appID, given: request.releases)
     for channel in channels where channel.bundlesSince != nil && !request.prefetch.isEmpty {
-      try db.raisePrefetchFloor(of: channel)
+      try db.raisePrefetchFloor(of: channel, given: request.prefetch)
     }
     try db.audit(act(count), by: request.actor, now: now)
     return count

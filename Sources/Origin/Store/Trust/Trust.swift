@@ -30,6 +30,29 @@ extension Store {
     }
   }
 
+  /// The floors that a root has lowered, and that statements raise again on devices which get them now: those of what is live, and of the
+  /// prefetch config.
+  package func raisedFloors(of channel: ChannelInfo) throws(StoreError) -> [RaisedFloor] {
+    guard channel.bundlesSince != nil else { return [] }
+    return try connections.reading { (db) throws(StoreError) in
+      guard let trust = try db.trust(ofChannel: channel.id), !trust.root.isOff else { return [] }
+      var raised: [RaisedFloor] = []
+      for row in try db.contents(of: channel.id, at: channel.full.version) {
+        let signed = try db.choice(of: row, at: channel.full.version, trust).trust
+        guard signed.problem == nil, let floor = signed.statement?.document.floor else { continue }
+        let named = try db.floor(of: row.name.text, in: trust)
+        if floor > named { raised.append(RaisedFloor(bundle: row.name, floor: floor, named: named)) }
+      }
+      if let config = try db.newest(.prefetch, of: channel.id),
+        let floor = try trust.statement(forPrefetch: config.content, in: db)?.document.floor
+      {
+        let named = try db.floor(of: ChannelTrust.prefetch, in: trust)
+        if floor > named { raised.append(RaisedFloor(bundle: nil, floor: floor, named: named)) }
+      }
+      return raised
+    }
+  }
+
   /// The statement of a version of the prefetch config; nil if none is stored.
   package func prefetchStatement(of channel: ChannelInfo, at version: Int64) throws(StoreError) -> Signed<
     PrefetchStatement
@@ -79,7 +102,7 @@ extension Store {
         releases.append(statement.envelope.json)
       }
       var members = JSONObject()
-      if let head = try db.head(of: channel.id) { members["head"] = head.signed.envelope.json }
+      if let head = try db.head(of: channel.id)?.signed { members["head"] = head.envelope.json }
       members["releases"] = .array(releases)
       return JSONValue.object(members).canonical
     }

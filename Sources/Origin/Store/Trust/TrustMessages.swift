@@ -16,9 +16,15 @@ extension StoreError {
   static func unsignedMessage(_ app: AppName, _ bundles: [UnsignedBundle]) -> String {
     let list = bundles.prefix(10).map { "\($0.bundle) in \($0.channel) (\($0.problem.rawValue))" }
     let more = bundles.count > 10 ? ", and \(bundles.count - 10) more" : ""
+    let what = "\(list.joined(separator: ", "))\(more)"
+    guard let target = bundles.first?.target else {
+      return
+        "devices of app \"\(app)\" would refuse what isn't signed as its root says: \(what); \(unsignedAdvice(bundles)); "
+        + "nothing was changed"
+    }
     return
-      "devices of app \"\(app)\" would refuse what isn't signed as its root says: \(list.joined(separator: ", "))\(more); "
-      + "\(unsignedAdvice(bundles)); nothing was changed"
+      "devices of app \"\(app)\" would refuse what version \(target) has, to which the rollback goes: \(what); "
+      + "\(rollbackAdvice(bundles)); nothing was changed"
   }
 
   private static func unsignedAdvice(_ bundles: [UnsignedBundle]) -> String {
@@ -26,9 +32,24 @@ extension StoreError {
     let floor =
       "what is below the floor that was raised is released again by publishing the older files, signed anew"
     if low.count == bundles.count { return floor }
-    let key =
-      "publish and promote sign with --sign-key; a rollback signs nothing, so publish or promote what you want back, signed"
+    let key = "publish and promote sign with --sign-key"
     return low.isEmpty ? key : "\(key); \(floor)"
+  }
+
+  /// A rollback signs nothing: it goes to what keys have signed that count now.
+  private static func rollbackAdvice(_ bundles: [UnsignedBundle]) -> String {
+    let low = bundles.contains { $0.problem == .releaseFloor }
+    let unsigned = bundles.contains { $0.problem != .releaseFloor }
+    return [
+      unsigned
+        ? "a rollback signs nothing, and no key that the root in force names for it has signed that content: go back to another version, "
+          + "or publish that build again, with --sign-key"
+        : nil,
+      low
+        ? "its signature is below the floor that was raised to keep older files out: go back to a newer version, or publish the older "
+          + "files, signed anew; if the floor was raised by mistake, a root lowers it (`xcache trust set-floor`)"
+        : nil,
+    ].compactMap(\.self).joined(separator: "; ")
   }
 
   static func unsignedPrefetchMessage(_ app: AppName, _ channel: ChannelName, _ failure: TrustFailure)

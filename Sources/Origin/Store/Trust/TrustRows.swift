@@ -59,6 +59,21 @@ extension Database {
     return serial
   }
 
+  /// When the newest root that names a floor of a bundle came into force, in milliseconds since 1970; nil if none does.
+  func timeOfRootFloor(of bundle: String, in trust: ChannelTrust) throws(StoreError) -> Int64? {
+    guard let channel = trust.id else {
+      return try roots(ofApp: trust.appID).last {
+        Self.floors(of: [$0.signed.document])[bundle] != nil
+      }?.at.milliseconds
+    }
+    return try value(
+      Int64.self,
+      """
+      SELECT r.at FROM trust_floor AS f JOIN trust_root AS r ON r.app_id = ?3 AND r.number = f.root
+      WHERE f.channel_id = ?1 AND f.bundle = ?2
+      """, channel, bundle, trust.appID)
+  }
+
   /// Raises a floor to what a statement leaves.
   func raiseFloor(of bundle: String, in channel: Int64, to floor: Serial) throws(StoreError) {
     if floor == .zero { return }
@@ -69,14 +84,20 @@ extension Database {
       """, channel, bundle, floor.number)
   }
 
-  /// Sets the floors that a root names, also where they were higher.
-  func setFloors(of root: TrustRoot, in channel: Int64) throws(StoreError) {
-    for (bundle, floor) in Self.floors(of: [root]) {
-      try run(
-        """
-        INSERT INTO trust_floor (channel_id, bundle, floor, root) VALUES (?, ?, ?, ?)
-        ON CONFLICT DO UPDATE SET floor = excluded.floor, root = excluded.root
-        """, channel, bundle, floor.floor.number, root.number.number)
+  /// Sets the floors that a root names, also where they were higher, in each channel whose entries name bundles. A removed one is among
+  /// them: once it is created again, its devices have the floors of all roots.
+  func setFloors(of root: TrustRoot, inApp app: Int64) throws(StoreError) {
+    let channels = try all(
+      "SELECT id FROM channel WHERE app_id = ? AND bundles_since IS NOT NULL", app
+    ) { $0.get(0, as: Int64.self) }
+    for channel in channels {
+      for (bundle, floor) in Self.floors(of: [root]) {
+        try run(
+          """
+          INSERT INTO trust_floor (channel_id, bundle, floor, root) VALUES (?, ?, ?, ?)
+          ON CONFLICT DO UPDATE SET floor = excluded.floor, root = excluded.root
+          """, channel, bundle, floor.floor.number, root.number.number)
+      }
     }
   }
 
@@ -188,7 +209,7 @@ extension Database {
 
   // MARK: - Statements
 
-  /// The stored statements for a content, highest serial first.
+  /// The stored statements for a content, highest serial first. A damaged one is left out, since it is good for nobody, and the others are.
   func statements(of bundle: BundleName, _ content: SHA256, _ app: Int64) throws(StoreError)
     -> [(signed: Signed<ReleaseStatement>, at: Int64)]
   {
@@ -197,17 +218,41 @@ extension Database {
       SELECT envelope, at FROM release_statement WHERE app_id = ? AND bundle = ? AND content = ?
       ORDER BY serial DESC, id DESC
       """, app, bundle.text, content
-    ) { (row) throws(StoreError) in (try Stored.signed(row.get(0)), row.get(1)) }
+    ) { (try? Stored.signed($0.get(0), as: ReleaseStatement.self), $0.get(1, as: Int64.self)) }
+    .compactMap { (signed, at) in
+      guard let signed, signed.document.bundle == bundle else { return nil }
+      return (signed, at)
+    }
   }
 
   /// The same for a prefetch config.
-  func prefetchStatements(of content: SHA256, _ app: Int64) throws(StoreError) -> [Signed<PrefetchStatement>]
+  func prefetchStatements(of content: SHA256, _ app: Int64) throws(StoreError)
+    -> [(signed: Signed<PrefetchStatement>, at: Int64)]
   {
     try all(
       """
-      SELECT envelope FROM prefetch_statement WHERE app_id = ? AND content = ? ORDER BY serial DESC, id DESC
+      SELECT envelope, at FROM prefetch_statement WHERE app_id = ? AND content = ?
+      ORDER BY serial DESC, id DESC
       """, app, content
-    ) { (row) throws(StoreError) in try Stored.signed(row.get(0)) }
+    ) { (try? Stored.signed($0.get(0), as: PrefetchStatement.self), $0.get(1, as: Int64.self)) }
+    .compactMap { (signed, at) in signed.map { ($0, at) } }
+  }
+
+  /// How many statements of an app can't be read.
+  func damagedStatements(ofApp app: Int64) throws(StoreError) -> Int {
+    let releases = try all(
+      "SELECT envelope, bundle, content FROM release_statement WHERE app_id = ?", app
+    ) { (row) -> Bool in
+      let signed = try? Stored.signed(row.get(0), as: ReleaseStatement.self)
+      return signed?.document.bundle.text == row.get(1, as: String.self)
+        && signed?.document.content == row.get(2, as: SHA256.self)
+    }
+    let prefetch = try all("SELECT envelope, content FROM prefetch_statement WHERE app_id = ?", app) {
+      (row) -> Bool in
+      let signed = try? Stored.signed(row.get(0), as: PrefetchStatement.self)
+      return signed?.document.content == row.get(1, as: SHA256.self)
+    }
+    return (releases + prefetch).count { !$0 }
   }
 
   /// Keeps a statement.
@@ -252,8 +297,8 @@ extension Database {
       """, content, bundle.text, app) != nil
   }
 
-  /// Deletes contents of versions that aren't kept, and the statements that only they had.
-  func deleteUnneededTrust(of channel: ChannelInfo) throws(StoreError) {
+  /// Deletes contents of versions that aren't kept.
+  func deleteUnneededContents(of channel: ChannelInfo) throws(StoreError) {
     guard channel.bundlesSince != nil else { return }
     try run(
       """
@@ -263,15 +308,37 @@ extension Database {
           AND r.version < (SELECT min(n.version) FROM bundle_content AS n
             WHERE n.bundle_id = c.bundle_id AND n.version > c.version))
       """, channel.id)
-    if changedRows == 0 { return }
+  }
+
+  /// Deletes the statements of contents and prefetch configs that no channel of an app has any more.
+  func deleteUnneededStatements(ofApp app: Int64) throws(StoreError) {
+    let signed = try all("SELECT DISTINCT content FROM prefetch_statement WHERE app_id = ?", app) {
+      $0.get(0, as: SHA256.self)
+    }
+    if !signed.isEmpty {
+      let held = try prefetchDigests(ofApp: app)
+      for content in signed where !held.contains(content) {
+        try run("DELETE FROM prefetch_statement WHERE app_id = ? AND content = ?", app, content)
+      }
+    }
     try run(
       """
-      DELETE FROM release_statement AS s
-      WHERE app_id = (SELECT app_id FROM channel WHERE id = ?1) AND NOT EXISTS (
+      DELETE FROM release_statement AS s WHERE app_id = ? AND NOT EXISTS (
         SELECT 1 FROM bundle_content AS c JOIN bundle AS b ON b.id = c.bundle_id
         JOIN channel AS n ON n.id = b.channel_id
         WHERE c.content = s.content AND b.name = s.bundle AND n.app_id = s.app_id)
-      """, channel.id)
+      """, app)
+  }
+
+  /// The time at which a root comes into force: not before that of a statement that is there.
+  func timeOfRoot(ofApp app: Int64, now: Int64) throws(StoreError) -> Int64 {
+    let last = try value(
+      Int64?.self,
+      """
+      SELECT max(at) FROM (SELECT at FROM release_statement WHERE app_id = ?1
+        UNION ALL SELECT at FROM prefetch_statement WHERE app_id = ?1)
+      """, app)
+    return max(now, (last ?? nil) ?? 0)
   }
 
   /// The time at which statements are stored that come without a release: after every release of the app.
@@ -283,25 +350,7 @@ extension Database {
         AND r.version = (SELECT max(version) FROM release WHERE channel_id = c.id)
       WHERE c.app_id = ?
       """, app)
-    return max(now, ((last ?? nil) ?? 0) + 1)
-  }
-
-  // MARK: - Heads
-
-  /// The newest head of a channel.
-  func head(of channel: Int64) throws(StoreError) -> (signed: Signed<TrustHead>, key: KeyID)? {
-    try first("SELECT envelope, key FROM head WHERE channel_id = ?", channel) { (row) throws(StoreError) in
-      (try Stored.signed(row.get(0)), KeyID(row.get(1)))
-    }
-  }
-
-  /// Puts a head in the place of an older one.
-  func set(_ head: Signed<TrustHead>, by key: KeyID, of channel: Int64) throws(StoreError) {
-    try run(
-      """
-      INSERT INTO head (channel_id, at, key, envelope) VALUES (?, ?, ?, ?)
-      ON CONFLICT DO UPDATE SET at = excluded.at, key = excluded.key, envelope = excluded.envelope
-      """, channel, head.document.at.milliseconds, key.digest, head.envelope.text)
+    return max(now, ((last ?? nil) ?? 0).addingClamped(1))
   }
 }
 

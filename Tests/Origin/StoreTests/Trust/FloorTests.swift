@@ -139,6 +139,102 @@ import Values
       } == ["online a release-floor"])
   }
 
+  /// A device with the root in force, which has just been installed, gets a statement that leaves its floor low.
+  @Test func loweredFloorStaysLow() throws {
+    let shop = try begun()
+    try shop.publish("a", base: 1, set: a2, with: [try shop.statement("a", a2, serial: 20, floor: 20)])
+    let root = try shop.root(2, floors: [try BundleName("a"): try #require(Serial(5))])
+    // Signed anew, with the same serial.
+    let low = try shop.statement("a", a2, serial: 20, floor: 5)
+    try shop.push(root, releases: [low])
+    func handedOut() throws -> Signed<ReleaseStatement>? {
+      let channel = try shop.store.shop()
+      return try shop.store.bundleTrust(of: channel, at: channel.version).first { $0.bundle.text == "a" }?
+        .statement
+    }
+    #expect(try handedOut() == low)
+    #expect(try shop.verdict(try shop.device(root), to: 4).failure == nil)
+    #expect(try shop.store.raisedFloors(of: try shop.store.shop()).isEmpty)
+    // Whoever has the version before gets it, too.
+    let bytes = try #require(
+      try shop.store.answerTrust(of: try shop.store.shop(), from: ManifestVersion(4), to: ManifestVersion(4)))
+    var reader = JSONReader(bytes)
+    #expect(try AnswerTrust(reading: &reader).releases.compactMap { try? $0.get() } == [low])
+    // Raised once more for the same files, it is raised.
+    var input = StatementsInput(app: shop.app, by: shop.anna)
+    let high = try shop.statement("a", a2, serial: 30, floor: 25)
+    input.releases = [high]
+    #expect(try shop.store.keep(input) == 1)
+    #expect(try handedOut() == high)
+    #expect(SignedShop.problems { _ = try shop.rollback(to: 3) } == ["online a release-floor"])
+  }
+
+  /// So does one with a lower serial that was signed before.
+  @Test func statementThatRaisesALoweredFloorComesLast() throws {
+    let shop = try begun()
+    let low = try shop.statement("a", a1, serial: 10)
+    var input = StatementsInput(app: shop.app, by: shop.anna)
+    input.releases = [try shop.statement("a", a1, serial: 20, floor: 20)]
+    #expect(try shop.store.keep(input) == 1)
+    try shop.push(try shop.root(2, floors: [try BundleName("a"): .zero]), releases: [])
+    let channel = try shop.store.shop()
+    #expect(
+      try shop.store.bundleTrust(of: channel, at: channel.version)[0].statement?.document == low.document)
+  }
+
+  /// What raises a floor does so in each channel that it comes to: only a root says otherwise.
+  @Test func raisedFloorGoesAlongWithThePromotion() throws {
+    let shop = try begun()
+    let beta = try ChannelName("beta")
+    let both = ["beta", "online"]
+    try shop.store.send(a2.values)
+    var request = try shop.store.request([try shop.store.change("a", base: 0, set: a2)])
+    request.channel = beta
+    request.statements = [try shop.statement("a", a2, serial: 20, channels: both)]
+    _ = try shop.store.commit(request)
+    let high = try shop.statement("a", a2, serial: 30, floor: 30, channels: both)
+    var input = StatementsInput(app: shop.app, by: shop.anna)
+    input.releases = [high]
+    _ = try shop.store.keep(input)
+    #expect(try shop.publish("a", base: 1, set: a2).trust.map(\.statement) == [high])
+    #expect(SignedShop.problems { _ = try shop.rollback(to: 3) } == ["online a release-floor"])
+  }
+
+  /// As in the drill in which the thief's files aren't signed anew.
+  @Test func loweredFloorIsLowWithoutANewStatement() throws {
+    let shop = try begun()
+    try shop.publish("a", base: 1, set: a2, with: [try shop.statement("a", a2, serial: 20, floor: 20)])
+    try shop.push(try shop.root(2, floors: [try BundleName("a"): .zero]), releases: [])
+    let channel = try shop.store.shop()
+    #expect(
+      try shop.store.raisedFloors(of: channel) == [
+        RaisedFloor(bundle: try BundleName("a"), floor: try #require(Serial(20)), named: .zero)
+      ])
+    let checkup = try shop.store.checkup(deep: false)
+    #expect(checkup.isClean && checkup.findings.map(\.code).contains("floor-raised"))
+    // Nor does a root that follows raise it.
+    try shop.push(try shop.root(3), releases: [])
+    #expect(try shop.rollback(to: 3).release.version.number == 5)
+  }
+
+  @Test func removedChannelHasTheFloorsOfRoots() throws {
+    let shop = try begun()
+    let beta = try ChannelName("beta")
+    try shop.store.send(a2.values)
+    var request = try shop.store.request([try shop.store.change("a", base: 0, set: a2)])
+    request.channel = beta
+    request.statements = [try shop.statement("a", a2, serial: 30, floor: 30, channels: ["beta"])]
+    _ = try shop.store.commit(request)
+    let id = try shop.store.channel(shop.app, beta).id
+    _ = try shop.store.removeChannel(shop.app, beta, by: shop.anna)
+    try shop.push(try shop.root(2, floors: [try BundleName("a"): try #require(Serial(5))]), releases: [])
+    let floor = try shop.store.connections.reading { (db) throws(StoreError) in
+      try db.value(
+        Int64.self, "SELECT floor FROM trust_floor WHERE channel_id = ? AND bundle = 'a'", id)
+    }
+    #expect(floor == 5)
+  }
+
   @Test func versionHasAsManyBundlesAsAnswersHaveStatements() throws {
     let shop = try begun()
     let sample = Sample("x")

@@ -97,6 +97,90 @@ import Values
     #expect(try shop.store.headProblem(of: channel) == nil)
   }
 
+  /// Whatever is wrong with the row, answers go on without a head until there is another one.
+  @Test(arguments: ["x", "{}", "other", "time"])
+  func damagedHeadIsLeftOutAndReplaced(damage: String) throws {
+    let shop = try SignedShop()
+    _ = try shop.begin()
+    let channel = try shop.store.shop()
+    let before = try head(shop)
+    var text = damage
+    if damage == "other" || damage == "time" {
+      text = String(decoding: try #require(try shop.store.headDocument(of: channel)), as: UTF8.self)
+    }
+    let envelope = text
+    let at = damage == "time" ? Int64.max : before.at.milliseconds + 1
+    try shop.store.connections.transaction { (db) throws(StoreError) in
+      try db.run("UPDATE head SET at = ?, envelope = ? WHERE channel_id = ?", at, envelope, channel.id)
+    }
+    #expect(try shop.store.headDocument(of: channel) == nil)
+    #expect(try shop.store.hasDamagedHead(channel.id))
+    let bytes = try #require(try shop.store.answerTrust(of: channel, from: nil, to: channel.version))
+    var reader = JSONReader(bytes)
+    let trust = try AnswerTrust(reading: &reader)
+    #expect(trust.head == nil && trust.releases.count == 2)
+    #expect(try shop.store.checkup(deep: false).findings.map(\.code).contains("head-damaged"))
+    #expect(try shop.store.headProblem(of: channel) == .behind)
+    #expect(try shop.store.renewHead(of: channel.id))
+    // Devices have the one before.
+    #expect(try head(shop).at > before.at)
+    #expect(try shop.store.headProblem(of: channel) == nil)
+    #expect(try shop.store.checkup(deep: false).isClean)
+  }
+
+  @Test func headWithoutItsSignatureIsReplaced() throws {
+    let shop = try SignedShop()
+    _ = try shop.begin()
+    let channel = try shop.store.shop()
+    let before = try head(shop)
+    let later = try #require(TrustTime(before.at.milliseconds + 1))
+    // Says what the channel is, and isn't signed by the key that the row names.
+    let forged = try Signed(
+      TrustHead(
+        app: before.app, environment: before.environment, channel: before.channel, version: before.version,
+        digest: before.digest, candidate: nil, policy: before.policy, prefetch: before.prefetch, at: later,
+        until: before.until)
+    ).signed(by: shop.otherKey)
+    let signature = try #require(forged.envelope.signatures.first?.signature)
+    let falsified = try Signed(
+      forged.document, signatures: [Envelope.Signature(key: shop.headKey.id, signature: signature)])
+    let text = String(decoding: falsified.envelope.bytes, as: UTF8.self)
+    try shop.store.connections.transaction { (db) throws(StoreError) in
+      try db.run(
+        "UPDATE head SET at = ?, envelope = ? WHERE channel_id = ?", later.milliseconds, text, channel.id)
+    }
+    #expect(try shop.store.renewHead(of: channel.id))
+    #expect(try shop.verdict(try shop.device(try shop.root()), to: 3).failure == nil)
+  }
+
+  /// Signed while the clock was ahead, a head promises devices no more than it has to.
+  @Test(arguments: [3_600_000, 40 * 86_400_000] as [Int64])
+  func clockThatWasAheadIsFollowed(ahead: Int64) throws {
+    let start: Int64 = 1_790_000_000_000
+    let clock = Locked<Int64>(start + ahead)
+    var options = Store.Options()
+    options.clock = { clock.withLock { $0 } }
+    let shop = try SignedShop(options)
+    _ = try shop.begin()
+    let channel = try shop.store.shop()
+    let month: Int64 = 30 * 86_400_000
+    clock.withLock { $0 = start }
+    #expect(try shop.store.checkup(deep: false).findings.map(\.code).contains("head-ahead"))
+    #expect(try shop.store.renewHead(of: channel.id, isDaily: true))
+    let first = try head(shop)
+    #expect(first.at.milliseconds == start + ahead + 1)
+    #expect(first.until.milliseconds == max(first.at.milliseconds, start + month))
+    #expect(try !shop.store.renewHead(of: channel.id, isDaily: true))
+    // A day before devices would miss one, at the latest, there is another one.
+    var renewed = 0
+    for day in 1...60 as ClosedRange<Int64> {
+      clock.withLock { $0 = start + day * 86_400_000 }
+      if try shop.store.renewHead(of: channel.id, isDaily: true) { renewed += 1 }
+      #expect(try head(shop).until.milliseconds >= start + day * 86_400_000 + month - 86_400_000)
+    }
+    #expect(renewed >= 40)
+  }
+
   @Test func keysAreFilesForTheOwner() throws {
     let shop = try SignedShop()
     let (same, isNew) = try shop.store.makeHeadKey(another: false, by: shop.anna)
