@@ -100,11 +100,11 @@ class Device:
         need(type(size) is int, "a size that is no number")
         path = self.folder / "pack"
         for _ in range(3):
-            have, tag = path.stat().st_size if self.notes["pack"][0] == url else 0, self.notes["pack"][1] or ""
+            have, tag, start = path.stat().st_size if self.notes["pack"][0] == url else 0, self.notes["pack"][1] or "", time.monotonic()
             ranges = {"Range": f"bytes={have}-"} | ({"If-Range": tag} if tag[:1] == '"' else {}) if 0 < have < size else {}
             with request(url, ranges) as answer, open(path, "ab" if answer.status == 206 else "wb", 0) as file:
                 self.note(pack=[url, answer.headers["ETag"]])
-                while file.tell() < size and (piece := answer.read1(1 << 16)):
+                while file.tell() < size and time.monotonic() < start + 5 + (file.tell() - have) / 256 and (piece := answer.read1(1 << 16)):
                     file.write(piece)
             if path.stat().st_size >= size:
                 return path.read_bytes()
@@ -234,11 +234,11 @@ def merge(target, patch):  # RFC 7396
     return {name: value for name, value in target.items() if name not in patch} | changed
 
 
-def read(answer, size, decoded=bytes):  # rule D-99: a document that drips is given up
-    content, start = bytearray(), time.monotonic()
+def read(answer, size, decoded=bytes):  # rule D-99: what drips is given up; files may come more slowly than documents
+    content, start, least = bytearray(), time.monotonic(), 2048 if size is None else 256
     while len(content) <= (LIMIT if size is None else size) and (piece := answer.read1(1 << 16)):
         content += decoded(piece)
-        need(size is not None or (seconds := time.monotonic() - start) < 5 or len(content) > 2048 * seconds, "it comes too slowly")
+        need((seconds := time.monotonic() - start) < 5 or len(content) > least * seconds, "it comes too slowly")
     return bytes(content)
 
 

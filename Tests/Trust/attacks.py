@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """Attacks a device of an app with a root: attacks.py [--xcache PROGRAM] [--only TEXT] DEVICE [ARGUMENT...]
+Several, as one table:                    attacks.py [--xcache PROGRAM] [--only TEXT] --table NAME='DEVICE...' [--table NAME='DEVICE...']
 
 DEVICE speaks the commands of docs/conformance.md, as conformance-device, Tests/WebRuntime/Device/device.mjs and
 Examples/python/conformance.py --complete do. Its whole network is a proxy here, in front of an origin: of PROGRAM, where that is given,
@@ -8,16 +9,18 @@ otherwise of a stand-in in this file. The proxy is the attacker, as
     middle   somebody on the way to the origin and to the copy, who has no key
     copy     a static copy, after the origin went away
     origin   a stolen origin: it has the head key
+    token    somebody who has an admin token of the origin, and no key; only with PROGRAM
 
 Each attack begins when the device holds the first version, and ends after some polls; then everybody is honest again, and the device
 has to get to the newest version. Printed is what it did, and how many bytes it answered that no publisher had signed for that URL, how
 often it answered pages of two releases at once, and whether it went back. Ends with 1 if any of these isn't 0.
 """
-import argparse, base64, concurrent.futures, hashlib, json, os, pathlib, shutil, socket, subprocess, sys, tempfile, threading, time
+import argparse, base64, concurrent.futures, hashlib, json, os, pathlib, shlex, shutil, socket, subprocess, sys, tempfile, threading, time, zlib
 import urllib.error, urllib.parse, urllib.request
 
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.asymmetric.utils import decode_dss_signature, encode_dss_signature
 
 sys.dont_write_bytecode = True
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -29,12 +32,13 @@ from signing import KEYS, b64, envelope, ids  # noqa: E402
 ORIGIN, MIRROR, CDN, SITE = "http://origin.test", "http://mirror.test", "http://cdn.test", "https://m.test"
 START, DAY = 1_800_000_000_000, 86_400_000
 EVIL = b"document.title = 'evil'"
+NOISE = "".join(hashlib.sha256(bytes([number])).hexdigest() for number in range(64))
 PAGES = {f"{SITE}/index.html": "home", f"{SITE}/app.js": "home", f"{SITE}/pay/index.html": "pay"}
 
 
 def text_of(url, version):
-    """What the publisher releases: app.js is the same in all versions."""
-    return f"{url} {1 if url.endswith('app.js') else version}".encode()
+    """What the publisher releases: app.js is the same in all versions. Of pages there is enough for a slow download."""
+    return f"{url} 1".encode() if url.endswith("app.js") else f"{url} {version} {NOISE}".encode()
 
 
 # --- Honest parties
@@ -42,19 +46,57 @@ def text_of(url, version):
 class StandIn:
     """An origin, its copy and its CDN, for a channel whose publisher signs: what a device needs of them."""
 
-    def __init__(self):
+    start = START
+
+    def __init__(self, needs=()):
         self.maps, self.texts, self.files, self.newest, self.roots, self.extras, self.policies = {}, {}, {}, 0, [], {}, {}
+        self.needs, members = needs, {}
+        if "two publishers" in needs:
+            members["releases"] = [self.grant("publisher", "team", threshold=2)]
+        if "two roots" in needs:
+            members["roots"] = {"keys": ids("root a", "root b"), "threshold": 2}
+        self.base = members
         self.root()
 
+    def key(self, name):
+        """The name in KEYS of one of this origin's keys."""
+        return name
+
+    def ids(self, *names):
+        return ids(*map(self.key, names))
+
+    def grant(self, *names, threshold=1):
+        return {"bundles": ["*"], "channels": ["*"], "keys": ids(*names), "prefixes": [SITE + "/"], "threshold": threshold}
+
+    def other_root(self):
+        """The publisher makes a root that changes nothing of what is signed."""
+        self.root(prefetch=ids("publisher", "new publisher"))
+
+    def replace_heads(self):
+        """The publisher makes a root without the head key that there was."""
+        self.root(heads=ids("new head"))
+
+    def replace_publisher(self):
+        """The publisher makes a root without the release key that there was, and with floors."""
+        self.root(releases=[self.grant("new publisher")], prefetch=ids("new publisher"), floors={"home": START, "pay": START})
+
+    def kill_switch(self):
+        """The publisher kills: once the switch was lifted, and on again. Returns version and bytes of the policy that lifts it."""
+        self.policies = {version: {"code": 200, "data": {"version": version, "intercept": version == "6", "bypass": [], "scripts": []}} for version in ("6", "7")}
+        self.extras = {"policy": "7"}
+        return "6", trust.canonical(self.policies["6"])
+
     def root(self, **members):
+        members = self.base | members
         value = {"app": "shop", "heads": ids("head"), "number": str(len(self.roots) + 1), "prefetch": ids("publisher"),
                  "releases": [{"bundles": ["*"], "channels": ["*"], "keys": ids("publisher"), "prefixes": [SITE + "/"], "threshold": 1}],
                  "roots": {"keys": ids("root a", "root b"), "threshold": 1}} | members
         used = value["heads"] + value["prefetch"] + value["roots"]["keys"] + [one for each in value["releases"] for one in each["keys"]]
         value["keys"] = {key.id: b64(key.spki) for key in KEYS.values() if key.id in used}
-        self.roots.append(envelope("root", value, "root a"))
+        self.roots.append(envelope("root", value, *("root a", "root b")[:value["roots"]["threshold"]]))
         self.head_key = "new head" if ids("new head")[0] in value["heads"] else "head"
-        self.release_key = "new publisher" if ids("new publisher")[0] in value["releases"][0]["keys"] else "publisher"
+        signers = value["releases"][0]["keys"]
+        self.release_keys = [name for name in ("new publisher", "publisher", "team") if KEYS[name].id in signers]
 
     def publish(self, version):
         entries = {}
@@ -76,7 +118,7 @@ class StandIn:
     def statement(self, entries, bundle, *signers, **members):
         content = trust.content({url: entry for url, entry in entries.items() if entry["bundle"] == bundle})
         value = {"app": "shop", "bundle": bundle, "channels": ["online"], "content": trust.digest(content), "serial": START + self.newest} | members
-        return envelope("release", value, *(signers or (self.release_key,)))
+        return envelope("release", value, *(signers or self.release_keys))
 
     def statements(self, version, *signers, **members):
         members.setdefault("serial", START + version)
@@ -119,11 +161,15 @@ class StandIn:
         pass
 
 
+def payload(document):
+    return json.loads(base64.b64decode(document["payload"]))
+
+
 class FileKey:
     """A stolen key."""
 
-    def __init__(self, path):
-        self.private = serialization.load_pem_private_key(path.read_bytes(), None)
+    def __init__(self, path, passphrase=None):
+        self.private = serialization.load_pem_private_key(path.read_bytes(), passphrase)
         self.spki = self.private.public_key().public_bytes(serialization.Encoding.DER, serialization.PublicFormat.SubjectPublicKeyInfo)
         self.id = trust.id_of(self.spki)
 
@@ -135,12 +181,12 @@ class Program(StandIn):
     """An origin of the program, with the ceremony of docs/trust.md. Requests go to that process. An attacker who has stolen it has its head
     key."""
 
-    def __init__(self, program, has_root=True):
+    def __init__(self, program, needs=(), has_root=True):
         self.program, self.folder = str(pathlib.Path(program).resolve()), pathlib.Path(tempfile.mkdtemp(prefix="attacks-"))
         with socket.create_server(("127.0.0.1", 0)) as free:
             self.port = free.getsockname()[1]
         self.url, self.maps, self.newest, self.roots, self.extras = f"http://127.0.0.1:{self.port}", {}, 0, [], {}
-        self.texts, self.released, self.signed, self.release_key = {}, {}, {}, "thief"
+        self.texts, self.released, self.signed, self.start, self.needs = {}, {}, {}, int(time.time() * 1000), needs
         self.log = open(self.folder / "log", "wb")
         self.process = subprocess.Popen([self.program, "serve", "--data", self.folder / "data", "--listen", f"127.0.0.1:{self.port}", "--public-url", CDN],
                                         stdout=self.log, stderr=self.log)
@@ -152,49 +198,121 @@ class Program(StandIn):
                 time.sleep(0.1)
         self.environment = os.environ | {"XCACHE_SERVER": self.url, "XCACHE_TOKEN": (self.folder / "data/admin.token").read_text().strip(), "XCACHE_APP": "shop",
                                          "XCACHE_SIGN_PASSPHRASE": "practice"}
+        self.sign_with, self.root_keys = [], ["keys/root.key"]
         self.publish(1)
         if not has_root:
             return
-        self.xcache("trust", "init", "--out", "keys")
-        self.xcache("trust", "push", "keys/root.json", "--sign-key", "keys/release.key")
+        self.xcache("trust", "init", "--out", "keys", "--prefix", SITE + "/")
+        self.sign_with = ["keys/release.key"]
+        self.xcache("trust", "push", "keys/root.json", *self.signing())
         self.roots.append(json.loads((self.folder / "keys/root.json").read_text()))
         self.note()
-        self.head_key = f"head of {self.port}"
-        KEYS[self.head_key] = FileKey(next((self.folder / "data/keys").glob("head-*.pem")))
+        self.release_keys = [self.take("publisher", "keys/release.key")]
+        self.take("root a", "keys/root.key")
+        self.take("root b", "keys/root-spare.key")
+        self.head_key = self.take("head", next((self.folder / "data/keys").glob("head-*.pem")).relative_to(self.folder), None)
+        if "two publishers" in needs:
+            self.sign_with.append("keys/team.key")
+            self.put(["add-key", "--new", "keys/team.key"], ["set-threshold", "releases", "2"])
+            self.release_keys.append(self.take("team", "keys/team.key"))
+        if "two roots" in needs:
+            self.root_keys.append("keys/root-spare.key")
+            self.put(["set-threshold", "roots", "2"])
+        if needs:
+            self.roots[:-1] = []
 
-    def xcache(self, *arguments):
+    def key(self, name):
+        mine = f"{name} of {self.port}"
+        return mine if mine in KEYS else name
+
+    def take(self, name, path, passphrase=b"practice"):
+        """Attackers may have stolen it: it gets a name in KEYS."""
+        KEYS[mine := f"{name} of {self.port}"] = FileKey(self.folder / path, passphrase)
+        return mine
+
+    def signing(self):
+        return [text for path in self.sign_with for text in ("--sign-key", path)]
+
+    def put(self, *acts):
+        """The ceremony of the next root: a draft, its signatures, the push."""
+        for act in acts:
+            self.xcache("trust", *act, "--out", "keys")
+        draft = f"keys/root-{int(payload(self.roots[-1])['number']) + 1}.draft.json"
+        for path in self.root_keys:
+            self.xcache("trust", "sign", draft, "--key", path)
+        self.xcache("trust", "push", draft, *self.signing())
+        self.roots.append(json.loads(self.get(f"{ORIGIN}/xcache/shop/root/{int(payload(self.roots[-1])['number']) + 1}.json", {})[1]))
+        self.note()
+
+    def other_root(self):
+        self.put(["add-key", "--new", f"keys/other-{len(self.roots)}.key"])
+
+    def replace_heads(self):
+        self.put(["rotate-head"])
+
+    def replace_publisher(self):
+        before, self.sign_with = KEYS[self.key("publisher")].id, ["keys/new.key"]
+        self.put(["add-key", "--new", "keys/new.key"], ["remove-key", before[:12], "--stolen"])
+
+    def kill_switch(self):
+        for act in ("kill", "resume"):
+            self.xcache("policy", act)
+        lifting = self.get(f"{ORIGIN}/xcache/shop/policy.json", {})[1]
+        self.xcache("policy", "kill")
+        return json.loads(lifting)["data"]["version"], lifting
+
+    def xcache(self, *arguments, may_fail=False):
         done = subprocess.run([self.program, *arguments], cwd=self.folder, env=self.environment, capture_output=True, text=True)
-        if done.returncode:
-            raise SystemExit(f"xcache {' '.join(arguments)}: {done.stderr}")
+        if done.returncode and not may_fail:
+            raise RuntimeError(f"xcache {' '.join(arguments)}: {done.stderr}")
+        return done
 
-    def publish(self, version):
+    def api(self, path, body, method="POST"):
+        """What somebody who has the admin token gets: the status, and the problem's code."""
+        data = body if isinstance(body, bytes) else json.dumps(body).encode()
+        request = urllib.request.Request(f"{self.url}/api/v1/{path}", data, method=method, headers={
+            "Authorization": "Bearer " + self.environment["XCACHE_TOKEN"], "Content-MD5": base64.b64encode(hashlib.md5(data).digest()).decode(),
+            "Content-Type": "application/octet-stream" if body is data else "application/json"})
+        try:
+            with urllib.request.urlopen(request) as answer:
+                return answer.status, ""
+        except urllib.error.HTTPError as failure:
+            return failure.code, json.loads(failure.read()).get("code", "")
+
+    def publish(self, version, *options):
         for bundle in sorted(set(PAGES.values())):
             top = self.folder / f"build-{bundle}"
             for url in [url for url, owner in PAGES.items() if owner == bundle]:
                 path = top / url.removeprefix(SITE + "/")
                 path.parent.mkdir(parents=True, exist_ok=True)
                 path.write_bytes(text_of(url, version))
-            key = ["--sign-key", "keys/release.key"] if self.roots else []
-            self.xcache("publish", top.name, "--create", "--bundle", bundle, "--base-url", SITE + "/", *key)
+            self.xcache("publish", top.name, "--create", "--bundle", bundle, "--base-url", SITE + "/", *self.signing(), *options)
             self.released[bundle] = version
             self.note()
 
     def note(self):
         """What the channel has now, which an honest device may hold."""
-        answer = json.loads(self.get(f"{ORIGIN}/configure.json", {"app": "shop"})[1])["data"]
+        answer = json.loads(self.get(f"{ORIGIN}/configure.json", {"app": "shop"})[1]).get("data", {})
+        if "resourcemap" not in answer:
+            return
         self.newest = int(answer["version"])
         self.maps[self.newest] = answer["resourcemap"]
         self.signed[self.newest] = answer.get("trust", {})
         self.texts[self.newest] = {url: text_of(url, self.released[bundle]) for url, bundle in PAGES.items() if bundle in self.released}
 
-    def head(self, version):
-        return self.signed[version].get("head")
+    def head(self, version, **members):
+        """The origin's; with members, what somebody made of it who has its key."""
+        head = self.signed[version].get("head")
+        members |= {"until": members["at"] + 30 * DAY} if "at" in members else {}
+        return envelope("head", payload(head) | members, self.head_key) if members else head
 
-    def statements(self, version):
-        return self.signed[version].get("releases", [])
+    def statements(self, version, *signers, **members):
+        """The publisher's; with signers or members, what somebody made of them who has keys."""
+        made = self.signed[version].get("releases", [])
+        return [envelope("release", payload(one) | members, *(signers or self.release_keys)) for one in made] if signers or members else made
 
     def statement_of(self, version, bundle):
-        return next(one for one in self.statements(version) if json.loads(base64.b64decode(one["payload"]))["bundle"] == bundle)
+        return next(one for one in self.statements(version) if payload(one)["bundle"] == bundle)
 
     def get(self, url, query):
         """The CDN is this origin, and so is the copy, whose version.json is an answer with nothing new."""
@@ -267,6 +385,11 @@ class Proxy:
                 status, answer = attack.answer(url, query, status, answer)
         if answer is None:
             return False
+        if isinstance(answer, Coded):
+            # More than anybody would read.
+            connection.sendall(b"HTTP/1.1 200 X\r\nContent-Type: application/json\r\nContent-Encoding: gzip\r\n"
+                               + f"Content-Length: {len(answer)}\r\n\r\n".encode() + answer)
+            return True
         if callable(answer):
             connection.sendall(b"HTTP/1.1 200 X\r\nContent-Type: application/json\r\nConnection: close\r\n\r\n")
             sent = 0
@@ -279,14 +402,22 @@ class Proxy:
         return True
 
 
+class Coded(bytes):
+    """The gzip form of a body."""
+
+
 # --- Attackers
 
 class Attack:
     """Rewrites answers. `begin` is called when the device holds version 1; `data` gets each answer to a poll that has data."""
     name, positions, rounds, known, jump = "", ("middle", "copy", "origin"), 3, "", 40
+    # What the publisher's root asks for; whether the device lives on while its update waits.
+    needs, is_background = (), False
+    # Seconds before each poll at the end; whether there is a second act, once the device has shown what `begin` published.
+    after, is_watched = 900, False
 
     def __init__(self, site, position):
-        self.site, self.position = site, position
+        self.site, self.position, self.said = site, position, []
 
     def begin(self):
         self.site.publish(self.site.newest + 1)
@@ -380,7 +511,7 @@ class DuplicateKeys(ThiefSigns):
     def releases(self):
         made = super().releases()
         for one in made:
-            one["signatures"].append(one["signatures"][0] | {"keyid": ids("publisher")[0]})
+            one["signatures"].append(one["signatures"][0] | {"keyid": self.site.ids("publisher")[0]})
         return made
 
 
@@ -402,7 +533,7 @@ class OwnRoot(ThiefSigns):
 
     def document(self, url, status, body):
         grants = [{"bundles": ["*"], "channels": ["*"], "keys": ids("thief"), "prefixes": ["*"], "threshold": 1}]
-        value = json.loads(base64.b64decode(self.site.roots[0]["payload"])) | {"number": "2", "heads": ids("thief"), "releases": grants, "prefetch": []}
+        value = payload(self.site.roots[0]) | {"number": "2", "heads": ids("thief"), "releases": grants, "prefetch": []}
         value["keys"] = value["keys"] | {KEYS["thief"].id: b64(KEYS["thief"].spki)}
         return 200, trust.canonical(envelope("root", value, "thief", "new root"))
 
@@ -435,7 +566,7 @@ class ReplayWithHead(Replay):
         return data
 
     def end(self):
-        self.site.root(heads=ids("new head"))
+        self.site.replace_heads()
         self.site.publish(self.site.newest + 2)
 
 
@@ -483,7 +614,7 @@ class Scope(OtherEntries):
     name = "a URL outside of its grant"
 
     def data(self, data, is_small):
-        entries = self.site.maps[self.site.newest] | {"https://bank.test/": self.site.maps[1][f"{SITE}/index.html"]}
+        entries = self.site.maps[self.site.newest] | {"https://bank.test/": self.site.maps[self.site.newest][f"{SITE}/index.html"]}
         return self.offering(data, entries, releases=[self.site.statement(entries, bundle) for bundle in ("home", "pay")], is_small=is_small)
 
 
@@ -499,11 +630,12 @@ class SkippedRoot(Attack):
 
     def begin(self):
         super().begin()
-        self.site.root()
-        self.site.root(prefetch=ids("new publisher"))
+        self.first = len(self.site.roots)
+        self.site.other_root()
+        self.site.other_root()
 
     def document(self, url, status, body):
-        return (200, trust.canonical(self.site.roots[2])) if url.endswith("root/2.json") else (status, body)
+        return (200, trust.canonical(self.site.roots[-1])) if url.endswith(f"root/{self.first + 1}.json") else (status, body)
 
 
 class Missing(SkippedRoot):
@@ -563,7 +695,7 @@ class HeadOf2035(Attack):
         return self.offering(data, self.site.maps[newest], newest, self.site.head(newest, at=START + 3000 * DAY), None)
 
     def end(self):
-        self.site.root(heads=ids("new head"))
+        self.site.replace_heads()
         self.site.publish(self.site.newest + 1)
 
 
@@ -575,8 +707,7 @@ class HighFloor(Attack):
         return data if data.get("update") is False else self.offering(data, self.site.maps[newest], newest, self.site.head(newest), self.site.statements(newest, serial=trust.HIGHEST, floor=trust.HIGHEST))
 
     def end(self):
-        grants = [{"bundles": ["*"], "channels": ["*"], "keys": ids("new publisher"), "prefixes": [SITE + "/"], "threshold": 1}]
-        self.site.root(releases=grants, prefetch=ids("new publisher"), floors={"home": START, "pay": START})
+        self.site.replace_publisher()
         self.site.publish(self.site.newest + 1)
 
 
@@ -585,33 +716,31 @@ class StolenKey(OtherEntries):
 
     def begin(self):
         super().begin()
-        grants = [{"bundles": ["*"], "channels": ["*"], "keys": ids("new publisher"), "prefixes": [SITE + "/"], "threshold": 1}]
-        self.site.root(releases=grants, prefetch=ids("new publisher"))
+        self.site.replace_publisher()
 
     def data(self, data, is_small):
         return super().data(data, is_small) | {"root": "2"}
 
     def releases(self):
-        return [self.site.statement(self.evil_map(), bundle, "publisher") for bundle in ("home", "pay")]
+        return [self.site.statement(self.evil_map(), bundle, self.site.key("publisher")) for bundle in ("home", "pay")]
 
 
 class OldPolicy(Attack):
     name = "an old policy that lifts a kill switch"
 
     def begin(self):
-        self.site.policies = {version: {"code": 200, "data": {"version": version, "intercept": version == "6", "bypass": [], "scripts": []}} for version in ("6", "7")}
-        self.site.extras, self.is_late = {"policy": "7"}, False
+        (self.version, self.lifting), self.is_late = self.site.kill_switch(), False
         super().begin()
 
     def data(self, data, is_small):
         if not self.is_late:
             self.is_late = not is_small
             return data
-        return data | {"policy": "6"}
+        return data | {"policy": self.version}
 
     def answer(self, url, query, status, body):
         if url.endswith("policy.json") and self.is_late and not self.is_first:
-            return 200, trust.canonical(self.site.policies["6"])
+            return 200, self.lifting
         self.is_first = False
         return super().answer(url, query, status, body)
 
@@ -621,14 +750,301 @@ class OldPolicy(Attack):
         return watch.is_on and int(watch.policy) > 0
 
 
+class BelowThreshold(OtherEntries):
+    name, needs = "one signature where the threshold is 2", ("two publishers",)
+
+    def releases(self):
+        """One publisher's key is stolen; what it signs comes again under the other one's id."""
+        made = [self.site.statement(self.evil_map(), bundle, self.site.key("publisher")) for bundle in ("home", "pay")]
+        for one in made:
+            one["signatures"].append(one["signatures"][0] | {"keyid": self.site.ids("team")[0]})
+        return made
+
+
+class RootBelowThreshold(OwnRoot):
+    name, needs = "a root by one of two root keys", ("two roots",)
+
+    def data(self, data, is_small):
+        return super().data(data, is_small) | {"root": str(int(payload(self.site.roots[0])["number"]) + 1)}
+
+    def document(self, url, status, body):
+        number = int(payload(self.site.roots[0])["number"]) + 1
+        before = payload(self.site.roots[0])
+        value = before | {"number": str(number), "heads": ids("thief"), "prefetch": [], "releases": [self.site.grant("thief")],
+                          "roots": {"keys": sorted(self.site.ids("root a") + ids("new root")), "threshold": 2}}
+        value["keys"] = before["keys"] | {KEYS[name].id: b64(KEYS[name].spki) for name in ("thief", "new root")}
+        return 200, trust.canonical(envelope("root", value, self.site.key("root a"), "new root"))
+
+
+def trickle(body, seconds=120):
+    """Bytes so slowly that no connection times out."""
+    def pieces():
+        for place in range(min(len(body), 4 * seconds)):
+            yield body[place:place + 1]
+            time.sleep(0.25)
+    return pieces
+
+
+class SlowFiles(Attack):
+    name, rounds, is_background = "slow retrieval: files and packs", 3, True
+
+    def file(self, url, status, body):
+        return 200, trickle(body) if url.startswith(CDN) else body
+
+
+class EndlessFiles(Attack):
+    name = "endless data: files and packs"
+
+    def file(self, url, status, body):
+        def pieces():
+            yield body
+            for _ in range(64 << 4):
+                yield b" " * 65_536
+        return 200, pieces if url.startswith(CDN) else body
+
+
+def bomb():
+    """Grows to 400 MiB by decoding."""
+    packer = zlib.compressobj(9, wbits=31)
+    return Coded(b"".join(packer.compress(b" " * (1 << 20)) for _ in range(400)) + packer.flush())
+
+
+class Bombs(SkippedRoot):
+    name = "endless data: roots and heads that grow by decoding"
+
+    def begin(self):
+        super().begin()
+        self.bomb = bomb()
+
+    def document(self, url, status, body):
+        return 200, self.bomb
+
+    def is_lifted(self, watch):
+        """Whether it used the memory."""
+        megabytes = watch.device.memory() >> 20
+        self.said.append(f"at most {megabytes} MiB of memory")
+        return megabytes > 250
+
+
+class FileBombs(Bombs):
+    name = "endless data: files that grow by decoding"
+
+    def begin(self):
+        Attack.begin(self)
+        self.bomb = bomb()
+
+    def document(self, url, status, body):
+        return status, body
+
+    def file(self, url, status, body):
+        return 200, self.bomb if url.startswith(CDN) else body
+
+
+class OtherForm(Attack):
+    name = "a signature's other form, and 15 more beside it"
+
+    def data(self, data, is_small):
+        """Not what was signed is changed, but the signature: n − s for s. Who takes it takes what the publisher signed."""
+        for one in data.get("trust", {}).get("releases", []):
+            first = one["signatures"][0]
+            r, s = decode_dss_signature(base64.b64decode(first["sig"]))
+            first["sig"] = b64(encode_dss_signature(r, OddSignatures.ORDER - s))
+            one["signatures"] += [first | {"keyid": hashlib.sha256(bytes([number])).hexdigest()} for number in range(15)]
+        return data
+
+
+class ReplayedHead(Attack):
+    name = "a head with another channel's name, and one by another app"
+
+    def data(self, data, is_small):
+        newest = self.site.newest
+        head = self.site.head(newest, channel="test", at=START + 900_000) if is_small else self.site.head(newest, app="pay", at=START + 900_000)
+        return data | ({"trust": data["trust"] | {"head": head}} if "trust" in data else {})
+
+    def document(self, url, status, body):
+        return 200, trust.canonical(self.site.head(self.site.newest, channel="test", at=START + 900_000)) if url.endswith("head.json") else body
+
+
+def integer(number):
+    digits = number.to_bytes(32, "big").lstrip(b"\0") or b"\0"
+    return b"\2" + bytes([len(digits) + (digits[0] >> 7)]) + b"\0" * (digits[0] >> 7) + digits
+
+
+class OddSignatures(OtherEntries):
+    name = "signatures of 0, of the order, empty, long, not in DER"
+    ORDER = 0xFFFFFFFF00000000FFFFFFFFFFFFFFFFBCE6FAADA7179E84F3B9CAC2FC632551
+
+    def releases(self):
+        self.round = getattr(self, "round", -1) + 1
+        numbers = integer(1) + integer(1)
+        forms = [integer(0) + integer(0), integer(self.ORDER) + integer(self.ORDER), integer(self.ORDER - 1) + integer(self.ORDER - 1), integer(1) + integer(0), b"",
+                 b"\2\1\1", numbers + b"\0", b"\2\2\0\1" * 2, b"\2\1\xff" * 2, b"\2\x81\1\1" * 2]
+        body = forms[self.round % len(forms)]
+        sig = b"\x30" + bytes([len(body)]) + body if self.round % 11 != 10 else b"\0" * 200
+        made = [self.site.statement(self.evil_map(), bundle, "thief") for bundle in sorted(set(PAGES.values()))]
+        for one in made:
+            one["signatures"] = [{"keyid": self.site.ids("publisher")[0], "sig": b64(sig)}]
+        return made
+
+    rounds = 12
+
+
+class OtherName(OtherEntries):
+    name = "a bundle's name in another case or form"
+
+    def data(self, data, is_small):
+        self.turn = getattr(self, "turn", -1) + 1
+        name = ("Home", "HOME", "h\u006fme\u200b", "\uff48ome", "home.", "home\0")[self.turn % 6]
+        entries = self.evil_map()
+        for entry in entries.values():
+            entry["bundle"] = name if entry["bundle"] == "home" else entry["bundle"]
+        return self.offering(data, entries, is_small=is_small)
+
+    rounds = 6
+
+
+class NoMoreBundle(OtherEntries):
+    name = "entries put into another bundle, which is signed"
+
+    def data(self, data, is_small):
+        entries = self.evil_map()
+        entries[f"{SITE}/app.js"]["bundle"] = "pay"
+        return self.offering(data, entries, is_small=is_small)
+
+
 class ClockOff(Attack):
-    name, rounds, jump = "a clock that is 40 days off", 1, 40 * 86_400
+    name, rounds, jump = "a clock that is 40 days ahead", 1, 40 * 86_400
 
 
-ATTACKS = [OtherBytes, OtherEntries, ThiefSigns, NoTrust, DuplicateKeys, TwiceInOne, OwnRoot, Replay, ReplayWithHead, Freeze, Mix, OtherChannel, OtherApp, Scope, OldHead,
-           SkippedRoot, Missing, Endless, Slow, SlowAnswer, Garbage, OldPolicy, ClockOff, HeadOf2035, HighFloor, StolenKey]
-# Those that a publisher's keys are needed for can be mounted on the stand-in alone.
-NEED_KEYS = (SkippedRoot, OldPolicy, HeadOf2035, HighFloor, StolenKey, OtherChannel, OtherApp, Scope, ReplayWithHead)
+class ClockBehind(Attack):
+    name, rounds, jump = "a clock that is 40 days behind", 1, -40 * 86_400
+
+
+# --- With an admin token
+
+class Token(Attack):
+    """Uses the API with the admin token; what it was answered is in `said`. The network is honest."""
+    positions = ("token",)
+
+    def begin(self):
+        self.strike()
+
+    def strike(self):
+        self.act()
+        self.site.note()
+
+    def call(self, what, path, body, method="POST"):
+        status, code = self.site.api(path, body, method)
+        self.said.append(f"{what}: {code or status}")
+        return status
+
+    def tool(self, what, *arguments):
+        done = self.site.xcache(*arguments, may_fail=True)
+        self.said.append(f"{what}: {'done' if done.returncode == 0 else 'refused'}")
+        return done.returncode
+
+    def end(self):
+        self.site.publish(max(version for version in self.site.released.values()) + 1)
+
+    CHANNEL = "apps/shop/channels/online"
+
+
+def release_of(site, statements, entries=None):
+    """A release of one file, as `publish` would send it."""
+    digest = hashlib.sha256(EVIL).hexdigest()
+    site.api(f"blobs/{digest}", EVIL, "PUT")
+    entry = {"ctype": "text/html;charset=UTF-8", "md5": hashlib.md5(EVIL).hexdigest(), "sha256": digest, "size": len(EVIL)}
+    return {"bundles": [{"bundle": "home", "base": "0", "set": {f"{SITE}/index.html": entry}}], "statements": statements}
+
+
+class TokenPublishes(Token):
+    name = "admin token: publishes other content"
+
+    def act(self):
+        newest = self.site.newest
+        content = {f"{SITE}/index.html": {"bundle": "home", "ctype": "text/html;charset=UTF-8", "sha256": hashlib.sha256(EVIL).hexdigest(), "size": len(EVIL)}}
+        evil = self.site.statement(content, "home", "thief")
+        twice = evil | {"signatures": evil["signatures"] + [evil["signatures"][0] | {"keyid": self.site.ids("publisher")[0]}]}
+        for what, statements in (("unsigned", []), ("old statements", self.site.statements(newest)), ("own key", [evil]), ("publisher's id", [twice])):
+            self.call(what, f"{self.CHANNEL}/releases", release_of(self.site, statements))
+        for what, members in (("statements by own key", {"releases": [evil]}), ("statements for the old content", {"releases": self.site.statements(newest, "thief")})):
+            self.call(what, "apps/shop/trust/statements", members)
+        # The program of the publisher, with a key that the root hasn't.
+        (self.site.folder / "evil").mkdir()
+        (self.site.folder / "evil/index.html").write_bytes(EVIL)
+        thief = KEYS["thief"].private.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
+        (self.site.folder / "thief.key").touch(0o600)
+        (self.site.folder / "thief.key").write_bytes(thief)
+        self.tool("publish", "publish", "evil", "--bundle", "home", "--base-url", SITE + "/", "--sign-key", "thief.key")
+        self.tool("in another channel, then promote", "publish", "evil", "--create", "--channel", "test", "--bundle", "home", "--base-url", SITE + "/", "--sign-key", "thief.key")
+
+
+class TokenRollsBack(Token):
+    name = "admin token: rolls back below a floor"
+
+    is_watched = True
+
+    def begin(self):
+        # Whoever has shown the fix takes nothing older.
+        self.site.publish(self.site.newest + 1, "--raise-floor")
+
+    def strike(self):
+        self.old = [version for version in self.site.texts if version != self.site.newest]
+        for version in self.old:
+            del self.site.texts[version]
+        super().strike()
+
+    def act(self):
+        for version in self.old:
+            self.call(f"to {version}", f"{self.CHANNEL}/rollback", {"allBundles": True, "to": str(version), "breakGlass": "thief"})
+        self.call("one step", f"{self.CHANNEL}/rollback", {"bundle": "home", "steps": 1})
+        self.call("as a rollout", f"{self.CHANNEL}/rollback", {"bundle": "home", "steps": 1, "rollout": {"share": 1000}})
+
+
+class TokenRoot(Token):
+    name = "admin token: pushes roots of its own"
+
+    def act(self):
+        before = payload(self.site.roots[0])
+        value = before | {"number": "2", "heads": before["heads"], "prefetch": [], "releases": [self.site.grant("thief")]}
+        value["keys"] = before["keys"] | {KEYS[name].id: b64(KEYS[name].spki) for name in ("thief", "new root")}
+        own = value | {"roots": {"keys": ids("new root"), "threshold": 1}}
+        off = before | {"number": "2", "off": True}
+        for what, root in (("unsigned", envelope("root", value)), ("own keys", envelope("root", own, "new root", "thief")), ("off", envelope("root", off, "thief")),
+                           ("number 1", envelope("root", own | {"number": "1"}, "new root")),
+                           ("the first again", self.site.roots[0])):
+            self.call(what, "apps/shop/trust/root", {"root": root})
+        self.call("another head key", "apps/shop/trust/head-key", {"another": True})
+
+
+class TokenRemakes(Token):
+    name = "admin token: removes the channel, makes it anew"
+
+    def act(self):
+        self.tool("unpublish home", "unpublish", "--bundle", "home")
+        self.tool("unpublish pay", "unpublish", "--bundle", "pay")
+        self.tool("remove", "channel", "remove", "online")
+        self.tool("create", "channel", "create", "online")
+        self.call("publish", f"{self.CHANNEL}/releases", release_of(self.site, []))
+
+
+class TokenRebases(Token):
+    name = "admin token: moves downloads to the thief's host"
+
+    def act(self):
+        self.call("rebase", f"{self.CHANNEL}/rebase", {"publicURL": "http://evil.test"})
+
+    def answer(self, url, query, status, body):
+        return (200, EVIL.ljust(len(body))) if url.startswith("http://evil.test") else (status, body)
+
+    def end(self):
+        self.call("back", f"{self.CHANNEL}/rebase", {"publicURL": CDN})
+        super().end()
+
+
+ATTACKS = [OtherBytes, OtherEntries, ThiefSigns, NoTrust, DuplicateKeys, TwiceInOne, OddSignatures, OtherForm, OtherName, NoMoreBundle, BelowThreshold, OwnRoot, RootBelowThreshold, Replay,
+           ReplayWithHead, Freeze, Mix, OtherChannel, OtherApp, ReplayedHead, Scope, OldHead, SkippedRoot, Missing, Endless, EndlessFiles, Bombs, FileBombs, Slow, SlowAnswer, SlowFiles, Garbage,
+           OldPolicy, ClockOff, ClockBehind, HeadOf2035, HighFloor, StolenKey, TokenPublishes, TokenRollsBack, TokenRoot, TokenRemakes, TokenRebases]
 
 
 class Watch:
@@ -636,16 +1052,16 @@ class Watch:
 
     def __init__(self, command, proxy, site, folder, has_no_root):
         self.device, self.proxy, self.site = Device(command, proxy.port), proxy, site
-        self.wrong, self.mixed, self.went_back, self.versions, self.now = 0, 0, False, [], START
-        answer = self.device.ask({"do": "open", "now": START, "settings": {
+        self.wrong, self.mixed, self.went_back, self.versions, self.now = 0, 0, False, [], site.start
+        answer = self.device.ask({"do": "open", "now": self.now, "settings": {
             name: value for name, value in site.settings().items() if name != "root" or not has_no_root} | {"folder": folder}})
         if "error" in answer:
             raise SystemExit(f"the device doesn't open: {answer['error']}")
 
-    def poll(self, seconds=31):
+    def poll(self, seconds=31, in_background=False):
         self.now += 1000 * seconds
         self.device.ask({"do": "advance", "milliseconds": 1000 * seconds})
-        self.device.ask({"do": "trigger", "triggers": ["launch"]})
+        self.device.ask({"do": "trigger", "triggers": ["launch"], "background": in_background})
         self.look()
 
     def look(self):
@@ -670,43 +1086,76 @@ class Watch:
             self.versions.append(version)
 
 
-def mount(kind, position, options):
+class Row:
+    """What became of an attack."""
+
+    def __init__(self, kind, position, site):
+        self.kind, self.position, self.site = kind, position, site
+        self.did, self.said, self.notes, self.out, self.wrong, self.mixed, self.went_back = "", [], [], 0, 0, 0, False
+
+    @property
+    def has_failed(self):
+        return bool(self.wrong or self.mixed or self.went_back or not self.out)
+
+    @property
+    def line(self):
+        notes = [self.did] + ([f"says {', '.join(self.said)}"] if self.said else []) + self.notes
+        back = f"after {self.out} poll{'s' if self.out > 1 else ''}" if self.out else "never"
+        return "| " + " | ".join(map(str, [self.kind.name, self.position, "; ".join(notes), back, self.wrong, self.mixed, "yes" if self.went_back else "no"])) + (
+            f" | {self.kind.known}" if self.kind.known else " |")
+
+
+def mount(kind, position, command, options):
     """Mounts an attack; returns its row."""
-    site = Program(options.xcache, not options.no_root) if options.xcache else StandIn()
+    row = Row(kind, position, "real" if options.xcache else "stand-in")
+    site = Program(options.xcache, kind.needs, not options.no_root) if options.xcache else StandIn(kind.needs)
     proxy, folder, watch = Proxy(site), tempfile.mkdtemp(prefix="attacked-"), None
     try:
         if not site.newest:
             site.publish(1)
-        watch = Watch(options.device, proxy, site, folder + "/device", options.no_root)
+        watch = Watch(command, proxy, site, folder + "/device", options.no_root)
         watch.poll()
         if watch.versions[-1] != site.newest:
-            return [kind.name, position, "doesn't take the first version", "", 1, 0, False]
+            row.did = "doesn't take the first version"
+            return row
         attack = kind(site, position)
         attack.begin()
+        if attack.is_watched:
+            watch.poll()
+            watch.poll(900)
+            attack.strike()
         if position == "copy":
             proxy.dead = True
             for seconds in (31, 31, 31, 31, 31, 37):
                 watch.poll(seconds)
-        begun, proxy.attack = time.monotonic(), attack
+        begun, proxy.attack, before = time.monotonic(), attack, len(watch.versions)
         for _ in range(attack.rounds):
-            watch.poll(attack.jump)
+            watch.poll(attack.jump, attack.is_background)
+            if attack.is_background:
+                time.sleep(3)
         lifted = attack.is_lifted(watch)
         seconds, proxy.attack, proxy.dead = time.monotonic() - begun, None, False
-        did = " → ".join(map(str, watch.versions))
+        row.did = "versions " + " → ".join(map(str, watch.versions))
+        row.took = watch.versions[before:]
         attack.end()
+        # A clock that was ahead is right again, and so on.
         for polls in range(1, 4):
-            watch.poll(900)
+            watch.poll(attack.after)
+            if attack.is_background:
+                time.sleep(3)
+                watch.look()
             if watch.versions[-1] == site.newest:
+                row.out = polls
                 break
-        back = f"after {polls} poll{'s' if polls > 1 else ''}" if watch.versions[-1] == site.newest else "never"
         if proxy.failures:
             raise SystemExit(f"{kind.name}: the attack itself fails: {proxy.failures[0]}")
-        said = ", ".join(sorted({reason for reason in proxy.reports if reason}))
-        notes = [f"versions {did}"] + ([f"says {said}"] if said else []) + ([f"{seconds:.0f} s"] if seconds > 10 else []) + (
-            [f"read {proxy.most >> 10} KiB at most"] if proxy.most else [])
-        return [kind.name, position, "; ".join(notes), back, watch.wrong, watch.mixed, watch.went_back or lifted]
+        row.said = sorted({reason for reason in proxy.reports if reason})
+        row.notes = ([f"{seconds:.0f} s"] if seconds > 10 else []) + ([f"read {proxy.most >> 10} KiB at most"] if proxy.most else []) + attack.said
+        row.wrong, row.mixed, row.went_back = watch.wrong, watch.mixed, watch.went_back or lifted
+        return row
     except (Died, Failed) as failure:
-        return [kind.name, position, f"died, or hung: {str(failure)[:60]}", "never", 0, 0, False]
+        row.did = f"died, or hung: {str(failure)[:60]}"
+        return row
     finally:
         if watch:
             watch.device.kill()
@@ -715,27 +1164,84 @@ def mount(kind, position, options):
         shutil.rmtree(folder, ignore_errors=True)
 
 
+def run(command, options, report=lambda row: None, only_tokens=False):
+    """Mounts the attacks against a device."""
+    chosen = [(kind, position) for kind in ATTACKS for position in kind.positions
+              if options.only in kind.name and (options.xcache or not issubclass(kind, Token)) and (issubclass(kind, Token) or not only_tokens)]
+    rows = []
+    with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+        for row in pool.map(lambda one: mount(*one, command, options), chosen):
+            rows.append(row)
+            report(row)
+    return rows
+
+
+# --- Several devices
+
+def outcome(row):
+    """What a device did, in few words."""
+    said = [reason.removeprefix("trust-") for reason in row.said if reason not in ("download", "trust-stale")]
+    if not row.did.startswith("versions"):
+        return row.did
+    what = "takes what is signed" if row.took else "stays"
+    wrong = "".join(f", **{text}**" for text, holds in ((f"{row.wrong} wrong bytes", row.wrong), ("mixed", row.mixed), ("went back", row.went_back and not row.kind.known)) if holds)
+    late = "" if row.out == 1 else ", **never gets out**" if not row.out else f", out after {row.out} polls"
+    return what + (f" ({', '.join(said)})" if said else "") + wrong + late
+
+
+def cell(rows):
+    """All mounts of one attack on one device: each outcome, with who mounts it where they differ."""
+    found = {}
+    for row in rows:
+        found.setdefault(outcome(row), []).append(row)
+    if len(found) == 1:
+        return next(iter(found))
+    return "; ".join(f"{'/'.join(dict.fromkeys(row.position for row in which))}: {what}" for what, which in found.items())
+
+
+def tabulate(devices, options):
+    """Prints one line per attack; the program's origin is there for those with its token."""
+    def all_of(command):
+        # An origin takes seconds to set up: it is there for what only it can answer. The other attacks on it: --xcache without --table.
+        return [row for program in ([None, options.xcache] if options.xcache else [None])
+                for row in run(command, argparse.Namespace(**{**vars(options), "xcache": program}), only_tokens=bool(program))]
+
+    with concurrent.futures.ThreadPoolExecutor(len(devices)) as pool:
+        results = dict(zip(devices, pool.map(all_of, devices.values())))
+    print(f"| attack | by | {' | '.join(devices)} |\n|---|---|{'---|' * len(devices)}")
+    for kind in ATTACKS:
+        by = {name: [row for row in rows if row.kind is kind] for name, rows in results.items()}
+        if any(by.values()):
+            print(f"| {kind.name} | {', '.join(kind.positions)} | {' | '.join(cell(rows) for rows in by.values())} |")
+    rows = [row for each in results.values() for row in each]
+    real = sum(row.site == "real" for row in rows)
+    print(f"\n{len(rows)} mounted, {real} of them on an origin of the program. Wrong bytes: {sum(row.wrong for row in rows)}; mixed: {sum(row.mixed for row in rows)}; "
+          f"went back: {sum(row.went_back for row in rows if not row.kind.known)}; never got out: {sum(not row.out for row in rows)}.")
+    said = {row.kind.name: row.notes for row in rows if issubclass(row.kind, Token)}
+    if said:
+        print("\nWhat the origin said to the admin token:\n")
+        for name, notes in said.items():
+            print(f"- {name.removeprefix('admin token: ')}: {'; '.join(notes)}")
+    return rows
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--xcache", help="the program whose origin is attacked; without it, a stand-in")
     parser.add_argument("--only", default="", help="attacks whose name has this text")
     parser.add_argument("--no-root", action="store_true", help="the app has no root: shows that attacks work")
     parser.add_argument("--jobs", type=int, default=4)
+    parser.add_argument("--table", action="append", metavar="NAME=DEVICE", help="compares devices; repeatable")
     parser.add_argument("device", nargs=argparse.REMAINDER)
     options = parser.parse_args()
-    if not options.device:
+    if bool(options.device) == bool(options.table):
         parser.error("which device?")
-    chosen = [(kind, position) for kind in ATTACKS for position in kind.positions
-              if options.only in kind.name and not (options.xcache and issubclass(kind, NEED_KEYS))]
-    bad = 0
-    print("| attack | by | the device | gets out | wrong bytes | mixed | went back |\n|---|---|---|---|--:|--:|---|")
-    with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-        for (kind, _), (*row, wrong, mixed, went_back) in zip(chosen, pool.map(lambda one: mount(*one, options), chosen)):
-            failed = bool(wrong or mixed or went_back or row[3] in ("", "never"))
-            bad += failed and not kind.known
-            known = f" {kind.known}" if kind.known else ""
-            print("| " + " | ".join(map(str, row)) + f" | {wrong} | {mixed} | {'yes' if went_back else 'no'} |{known}", flush=True)
-    return 1 if bad else 0
+    if options.table:
+        rows = tabulate({name: shlex.split(command) for name, _, command in (text.partition("=") for text in options.table)}, options)
+    else:
+        print("| attack | by | the device | gets out | wrong bytes | mixed | went back |\n|---|---|---|---|--:|--:|---|")
+        rows = run(options.device, options, lambda row: print(row.line, flush=True))
+    return 1 if any(row.has_failed and not row.kind.known for row in rows) else 0
 
 
 if __name__ == "__main__":

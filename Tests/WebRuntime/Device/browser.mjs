@@ -151,18 +151,31 @@ export function fetchByProxy(url, { method = "GET", headers = {}, body, signal }
       }
       const isCoded = answer.headers["content-encoding"] === "gzip";
       const source = isCoded ? answer.pipe(zlib.createGunzip()) : answer;
+      // Whether the stream takes no more: a decoder has data left when the reader has had enough.
+      let isClosed = false;
       const stream = new ReadableStream({
         start(controller) {
           let isOver = false;
           const ends = (act) => {
             // Lets the reader take buffered data first.
-            if (!isOver) setTimeout(act, 20);
+            if (!isOver) {
+              setTimeout(() => {
+                if (!isClosed) act();
+                isClosed = true;
+              }, 20);
+            }
             isOver = true;
           };
           const breaks = () => ends(() => controller.error(new TypeError("network error")));
-          source.on("data", (data) => controller.enqueue(new Uint8Array(data)));
+          source.on("data", (data) => {
+            if (!isClosed) controller.enqueue(new Uint8Array(data));
+          });
           source.on("end", () => (answer.complete ? ends(() => controller.close()) : breaks()));
           for (const emitter of [source, answer]) emitter.on("error", breaks).on("aborted", breaks);
+        },
+        cancel() {
+          isClosed = true;
+          request.destroy();
         },
       });
       const hasBody = ![204, 304].includes(answer.statusCode) && method !== "HEAD";

@@ -278,11 +278,7 @@ extension ReleaseOutcome {
   /// Refuses what was tried in a dry run, and would be refused when it is made.
   /// - Throws: `unsigned`
   func checkSigned(_ app: AppName, _ channel: ChannelName) throws(StoreError) {
-    let unsigned = trust.compactMap { bundle in
-      bundle.problem.map {
-        UnsignedBundle(channel: channel, bundle: bundle.bundle, content: bundle.content, problem: $0)
-      }
-    }
+    let unsigned = trust.unsigned(in: channel)
     if !unsigned.isEmpty { throw .unsigned(app, unsigned) }
   }
 }
