@@ -370,12 +370,15 @@ def signatures(console):
             "bundles": [{**bundle, "bundle": "home"},
                         {**bundle, "bundle": "news", "keys": [], "serial": None, "problem": "release-missing"}],
             "candidate": [], "prefetch": {"version": 4, "content": "ac" * 32, "serial": 1, "keys": [key]}}]}
+    act = {"id": 42, "act": "publish", "summary": "publish of <b>home", "due": at, "state": "waiting", "author": "ci", "at": at, "signatures": [
+        {"bundle": "home", "content": "ac" * 32, "envelope": {}, "keys": [key], "missing": 1, "candidates": ["5e" * 32]}]}
     console.eval(f"""(() => {{ window.ask ??= window.fetch; window.fetch = async (path, options) =>
-      String(path).endsWith("/trust") ? new Response({json.dumps(json.dumps(document))}) : window.ask(path, options); }})()""")
+      String(path).endsWith("/trust") ? new Response({json.dumps(json.dumps(document))}) :
+      String(path).endsWith("/schedules") ? new Response({json.dumps(json.dumps({"schedules": [act]}))}) : window.ask(path, options); }})()""")
     console.go(online, "#trust")
     for words in ("number 2", "by <b>ci</b>", "expired", "config 4, signed by"):
         console.says(words, "#trust")
-    for words in ("\u2714 taken", "\u2716 release-missing", "nobody"):
+    for words in ("\u2714 taken", "\u2716 release-missing", "nobody", "42: publish of <b>home", "1 more of"):
         console.says(words, "#view")
     console.check("signatures")
     console.eval("window.fetch = window.ask")

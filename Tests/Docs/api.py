@@ -224,6 +224,16 @@ def signed(origin):
     origin.xcache(*publish, *key)
     origin.xcache("trust", "status", *app)
     origin.xcache(*publish, *key, "--sign-for", "online,test")
+    # Two signatures: the release waits for the second.
+    for words in (["add-key", "--new", "second.key"], ["set-threshold", "releases", "2"], ["sign", "root-2.draft.json", "--key", "root.key"],
+                  ["push", *key, "--sign-key", "second.key"]):
+        origin.xcache("trust", *words, *([] if words[0] == "sign" else app))
+    (origin.folder / "signed/a.js").write_text("let three")
+    waiting = json.loads(origin.xcache(*publish, *key, "--json"))["scheduled"]
+    assert waiting["signatures"][0]["missing"] == 1, waiting
+    for line in (["status"], ["schedule", "list"], ["schedule", "show", str(waiting["id"])]):
+        origin.xcache(*line, *app)
+    origin.xcache("sign", str(waiting["id"]), "--sign-key", "second.key", "--yes", *app)
 
 
 def main():

@@ -38,6 +38,7 @@ TABLE = {
     "docs/guide-console.md": [("$ xcache token create", GUIDES)],
     "docs/trust.md": [
         ("xcache trust init", GUIDES), ("export XCACHE_SIGN_KEY", GUIDES), ("xcache publish --sign-with", GUIDES), ('"signWith"', GUIDES),
+        ("$ xcache publish --sign-key", "not: it needs two people; Tests/EndToEnd/WaitingTests.swift takes the same steps"),
         ("xcache trust add-key", GUIDES), ("xcache trust add-key", GUIDES), ("xcache token revoke", GUIDES), ("xcache publish", GUIDES),
         ("xcache trust add-key", GUIDES), ("xcache trust set-floor", GUIDES), ("xcache trust add-key", GUIDES), ("xcache trust remove-root", GUIDES),
         ("xcache restore", GUIDES), ("xcache trust rotate-head", GUIDES), ("rm /srv/www", GUIDES), ("(umask", GUIDES), ("xcache mirror", GUIDES),

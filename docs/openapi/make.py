@@ -72,7 +72,7 @@ ENTRY = {"type": "object", "required": ["ctype", "download", "md5", "sha256", "s
 # Operations that the client sends or reads in a way of its own.
 ANSWERS = {
     ("put", "blobs/*"): "BlobAnswer", ("post", "blobs"): "PackUploadAnswer", ("get", "*/settings"): "ChannelSettings",
-    ("get", "*/mirror/resources"): {"type": "object"}, ("get", "*/mirror/document"): {}, ("get", "*/manifest"): {"type": "object"},
+    ("get", "*/schedules/*/request"): {"type": "object"}, ("get", "*/mirror/resources"): {"type": "object"}, ("get", "*/mirror/document"): {}, ("get", "*/manifest"): {"type": "object"},
     ("post", "*/releases"): "ReleaseAnswer", ("post", "*/preparations"): "PreparationAnswer",
     ("post", "*/settings"): "ChannelSettings", ("get", "audit/verify"): "AuditVerification", ("get", "token"): "TokenInfo",
     ("get", "*/entry"): ENTRY,

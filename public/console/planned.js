@@ -22,7 +22,8 @@ export function planned({ app, channel, status, reload }) {
   }, words);
   const rows = [
     ...waiting.map((one) => ({ at: one.due, cells: [due(one.due),
-      [one.summary, one.reason ? el("div", { class: "warn" }, `▲ It couldn't be carried out yet: ${one.reason}`) : null],
+      [one.summary, one.signatures?.length ? el("div", { class: "quiet small" }, "It waits for signatures, and then for its time.") : null,
+        one.reason ? el("div", { class: "warn" }, `▲ It couldn't be carried out yet: ${one.reason}`) : null],
       [named(one.author), el("div", { class: "quiet small" }, when(one.at))],
       button(`cancel-${one.id}`, "Cancel", mayCancel(one), () => cancel(one))] })),
     ...freezes.map((one) => ({ at: one.from ?? one.at, cells: [due(one.from ?? one.at),

@@ -11,12 +11,24 @@ function rows(bundles) {
     one.problem ? el("span", { class: "bad" }, `✖ ${one.problem}`) : el("span", { class: "good" }, "✔ taken")]);
 }
 
+/** The releases that wait for signatures, and for whose; nothing if none does. */
+function waiting(acts) {
+  const unsigned = acts.filter((act) => act.state === "waiting" && act.signatures?.length);
+  if (!unsigned.length) return null;
+  const rows = unsigned.flatMap((act) => act.signatures.map((one) => [
+    [`${act.id}: ${act.summary}, by ${act.author}, `, when(act.at)], one.bundle, keys(one.keys),
+    one.missing ? [`${one.missing} more of`, keys(one.candidates)] : "nobody"]));
+  return table("Releases that wait for signatures", [["Release"], ["Bundle"], ["Signed by"], ["Waits for"]], rows);
+}
+
 /** The card with the signatures of a channel; nothing in an app without a root. */
 export async function signatures(app, channel) {
-  const { roots, channels } = await get(`apps/${encodeURIComponent(app)}/trust`);
+  const path = `apps/${encodeURIComponent(app)}`;
+  const { roots, channels } = await get(`${path}/trust`);
   const own = channels.find((one) => one.channel === channel);
   const newest = roots.at(-1);
   if (!newest || !own) return null;
+  const { schedules } = await get(`${path}/channels/${encodeURIComponent(channel)}/schedules`);
   const isOld = own.head && new Date(own.head.until) < new Date();
   const columns = [["Bundle"], ["Signed by"], ["When"], ["Devices"]];
   return card("Signatures", [
@@ -28,5 +40,5 @@ export async function signatures(app, channel) {
       own.prefetch && ["Prefetch", [`config ${own.prefetch.version}, signed by `, keys(own.prefetch.keys)]],
     ], "trust"),
     table("Bundles and who signed them", columns, rows(own.bundles), "There is nothing to sign yet."),
-    own.candidate.length ? table("What the candidate changes", columns, rows(own.candidate)) : null]);
+    own.candidate.length ? table("What the candidate changes", columns, rows(own.candidate)) : null, waiting(schedules)]);
 }

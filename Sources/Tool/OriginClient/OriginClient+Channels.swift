@@ -145,7 +145,9 @@ extension OriginClient {
 
   /// Returns the request of a scheduled act that waits: what is carried out.
   package func scheduledRequest(_ id: Int64, of channel: ChannelAddress) throws(OriginError) -> JSONValue {
-    try get("\(channel.path)/schedules/\(id)/request", as: JSONValue.self).document
+    var call = OriginCall("GET", "\(channel.path)/schedules/\(id)/request")
+    call.limit = Self.manifestLimit
+    return try send(call)
   }
 
   /// Adds signatures to a release that waits for them.

@@ -27,6 +27,8 @@ extension Publication {
       let signed = if let statements { statements } else { try sign() }
       statements = signed
       if !signed.isEmpty { named.statements = signed.map(\.envelope.json) }
+      // Origins of before these releases don't know the member.
+      if !signed.isEmpty, signing?.lacking.isEmpty == false { named.awaitSignatures = true }
       do {
         let answer = try publisher.release(
           ReleaseRequest(changes: request.changes, options: named), plans, channel, plan: prepared?.plan,

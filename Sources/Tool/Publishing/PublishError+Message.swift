@@ -36,6 +36,7 @@ extension PublishError {
         + "bundle with `xcache unpublish --bundle \(bundle)`"
     case .broken(let report): PublishError.message(of: report)
     case .trust(let fault): fault.message
+    case .awaited(let fault): fault.message
     case .origin(let error): error.message
     case .overBudget(let bytes, let limit):
       "devices on the current version would download \(Bytes.text(bytes)), and --max-update allows "
@@ -60,6 +61,7 @@ extension PublishError {
     switch self {
     case .overBudget, .costUnknown, .alwaysOvertaken, .broken, .newBundle, .noPageStays: 3
     case .trust(let fault): fault.exitCode
+    case .awaited(let fault): fault.exitCode
     case .origin(let error): error.exitCode
     case .bundleTwice: 2
     default: 1

@@ -40,6 +40,8 @@ package enum PublishError: Error, Sendable {
 
   /// Thrown when an app's root asks for signatures, and the release isn't, or can't be, signed as it says.
   case trust(TrustFault)
+  /// Thrown when a release that waits for signatures isn't signed here.
+  case awaited(AwaitedFault)
 
   // The origin
   /// Thrown when the origin can't be reached, isn't an origin, or refuses.

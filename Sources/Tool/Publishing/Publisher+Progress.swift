@@ -18,6 +18,10 @@ extension Publisher {
     case lacksKey(AppName)
     /// The release rules out what the bundle was up to this version: devices won't take it, and it can't be rolled back to.
     case raisesFloor(BundleName, above: ManifestVersion)
+    /// A dry run found that the release would wait at the origin for these signatures.
+    case wouldWait([LackingSignatures])
+    /// The release will wait for signatures, and another one of the same files does already; with its number.
+    case waitsAlready(Int64)
     /// The number and size of the files that the origin lacks, which are sent next; reported once, if there are any.
     case lacking(files: Int, bytes: Int64)
     /// Bytes sent, out of those that the origin lacks; failed attempts can make it more.
@@ -32,7 +36,7 @@ extension Publisher {
     /// Whether it is something to know about the release, and not how far it has come.
     package var isRemark: Bool {
       switch self {
-      case .newKind, .indexDropped, .notSigned, .lacksKey, .raisesFloor: true
+      case .newKind, .indexDropped, .notSigned, .lacksKey, .raisesFloor, .wouldWait, .waitsAlready: true
       default: false
       }
     }

@@ -13,7 +13,7 @@ enum XCache {
       "Release",
       [
         CheckCommand.command, SmokeCommand.command, PublishCommand.command, UnpublishCommand.command,
-        RollbackCommand.command, RolloutCommand.command, ScheduleCommand.command,
+        RollbackCommand.command, RolloutCommand.command, ScheduleCommand.command, ReleaseSignCommand.command,
         PromoteCommand.command, PurgeCommand.command, WebCommand.command,
       ]
     ),

@@ -6,10 +6,11 @@ import Values
 
 /// What an app's root in force allows, and what was signed before: as the origin has it, and as it is found valid here.
 struct PublisherTrust {
-  /// The root in force.
-  let root: TrustRoot
+  /// The root in force, as it was signed.
+  let signedRoot: Signed<TrustRoot>
+  var root: TrustRoot { signedRoot.document }
   /// The release statements that enough keys of the root have signed, of any channel.
-  private let releases: [ReleaseStatement]
+  let releases: [ReleaseStatement]
   private let prefetch: [PrefetchStatement]
   /// The serials of the statements of each channel's full version, and of its prefetch config.
   private var full: [ChannelName: [BundleName: Serial]] = [:]
@@ -19,7 +20,8 @@ struct PublisherTrust {
   ///   - overview: what the origin has.
   ///   - builtIn: the root that the app is built with; nil: its first one, which has to be signed by its own keys.
   init(_ overview: TrustOverview, builtIn: RootFile? = nil) throws(TrustFault) {
-    let root = try Self.root(overview, builtIn)
+    let signedRoot = try Self.root(overview, builtIn)
+    let root = signedRoot.document
     var (releases, prefetch): ([ReleaseStatement], [PrefetchStatement]) = ([], [])
     for channel in overview.channels {
       for envelope in channel.bundles.compactMap(\.envelope) {
@@ -33,14 +35,16 @@ struct PublisherTrust {
         fullPrefetch[channel.channel] = statement.serial
       }
     }
-    self.root = root
+    self.signedRoot = signedRoot
     self.releases = releases
     self.prefetch = prefetch
   }
 
   // MARK: - The root in force
 
-  private static func root(_ overview: TrustOverview, _ builtIn: RootFile?) throws(TrustFault) -> TrustRoot {
+  private static func root(_ overview: TrustOverview, _ builtIn: RootFile?) throws(TrustFault) -> Signed<
+    TrustRoot
+  > {
     let chain: RootChain
     do throws(CeremonyError) {
       let anchor = if let builtIn { builtIn } else { try first(overview) }
@@ -49,9 +53,8 @@ struct PublisherTrust {
     } catch {
       throw .roots(overview.app, error)
     }
-    let root = chain.newest.document
-    guard root.app == overview.app else { throw .otherApp(overview.app) }
-    return root
+    guard chain.newest.document.app == overview.app else { throw .otherApp(overview.app) }
+    return chain.newest
   }
 
   /// Returns the app's first root, as the origin has it. Nothing comes before it but its own keys.

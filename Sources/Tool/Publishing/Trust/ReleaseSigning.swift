@@ -19,18 +19,23 @@ struct ReleaseSigning: Sendable {
   let bundles: [Bundle]
   /// Who signs; empty if others have.
   let signers: [any StatementSigner]
+  /// The signatures that are missing, so that the release waits for them at the origin; empty if devices take what these sign.
+  let lacking: [LackingSignatures]
 
   /// - Parameters:
   ///   - files: the files of each bundle that is to be signed, ordered by URL.
   ///   - needsAll: whether there must be as many signatures as the root asks for.
+  ///   - mayWait: the bundles that may have fewer all the same, since their release can wait for the others.
   init(
     _ files: [(bundle: BundleName, files: [BuildFile])], in channel: ChannelName, _ trust: PublisherTrust,
-    _ options: SigningOptions, now: Int64, needsAll: Bool = true
+    _ options: SigningOptions, now: Int64, needsAll: Bool = true,
+    mayWait: Set<BundleName> = []
   ) throws(TrustFault) {
     let given = try Self.given(options, in: channel, trust.root)
     signers = try options.signers(under: trust.root)
     let own = signers.map(\.key.id)
     var bundles: [Bundle] = []
+    var lacking: [LackingSignatures] = []
     for (name, files) in files {
       let content = BundleContent.digest(of: files)
       let statement: Signed<ReleaseStatement>
@@ -42,11 +47,15 @@ struct ReleaseSigning: Sendable {
       }
       guard statement.document.content == content else { throw .otherContent(name) }
       let keys = own + statement.releaseSigners(trust.root).filter { !own.contains($0) }
+      let urls = files.map(\.url)
+      let missing = mayWait.contains(name) ? trust.lacking(name, urls: urls, in: channel, after: keys) : nil
       try trust.check(
-        name, urls: files.map(\.url), in: statement.document.channels, by: keys, needsAll: needsAll)
+        name, urls: urls, in: statement.document.channels, by: keys, needsAll: needsAll && missing == nil)
+      if let missing { lacking.append(missing) }
       bundles.append(Bundle(name: name, content: content, statement: statement))
     }
     self.bundles = bundles
+    self.lacking = lacking
   }
 
   /// Returns the statements that others have signed, by bundle.
@@ -144,10 +153,14 @@ extension Publisher {
         plan.isEmpty && !trust.needsStatement(of: bundle.source.name, bundle.resources, in: channel, terms)
           ? nil : (bundle: bundle.source.name, files: bundle.resources)
       }
-      return try ReleaseSigning(files, in: channel, trust, terms, now: Clock.unixMilliseconds())
+      // What changes nothing is no release that could wait, and a channel that isn't there has nothing to wait in.
+      let mayWait = remote.exists ? Set(plans.filter { !$0.isEmpty }.map(\.bundle)) : []
+      return try ReleaseSigning(
+        files, in: channel, trust, terms, now: Clock.unixMilliseconds(), mayWait: mayWait)
     }
     if signing.bundles.isEmpty { return nil }
     tellFloors(signing, remote)
+    tellAwaited(signing, remote, isDryRun: options.release.dryRun == true)
     return signing
   }
 
@@ -235,7 +248,8 @@ extension Publication {
 
   /// Gives the origin the statements of a release that changed nothing, and so took none: those of content that is there.
   func keep(_ statements: [Signed<ReleaseStatement>], unlessIn answer: ReleaseAnswer) throws(PublishError) {
-    guard !statements.isEmpty, !answer.isChanged, answer.scheduled == nil else { return }
+    guard !statements.isEmpty, !answer.isChanged, answer.scheduled == nil, signing?.lacking.isEmpty ?? true
+    else { return }
     let request = StatementsRequest(releases: statements.map(\.envelope.json))
     _ = try PublishError.asking { () throws(OriginError) in try api.keep(request, of: channel.app) }
   }

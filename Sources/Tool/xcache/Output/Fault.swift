@@ -138,6 +138,7 @@ extension PublishError {
     case .overBudget, .costUnknown, .alwaysOvertaken: "budget"
     case .deltasLeft: "failed"
     case .trust(let fault): fault.name
+    case .awaited(let fault): fault.name
     case .origin: "origin"
     }
   }

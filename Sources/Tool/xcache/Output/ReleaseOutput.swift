@@ -38,7 +38,12 @@ extension Arguments {
 extension ScheduledInfo {
   /// What is said of an act that was scheduled.
   func line(_ channel: ChannelName) -> String {
-    "scheduled for \(due.formatted): \(summary); `xcache schedule cancel \(id)\(channel.option)` takes it back"
+    if isUnsigned {
+      return "release \(id) waits for \(awaitedWords); nothing is live yet\(dueWords)\n"
+        + "next: `xcache sign \(id)\(channel.option)`; `xcache schedule cancel \(id)\(channel.option)` takes it back"
+    }
+    return
+      "scheduled for \(due.formatted): \(summary); `xcache schedule cancel \(id)\(channel.option)` takes it back"
   }
 }
 

@@ -215,10 +215,15 @@ import Values
       [ReleaseGrant(signers: try SignedApp.group(release, other, threshold: 2))]
     }
     try begin(app)
-    let error = #expect(throws: PublishError.self) { try publish(app.options()) }
+    // What changes nothing can't wait for a signature, either.
+    try folder.write("site/a.js", "one")
+    var floor = app.options()
+    floor.raisesFloor = true
+    let error = #expect(throws: PublishError.self) { try publish(floor) }
     #expect(error?.exitCode == 3 && error?.message.contains("2 signatures of bundle main") == true)
     #expect(origin.with { $0.version } == 1)
 
+    try folder.write("site/a.js", "two")
     let drafts = try publisher.statements(of: [source], for: channel, app.options())
     var options = SigningOptions()
     options.given = try drafts.map { try $0.signed(by: app.otherKey) }

@@ -99,6 +99,11 @@ enum StatusCommand {
       return terminal.colour(act.state == "missed" ? "MISSED" : "FAILED", .red)
         + "     \(what), was scheduled for \(act.due.formatted): \((act.reason ?? act.state).onOneLine)"
     }
+    if act.isUnsigned {
+      return terminal.colour("UNSIGNED", .yellow)
+        + "   release \(act.id), \(what), waits for \(act.awaitedWords)\(act.dueWords); `xcache sign \(act.id)\(channel.option)` "
+        + "completes it, `xcache schedule cancel \(act.id)\(channel.option)` takes it back"
+    }
     let late = act.reason.map { "; couldn't be carried out yet: \($0.onOneLine)" } ?? ""
     return terminal.colour("SCHEDULED", .yellow)
       + "  \(act.due.formatted): \(what)\(late); `xcache schedule cancel \(act.id)\(channel.option)` takes it back"

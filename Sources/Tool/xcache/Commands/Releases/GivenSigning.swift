@@ -126,6 +126,11 @@ enum GivenSigning {
     case .raisesFloor(let bundle, let version):
       "--raise-floor: once this is released, bundle \(bundle) can't go back to version \(version) or any before it; devices "
         + "refuse them, and so does `xcache rollback`"
+    case .wouldWait(let lacking):
+      "the release would wait for \(AwaitedWords.text(lacking)); `xcache sign` completes it"
+    case .waitsAlready(let id):
+      "release \(id), of the same files, waits for signatures already: `xcache sign \(id)` completes that one, and `xcache schedule "
+        + "cancel \(id)` takes it back"
     default: nil
     }
   }

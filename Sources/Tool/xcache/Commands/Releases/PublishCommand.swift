@@ -32,8 +32,9 @@ enum PublishCommand {
       --rehash then. --rehash also has the origin read its copies of the files: those that are damaged are sent again.
       In an app with a root (see 'xcache trust'), each bundle that changes is signed: --sign-key or --sign-with, XCACHE_SIGN_KEY, or
       "signWith" in xcache.json. What the key may sign is checked before anything is sent. If the root asks for several
-      signatures, give a --sign-key for each; or --statements-out FILE writes what is to be signed, and --statement FILE
-      publishes with it.
+      signatures, give a --sign-key for each; or the release waits at the origin, and whoever has the next key completes
+      it with 'xcache sign' within 30 days. --statements-out FILE writes what is to be signed, and --statement FILE
+      publishes with it, without the origin in between.
       """,
     options: Command.remote + Command.channel + [
       .value("bundle", "NAME[=DIR]", "the bundle and its folder; repeatable"),
@@ -66,7 +67,7 @@ enum PublishCommand {
 
   private static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
     let remote = try RemoteOrigin(arguments)
-    let bundles = try sources(arguments, remote)
+    let bundles = try sources(arguments, remote, folders: arguments.operands)
     let isDryRun = arguments.has("dry-run")
     let options = try options(arguments, bundles, remote, terminal)
     let drawn = ProgressLine(terminal)
@@ -177,6 +178,9 @@ enum PublishCommand {
       if !warnings.isEmpty { document["warnings"] = .strings(warnings) }
       terminal.say(json: .object(document))
     } else if let scheduled = result.answer.scheduled {
+      if !terminal.isQuiet, scheduled.isUnsigned {
+        for line in GivenSigning.lines(result.statements) { terminal.say(line) }
+      }
       terminal.say(scheduled.line(remote.channel))
       for line in result.answer.freezeLines(terminal) { terminal.say(line) }
     } else {
@@ -229,7 +233,7 @@ enum PublishCommand {
       terminal.remark(
         "bundle \(bundle): this release removes \(Count.text(folders, "folder URL")) of the live version, such as \(url), "
           + "and \(folders == 1 ? "its" : "their") index.html stays; was --index dropped?")
-    case .notSigned, .lacksKey, .raisesFloor:
+    case .notSigned, .lacksKey, .raisesFloor, .wouldWait, .waitsAlready:
       if let remark = GivenSigning.remark(progress) { terminal.remark(remark) }
     case .lacking(let files, let bytes):
       if !isDryRun { return }
@@ -245,16 +249,20 @@ enum PublishCommand {
 
   // MARK: - What is published
 
-  private static func sources(_ arguments: Arguments, _ remote: RemoteOrigin) throws -> [BundleSource] {
+  /// Returns the bundles that the command line names, or those of `xcache.json`.
+  /// - Parameter folders: the operands that are folders or zip files.
+  static func sources(_ arguments: Arguments, _ remote: RemoteOrigin, folders: [String]) throws
+    -> [BundleSource]
+  {
     let settings = remote.settings
     let base = try arguments.value("base-url").map { try SettingsValue.folderURL($0, in: "--base-url") }
     let named = arguments.all("bundle")
-    if named.count > 1, !arguments.operands.isEmpty {
+    if named.count > 1, !folders.isEmpty {
       throw UsageError("give --bundle NAME=DIR for each folder")
     }
     var bundles: [BundleSource] = []
     if named.isEmpty {
-      if !arguments.operands.isEmpty {
+      if !folders.isEmpty {
         throw remote.missing(
           "--bundle NAME is required: the name of what this project publishes"
             + (base == nil ? "\n--base-url URL is required: the URL of the folder's files" : ""))
@@ -268,11 +276,11 @@ enum PublishCommand {
     for text in named {
       let parts = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
       let name = try SettingsValue.bundle(parts[0], in: "--bundle")
-      if parts.count == 2, let folder = arguments.operands.first {
+      if parts.count == 2, let folder = folders.first {
         throw UsageError("--bundle \(text) names the folder already; leave out \(folder)")
       }
-      let folders = parts.count == 2 ? [parts[1]] : arguments.operands
-      bundles.append(try source(settings.bundle(name) ?? BundleSettings(name), folders, base, arguments))
+      let own = parts.count == 2 ? [parts[1]] : folders
+      bundles.append(try source(settings.bundle(name) ?? BundleSettings(name), own, base, arguments))
     }
     return bundles
   }

@@ -21,6 +21,8 @@ enum ScheduleCommand {
       valid and allowed to do it then, too. A freeze at that time refuses it, except with --break-glass. An act that fails
       isn't tried again, and status names it for 7 days. If the origin doesn't run at the time, the act follows when it
       starts, within 24 hours; later, it is missed. Acts of the same second run in the order in which they were scheduled.
+      A release that has too few signatures is listed as unsigned: 'xcache sign' adds one, and its time counts once it has
+      all. After 30 days without them it is missed.
       """,
     options: Command.remote + Command.channel + [Command.all.only("list")], run: run)
 
@@ -60,7 +62,11 @@ enum ScheduleCommand {
   }
 
   private static func id(_ arguments: Arguments, _ verb: String) throws(UsageError) -> Int64 {
-    let text = try arguments.operands(verb, "ID")[1]
+    try id(try arguments.operands(verb, "ID")[1])
+  }
+
+  /// Reads the number of an act.
+  static func id(_ text: String) throws(UsageError) -> Int64 {
     guard let id = Int64(text), id > 0, text.first != "+" else {
       throw UsageError("\(text) is not the number of a scheduled act; `xcache schedule list` lists them")
     }
@@ -71,17 +77,26 @@ enum ScheduleCommand {
     if acts.isEmpty { return ["nothing is scheduled"] }
     var table = Table(["ID", "DUE", "STATE", "BY", "WHAT", "RESULT"], rightAligned: [0])
     for act in acts {
-      let result = act.version.map { "version \($0)" } ?? act.reason?.onOneLine ?? ""
-      table.add(["\(act.id)", act.due.formatted, act.state, act.author, act.summary, result])
+      let result =
+        act.version.map { "version \($0)" } ?? act.reason?.onOneLine
+        ?? (act.isUnsigned ? "waits for \(act.awaitedWords)" : "")
+      table.add(["\(act.id)", act.due.formatted, act.stateWord, act.author, act.summary, result])
     }
     return table.lines
   }
 
   private static func lines(_ act: ScheduledInfo) -> [String] {
     var lines = [
-      "\(act.summary): \(act.state)", "due \(act.due.formatted)",
+      "\(act.summary): \(act.stateWord)", "due \(act.due.formatted)",
       "scheduled by \(act.author), \(act.at.formatted)",
     ]
+    for awaited in act.isUnsigned ? act.signatures ?? [] : [] {
+      let signed = "bundle \(awaited.bundle): signed by \(AwaitedWords.list(awaited.keys))"
+      lines.append(
+        awaited.missing > 0
+          ? "\(signed); waits for \(AwaitedWords.text(missing: awaited.missing, of: awaited.needed, by: awaited.candidates))"
+          : signed)
+    }
     if let at = act.endedAt {
       lines.append("\(act.state) \(at.formatted)\(act.endedBy.map { ", by \($0)" } ?? "")")
     }

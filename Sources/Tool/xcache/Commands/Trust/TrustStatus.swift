@@ -1,5 +1,6 @@
 import Manifests
 import OriginAPI
+import OriginClient
 import Publishing
 import System
 import Trust
@@ -52,6 +53,7 @@ enum TrustStatus {
     for channel in overview.channels { say(headOf: channel, root, terminal) }
     let table = bundles(overview, root)
     if !table.isEmpty { terminal.say(list: table.lines, head: 1, all: arguments.has("all")) }
+    if !root.isOff { try say(waitingIn: overview.channels.map(\.channel), context) }
     for draft in drafts {
       let isNext = draft.root.number == root.number.next
       terminal.say(
@@ -112,6 +114,18 @@ enum TrustStatus {
         ? terminal.colour(
           "\(words); the origin should sign one a day: `xcache doctor` says why it doesn't", .yellow)
         : words)
+  }
+
+  /// Names the releases that wait for signatures.
+  private static func say(waitingIn channels: [ChannelName], _ context: TrustContext) throws {
+    for channel in channels {
+      for act in ScheduleCommand.waiting(ChannelAddress(context.app, channel), try context.remote.api)
+      where act.isUnsigned {
+        context.terminal.say(
+          "waits  release \(act.id) in \(channel), \(act.summary) by \(act.author): \(act.awaitedWords); "
+            + "`xcache sign \(act.id)\(channel.option)`")
+      }
+    }
   }
 
   private static func hours(_ milliseconds: Int64) -> String {
