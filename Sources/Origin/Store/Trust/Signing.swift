@@ -277,7 +277,9 @@ extension [BundleTrust] {
   package func unsigned(in channel: ChannelName) -> [UnsignedBundle] {
     compactMap { bundle in
       bundle.problem.map {
-        UnsignedBundle(channel: channel, bundle: bundle.bundle, content: bundle.content, problem: $0)
+        UnsignedBundle(
+          channel: channel, bundle: bundle.bundle, content: bundle.content, problem: $0, target: bundle.target
+        )
       }
     }
   }

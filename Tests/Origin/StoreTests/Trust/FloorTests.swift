@@ -226,6 +226,9 @@ import Values
     request.statements = [try shop.statement("a", a2, serial: 30, floor: 30, channels: ["beta"])]
     _ = try shop.store.commit(request)
     let id = try shop.store.channel(shop.app, beta).id
+    var last = try shop.store.request([BundleChange(try BundleName("a"), .unpublish)])
+    last.channel = beta
+    _ = try shop.store.commit(last)
     _ = try shop.store.removeChannel(shop.app, beta, by: shop.anna)
     try shop.push(try shop.root(2, floors: [try BundleName("a"): try #require(Serial(5))]), releases: [])
     let floor = try shop.store.connections.reading { (db) throws(StoreError) in
