@@ -6,6 +6,7 @@ import re
 import sys
 
 import decoder
+import evidence
 from decoder import Fault
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -124,6 +125,9 @@ for case in rollout["decisions"]:
     expect(f"decision {case}", attempt(lambda: decoder.is_in(
         decoder.read_rule(case["rule"]), bytes.fromhex(case["install"]), case["app"], case["groups"], case["held"])),
         case.get("in", "error"))
+
+expect("evidence.json is what evidence.py writes", evidence.close(
+    json.loads(evidence.written()), json.loads((HERE / "evidence.json").read_text())), True)
 
 # Each byte of the smallest pack, flipped: noticed, or harmless.
 case = min((case for case in packs["cases"] if not case.get("error") and "edits" not in case),
