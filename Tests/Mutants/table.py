@@ -23,6 +23,8 @@ DOCUMENTS = CLIENT + "Device+Documents.swift"
 FETCHED_DOCUMENTS = CLIENT + "Documents/Device+DocumentFetching.swift"
 SCRIPTS = CLIENT + "Documents/Device+Scripts.swift"
 CACHE = CLIENT + "Cache/DeviceCache.swift"
+TRIAL = CLIENT + "Healing/TrialState.swift"
+TRIALS = CLIENT + "Healing/Device+Trials.swift"
 OPENING = CLIENT + "Cache/CacheFolder+Opening.swift"
 ROOM = CLIENT + "Cache/DeviceCache+Room.swift"
 FETCHER = CLIENT + "Update/Fetcher.swift"
@@ -237,6 +239,33 @@ MUTANTS = [
         ANSWERS, 'if request.method == "HEAD" || head.range.isEmpty {', 'if !MUTANT && request.method == "HEAD" || head.range.isEmpty {')),
     Mutant("pages", "D-85", "a page that loads its document again keeps its version", (
         ANSWERS, "guard request.destination == .document else { return held }", "guard !MUTANT, request.destination == .document else { return held }")),
+
+    # Going back
+    Mutant("healing", "D-150", "the version before isn't kept", (
+        TRIALS, "guard settings.goesBack, held.version > .none else { return }", "guard !MUTANT, settings.goesBack, held.version > .none else { return }")),
+    Mutant("healing", "D-150", "what the version before needs is deleted after a day", (
+        ROOM, "if isKept(file.sha256), !live", "if !MUTANT, isKept(file.sha256), !live")),
+    Mutant("healing", "D-152", "three first pages have to fail", (
+        TRIAL, "static let limit = 2", "static let limit = MUTANT ? 3 : 2")),
+    Mutant("healing", "D-152", "pages that fail after one has come up count", (
+        TRIAL, "trial.failures >= Self.limit && !trial.isUp", "trial.failures >= Self.limit && (MUTANT || !trial.isUp)")),
+    Mutant("healing", "D-153", "the mark is never written", (
+        RUNTIME + "Runtime+Trials.swift", "guard case .local = answer, request.destination == .document,", "guard !MUTANT, case .local = answer, request.destination == .document,")),
+    Mutant("healing", "D-153", "the mark stays when a page is closed", (
+        RUNTIME + "Runtime+Trials.swift", "guard let device, device.isStarting(page.id) else { return }", "guard !MUTANT, let device, device.isStarting(page.id) else { return }")),
+    Mutant("healing", "D-155", "a device goes back to what a rollback took back", (
+        TRIALS, "&& !policy.withLock { $0.isRolledBack", "&& (MUTANT || !policy.withLock { $0.isRolledBack"), (
+        TRIALS, "to: next.version.number) }\n", "to: next.version.number) })\n")),
+    Mutant("healing", "D-157", "polls don't say which version is skipped", (
+        SETTINGS, 'if let skipped { url +=', 'if !MUTANT, let skipped { url +=')),
+    Mutant("healing", "D-157", "the version that is skipped is taken from an origin that offers it", (
+        POLLER, "if let skipped = settings.skipped, answer.version == skipped {", "if !MUTANT, let skipped = settings.skipped, answer.version == skipped {")),
+    Mutant("healing", "D-158", "if the version before fails as well, the other one stays skipped", (
+        TRIAL, "else if isAwaited(held) { lift() }", "else if isAwaited(held), !MUTANT { lift() }")),
+    Mutant("healing", "D-158", "the same version is left again and again", (
+        TRIAL, "guard let trial, trial.id == held, spared != held.version else", "guard let trial, trial.id == held, MUTANT || spared != held.version else")),
+    Mutant("healing", "D-161", "what is known is never written", (
+        TRIALS, "      if saved == next { return }\n", "      if MUTANT || saved == next { return }\n")),
 
     # Hosts
     Mutant("hosts", "D-90", "files of other hosts are fetched and answered", (

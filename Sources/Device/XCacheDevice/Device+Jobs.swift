@@ -27,6 +27,7 @@ extension Device {
       let known = folder.savedRollout
       if let known { rollout.withLock { $0 = $0.id == known.id ? $0 : known } }
       savedRollout.withLock { $0 = known }
+      savedTrials.withLock { $0 = nil }
     }
     return index
   }

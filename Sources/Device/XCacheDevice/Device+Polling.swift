@@ -86,6 +86,8 @@ extension Device {
     _ source: PollPolicy.Source, _ documents: Locked<FollowedDocuments>, holding held: DeviceIndex,
     signal: StopSignal? = nil
   ) -> Poller {
+    var settings = settings
+    settings.skipped = trials.withLock { $0.skipped(holding: HeldManifest(held)) }
     var poller = Poller(transport: documentTransport(signal: signal), settings: settings)
     poller.folder = folder
     poller.keepsAnswers = signal == nil

@@ -17,13 +17,19 @@ extension Device {
     try job { () throws(DeviceError) in try runInstall(path, progress) }
   }
 
-  private func runInstall(
-    _ path: String, _ progress: (@Sendable (Progress) -> Void)?
+  /// The job of an installation.
+  /// - Parameter willGoBack: called before the switch to a preset that is older than what is held, to which the device goes back; nil
+  ///   if only a newer one is taken.
+  func runInstall(
+    _ path: String, _ progress: (@Sendable (Progress) -> Void)? = nil,
+    goingBack willGoBack: ((DeviceIndex) throws(DeviceError) -> Void)? = nil
   ) throws(DeviceError) -> PresetReport {
     let preset = try Preset(path, manifestLimit: settings.manifestLimit)
     let held = try repair()
-    let (version, index) = try preset.index(over: held)
-    guard let next = index else {
+    let (version, index) = try preset.index(over: held, isOlder: willGoBack != nil)
+    guard let next = index,
+      willGoBack == nil ? !isSkipped(next, holding: held) : mayGoBack(to: next, from: held)
+    else {
       return PresetReport(isTaken: false, version: version.text, from: held.version.text)
     }
     let ruling = try checkPreset(preset, next)
@@ -32,6 +38,7 @@ extension Device {
     try makeRoom(for: &plan, of: next)
     try unpack(plan.fetch, from: preset, try deltaTable(preset.offers, from: held), progress)
     try storeStatements(of: next, ruling, from: path)
+    try willGoBack?(next)
     try commit(next)
     var report = PresetReport(isTaken: true, version: version.text, from: held.version.text)
     report.files = plan.fetch.count

@@ -136,12 +136,13 @@ extension Device {
     return received
   }
 
-  /// Returns the path of a file with these bytes, listed or set aside; nil if there is none.
+  /// Returns the path of a file with these bytes, listed or set aside, or on its way from there; nil if there is none.
   func heldPath(of sha256: SHA256) -> String? {
     if folder.status(folder.aside(sha256)) != nil { return folder.aside(sha256) }
     let index = index
     return cache.withLock { cache in
       index.entries.first { $0.sha256 == sha256 && cache.has($0) }.map { cache.folder.file($0.name) }
+        ?? (folder.status(folder.staged(sha256)) == nil ? nil : folder.staged(sha256))
     }
   }
 

@@ -12,17 +12,24 @@ extension Device {
     }
     try folder.syncStaged()
     let staged = Set(try folder.digests(in: folder.staging))
+    try keepPrevious(before: next)
     // The rename of `index.json` is the switch; no job changes the files meanwhile.
     try folder.write(next.rendered(for: owner), to: folder.index)
     cache.withLock { $0.adopt(next, staged: staged) }
-    while try cache.withLock({ cache throws(DeviceError) in try cache.moveBatch(at: now()) }) {
-      // A thread that waits for the lock isn't sure to get it from one that takes it again at once.
-      Clock.sleep(for: .milliseconds(1))
-    }
+    try moveFiles()
     let backlog = cache.withLock { $0.backlog }
     try folder.removeStaged(keeping: backlog)
     try folder.forgetPack()
     try folder.forgetAnswer()
+    settleTrials()
     try cache.withLock { cache throws(DeviceError) in try cache.finishSwitch(at: now()) }
+  }
+
+  /// Makes the moves of a switch.
+  func moveFiles() throws(DeviceError) {
+    while try cache.withLock({ cache throws(DeviceError) in try cache.moveBatch(at: now()) }) {
+      // A thread that waits for the lock isn't sure to get it from one that takes it again at once.
+      Clock.sleep(for: .milliseconds(1))
+    }
   }
 }

@@ -36,6 +36,11 @@ public final class Device: Sendable {
   let rollout: Locked<RolloutState>
   /// What the disk has of `rollout`; nil if that isn't known.
   let savedRollout: Locked<RolloutState?>
+  let trials: Locked<TrialState>
+  /// What the disk has of `trials`; nil if that isn't known. The lock is held while they are written.
+  let savedTrials: Locked<TrialState?>
+  /// The pages for which the mark of `trials` is there.
+  let starting = Locked<Set<UInt64>>([])
   let traits: Locked<AppTraits>
   let reporter: FailureReporter
   /// The number of files found damaged since the last `takeDamage()`.
@@ -92,6 +97,9 @@ public final class Device: Sendable {
     let known = folder.savedRollout
     rollout = Locked(known ?? RolloutState())
     savedRollout = Locked(known)
+    let trials = folder.savedTrials
+    self.trials = Locked(trials ?? TrialState())
+    savedTrials = Locked(trials)
     traits = Locked(AppTraits(version: settings.appVersion, groups: settings.groups))
     reporter = FailureReporter(transport, checked)
     gate = DownloadGate(width: checked.connections)

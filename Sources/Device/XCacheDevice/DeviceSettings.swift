@@ -49,6 +49,11 @@ public struct DeviceSettings: Hashable, Sendable {
   package var isPreview = false
   /// The delays in milliseconds before the second attempt to fetch a file, the third, and so on.
   public var retryPauses: [UInt32] = [200, 800]
+  /// Whether the device keeps the version before until a page has proved the new one, and goes back by itself. `Runtime` sets it: only
+  /// who opens pages can tell.
+  package var goesBack = false
+  /// The zip that ships with the app: where the device goes back to if it has no version before.
+  package var preset: String?
   /// How slowly a document may come.
   package var documentPace = DocumentPace()
 
@@ -80,6 +85,10 @@ struct CheckedSettings: Sendable {
   let scriptKey: [UInt8]?
   let root: Signed<TrustRoot>?
   let isPreview: Bool
+  let goesBack: Bool
+  let preset: String?
+  /// The version that polls say is skipped.
+  var skipped: ManifestVersion?
 
   /// - Throws: `badSetting`.
   init(_ settings: DeviceSettings) throws(DeviceError) {
@@ -120,6 +129,8 @@ struct CheckedSettings: Sendable {
     documentPace = settings.documentPace
     comparesWithGzip = settings.comparesWithGzip
     isPreview = settings.isPreview
+    goesBack = settings.goesBack
+    preset = settings.preset
   }
 
   private static func base(_ text: String, name: String) throws(DeviceError) -> BaseURL {
@@ -153,6 +164,7 @@ struct CheckedSettings: Sendable {
     if held.version > .none { url += "&version=\(held.version)&digest=\(held.digest.hex)" }
     url += takesPacks ? "&patch=1&pack=1" : "&patch=1"
     if asksForCandidate { url += "&candidate=1" }
+    if let skipped { url += "&skip=\(skipped)" }
     return isPreview ? url + "&preview=1" : url
   }
 

@@ -11,6 +11,7 @@ extension Runtime {
   public func answer(_ request: PageRequest) async -> PageAnswer {
     if let page = request.page { device?.pageRequested(page.id) }
     let (answer, version) = await decide(request)
+    await beginStart(of: request, answer, from: version)
     count(answer, request, from: version)
     return answer
   }

@@ -27,6 +27,7 @@ extension Runtime {
       await notes.run {
         // The process outlived the loading of its first page.
         marker?.end()
+        device.endStart()
         device.releaseFolder()
       }
     }

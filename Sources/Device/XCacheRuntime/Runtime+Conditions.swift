@@ -21,7 +21,10 @@ extension Runtime {
     // The app may be terminated from now on.
     if !new.isForeground, old.isForeground {
       removeCrashMarker()
-      writeNote { device.saveUses() }
+      writeNote {
+        device.endStart()
+        device.saveUses()
+      }
       sendCounts()
     }
   }

@@ -117,11 +117,15 @@ extension Runtime {
       state.pages[page.id]?.release()
       state.pages[page.id] = nil
     }
+    endStart(of: page)
     sendCounts()
   }
 
   /// Waits until all notes about pages are on the disk.
-  package func finishNotes() async { await notes.run {} }
+  package func finishNotes() async {
+    await notes.run {}
+    _ = await state.withLock { $0.returning }?.value
+  }
 
   /// Removes the crash marker: the first page was shown, failed or was left, and the process is still alive; or it may be ended
   /// from now on without anything being wrong.
@@ -161,8 +165,9 @@ extension Runtime {
       let isNew = state.health.recordFailure(key, from: source)
       return (isNew ? source : nil, nil, state.health.saved)
     }
-    if let device, let source = outcome.proven, device.recordProof(of: source) {
-      writeNote { device.saveProof() }
+    if let source = outcome.proven { recordSuccess(of: page, from: source) }
+    if failure != nil, outcome.saved != nil, let source = state.withLock({ $0.pages[page.id]?.source }) {
+      recordFailure(of: page, from: source)
     }
     if let version = outcome.version { hub.send(.pageFailed(url: page.url, version: version)) }
     guard let saved = outcome.saved else { return }

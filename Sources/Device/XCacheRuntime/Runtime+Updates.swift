@@ -78,6 +78,7 @@ extension Runtime {
       state.health.setVersion(device.version)
     }
     startBacklog()
+    device.tellReturn()
     sendCounts()
     switch result {
     case .success(let report):

@@ -69,6 +69,12 @@ public final class Runtime: Sendable {
     var concurrentPoll: StopSignal?
     /// Stops the job that fetches the backlog; nil if there is none.
     var backlog: StopSignal?
+    /// The last return to the version before.
+    var returning: Task<Bool, Never>?
+    /// The number of the first page since then.
+    var firstSinceReturn: UInt64 = 0
+    /// A version that there is no way back from, as this process has found.
+    var stuckVersion: String?
     /// The fetches of listed files that pages are waiting for.
     var fetches: [FileFetch.Key: FileFetch.Run] = [:]
     /// The files that were added to the backlog because a page requested them.
@@ -125,7 +131,10 @@ public final class Runtime: Sendable {
     _ settings: RuntimeSettings, _ transport: any Transport, _ clock: @escaping @Sendable () -> Int64
   ) -> Start {
     do throws(DeviceError) {
-      let device = try Device(settings.device, transport: transport, clock: clock)
+      var own = settings.device
+      (own.goesBack, own.preset) = (settings.goesBack, settings.preset)
+      let device = try Device(own, transport: transport, clock: clock)
+      device.resumeTrials()
       let presetFault = device.takePreset(settings)
       let saved = try? DurableFile.read(settings.healthFile, limit: 1 << 20)
       // Reading the index takes as much memory again as the index holds.

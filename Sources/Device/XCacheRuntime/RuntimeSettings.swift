@@ -17,6 +17,12 @@ public struct RuntimeSettings: Sendable {
   /// The milliseconds within which a page answered from the device has to come up, 1 to 600,000.
   public var pageDeadline: Int64 = 10_000
 
+  /// Whether the device goes back by itself to the version before if the first pages of a new one fail, or the app ends while they start.
+  /// Turn it off only if the app doesn't tell which pages come up.
+  public var goesBack = true
+  /// The milliseconds that a process has to live after a page came up, so that its version has proved itself.
+  package var proofDelay: Int64 = 10_000
+
   /// Resolves host names; use the same one as in the transport. The policy may switch it off. The hosts of the manifest
   /// held are looked up at the start.
   public var names: HTTPDNSResolver?
@@ -44,6 +50,9 @@ public enum RuntimeEvent: Sendable {
   case policyChanged(version: String)
   /// A page failed to load twice in a row; it goes to the network until the next version.
   case pageFailed(url: String, version: String)
+  /// The device went back to the version before, and skips the other one until there is a higher one. `reason` is what the app said to
+  /// `Runtime.reject`; it is empty otherwise. If it happened at the start, nobody was listening yet.
+  case returned(from: String, to: String, cause: ReturnCause, reason: String)
 }
 
 /// How often each thing happened since the runtime was started.

@@ -8,5 +8,6 @@ extension Conditions {
     self.init()
     network = command["network"]?.string.flatMap(Network.init(rawValue:)) ?? .unmetered
     savesData = command["dataSaver"]?.bool ?? false
+    isForeground = command["foreground"]?.bool ?? true
   }
 }

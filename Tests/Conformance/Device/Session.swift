@@ -29,10 +29,16 @@ final class Session {
       if let page = page(command) { runtime.pageCameUp(page) }
       // What a page proves is on the disk soon after; the next command may end this process.
       await runtime.finishNotes()
-    case "scriptFailed": if let page = page(command) { runtime.scriptFailed(page) }
+    case "scriptFailed":
+      if let page = page(command) { runtime.scriptFailed(page) }
+      // The device may go back to the version before.
+      await runtime.finishNotes()
+    case "confirm": await runtime.confirm()
+    case "reject": await runtime.reject("the case says so")
     case "pageClose":
       if let page = page(command) { runtime.close(page) }
       pages[command["page"]?.integer ?? 0] = nil
+      await runtime.finishNotes()
     case "request": return await request(command, runtime)
     case "answer":
       guard let request = requests.removeValue(forKey: command["request"]?.integer ?? 0) else {
@@ -40,7 +46,9 @@ final class Session {
       }
       return await request.value
     case "cookies": cookies.replace(command["value"]?.string)
-    case "conditions": runtime.conditions = Conditions(command)
+    case "conditions":
+      runtime.conditions = Conditions(command)
+      await runtime.finishNotes()
     case "memoryShort": runtime.memoryIsShort()
     case "describe":
       if let version = command["appVersion"] { runtime.device?.appVersion = version.string }
@@ -105,6 +113,7 @@ final class Session {
     settings.build = given["build"]?.string ?? ""
     if let limit = given["memoryLimit"]?.integer { settings.memoryLimit = Int(limit) }
     if let deadline = given["pageDeadline"]?.integer { settings.pageDeadline = deadline }
+    settings.proofDelay = given["proofDelay"]?.integer ?? 0
     return settings
   }
 

@@ -156,7 +156,8 @@ case("a rollback ends it", ["D-87"], before, serve(rolled.origin(3, 2, rollback=
 case("a rollback before the page was opened doesn't", ["D-85", "D-87"], switched[:-3],
      serve(world.origin(2, 1, rollback="1"), world.files(2, 1), fresh=True), trigger(world.poll(1), *world.downloads(2, 1)),
      ask(PART, local("part one"), page="old"))
-case("24 hours after the switch what was set aside is deleted", ["D-86"], switched, {"pageClose": "old"}, later(24 * 3600 + 60),
+case("24 hours after the switch what was set aside is deleted", ["D-86"], switched, {"pageClose": "old"},
+     {"pageOpen": INDEX, "as": "new"}, ask(INDEX, local("<p>two"), page="new", destination="document"), {"pageUp": "new"}, later(24 * 3600 + 60),
      trigger(world.poll(2)), {"gone": "part one"})
 case("after 24 hours it ends", ["D-86"], switched, later(24 * 3600 + 60), trigger(world.poll(2)), ask(PART, "network", page="old"),
      ask(APP, local("let two"), page="old"))

@@ -6,7 +6,7 @@ from .network import Network
 
 START = 1_800_000_000_000
 # Known parameters of polls; a device may send others.
-KNOWN = {"app", "channel", "version", "digest", "patch", "pack", "candidate"}
+KNOWN = {"app", "channel", "version", "digest", "patch", "pack", "candidate", "skip"}
 # Seconds for one command, with a margin for busy machines.
 PATIENCE = float(os.environ.get("CONFORMANCE_PATIENCE", "60"))
 
@@ -330,6 +330,12 @@ class Case:
     def do_leaveCandidate(self, step, device):
         self.tell(device, "leaveCandidate")
 
+    def do_confirm(self, step, device):
+        self.tell(device, "confirm")
+
+    def do_reject(self, step, device):
+        self.tell(device, "reject")
+
     def do_secrets(self, step, device):
         """Checks that no request contains any of these in its URL, headers or body."""
         with self.network.lock:
@@ -381,6 +387,13 @@ class Case:
 
     def do_told(self, step, device):
         self.until({"eventually": True}, lambda: self.check_told(step["told"]))
+
+    def do_untold(self, step, device):
+        """Checks that no report has these members."""
+        with self.network.lock:
+            told = [json.loads(body) for _, _, body in self.network.posts if body]
+        if any(all(one.get(name) == value for name, value in step["untold"].items()) for one in told):
+            raise Failed(f"told: {told}")
 
     # Checks.
 
@@ -467,7 +480,7 @@ class Case:
             except ValueError:
                 # The device was killed while it sent this.
                 continue
-            if set(query) != {"app", "channel"} or names not in ({"reason", "url", "version"}, {"counts", "version"}):
+            if set(query) != {"app", "channel"} or names not in ({"reason", "url", "version"}, {"cause", "reason", "url", "version"}, {"counts", "version"}):
                 raise Failed(f"a report to {url} with {query} has {sorted(names)}")
 
     def check_gone(self, step):

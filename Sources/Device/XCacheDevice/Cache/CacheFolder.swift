@@ -10,6 +10,8 @@ import System
 ///     prefetchConfig.json, policy.json   the newest ones, as received
 ///     scripts/<sha256>.js   scripts that the policy names, with a verified signature
 ///     poll.json         when the device polled last, and which server
+///     trial.json        of a version that hasn't proved itself: what its pages came to, and which version is skipped
+///     previous.json     the manifest of the version before it, as long as it is kept whole; its files are in `aside`
 ///     rollout.json      the install id, which is never sent, and what was decided by the last rollout's rule
 ///     trust.json        in an app with a root: what this device knows of who signs what, see `TrustNotes`
 ///     clock.json        how far the device's clock is from the servers', if that is hours
@@ -33,6 +35,7 @@ struct CacheFolder: Sendable {
   var index: String { "\(root)/index.json" }
   var poll: String { "\(root)/poll.json" }
   var rollout: String { "\(root)/rollout.json" }
+  var trial: String { "\(root)/trial.json" }
   var clock: String { "\(root)/clock.json" }
   var shortage: String { "\(root)/shortage.json" }
   var uses: String { "\(root)/uses.json" }
@@ -106,6 +109,12 @@ extension CacheFolder {
   /// What `rollout.json` has; nil if there is none, or it can't be read.
   var savedRollout: RolloutState? {
     (try? DurableFile.read(rollout, limit: 1 << 16)).flatMap { RolloutState(saved: $0) }
+  }
+
+  /// What `trial.json` has; nil if it can't be read.
+  var savedTrials: TrialState? {
+    guard let bytes = try? DurableFile.read(trial, limit: 1 << 20) else { return TrialState() }
+    return TrialState(saved: bytes)
   }
 
   /// Returns the mark of the file at `path`; nil if there is none.

@@ -1,5 +1,6 @@
 import Manifests
 import System
+import Values
 
 /// The retention of set-aside files and unfinished updates, and the disk limit.
 extension DeviceCache {
@@ -28,6 +29,10 @@ extension DeviceCache {
     let bases = backlog.bases
     asideBytes = 0
     for file in try asideFiles() {
+      if isKept(file.sha256), !live.contains(file.sha256) {
+        asideBytes = asideBytes.addingClamped(file.bytes)
+        continue
+      }
       let age = bases.contains(file.sha256) ? Self.baseAge : Self.asideAge
       if live.contains(file.sha256) || !Self.isFresh(file.since, at: now, for: age) {
         try folder.remove(folder.aside(file.sha256))
@@ -69,15 +74,26 @@ extension DeviceCache {
     }
   }
 
-  /// Removes set-aside files, oldest first, until the rest takes at most `room`; bases of deltas in the backlog go last.
+  /// Removes set-aside files, oldest first, until the rest takes at most `room`; bases of deltas in the backlog go later, and the
+  /// version before is given up last.
   mutating func dropAside(downTo room: Int64 = 0) throws(DeviceError) {
     let bases = backlog.bases
-    let files = try asideFiles().sorted {
-      (bases.contains($0.sha256) ? 1 : 0, $0.since) < (bases.contains($1.sha256) ? 1 : 0, $1.since)
-    }
+    let rank = { (sha256: SHA256, kept: Bool) in kept ? 2 : bases.contains(sha256) ? 1 : 0 }
+    let files = try asideFiles().map { (file: $0, rank: rank($0.sha256, isKept($0.sha256))) }
+      .sorted { ($0.rank, $0.file.since) < ($1.rank, $1.file.since) }.map(\.file)
     asideBytes = files.clampedSum(\.bytes)
     for file in files {
       if asideBytes <= room { return }
+      // With one file less it isn't whole any more.
+      if isKept(file.sha256) { try dropPrevious() }
+      try folder.remove(folder.aside(file.sha256))
+      asideBytes -= file.bytes
+    }
+  }
+
+  /// Removes set-aside files, except those that are held for going back.
+  mutating func dropUnkept() throws(DeviceError) {
+    for file in try asideFiles() where !isKept(file.sha256) {
       try folder.remove(folder.aside(file.sha256))
       asideBytes -= file.bytes
     }

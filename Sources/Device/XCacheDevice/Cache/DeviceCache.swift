@@ -29,6 +29,8 @@ struct DeviceCache: ~Copyable {
   private(set) var bytes: Int64 = 0
   /// The bytes that set-aside files take, as far as is known.
   var asideBytes: Int64 = 0
+  /// The version before, while it is kept for going back; nil if there is none.
+  var previous: PreviousVersion?
   /// The files that a switch left for later.
   private(set) var backlog: Backlog
   let counts = Locked(CacheCounts())
@@ -74,6 +76,9 @@ struct DeviceCache: ~Copyable {
       folder, owner, hosts, held ?? .none(hosts), limit: limit, wasDamaged: bytes != nil && held == nil,
       lock: lock)
     cache.isConsistent = false
+    cache.previous = folder.readPrevious(of: owner, hosts: hosts).map {
+      PreviousVersion($0, besides: cache.index)
+    }
     do throws(DeviceError) {
       try folder.removeUnfinished()
       try cache.repair(at: now)
@@ -128,7 +133,7 @@ extension DeviceCache {
     let isLost = !isOurs
     if !isLost, folder.isWhole(holding: index) { return false }
     if isLost { lock = try folder.makeAndLock() } else { try folder.make() }
-    (isConsistent, verified) = (false, [:])
+    (isConsistent, verified, previous) = (false, [:], nil)
     if let held = try folder.readIndex(of: owner, hosts: hosts).held, held.digest != index.digest {
       index = held
       backlog = Backlog(saved: try? DurableFile.read(folder.backlog, limit: Backlog.limit))

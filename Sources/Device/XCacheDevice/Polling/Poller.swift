@@ -123,6 +123,7 @@ struct Poller: Sendable {
     let goesBack = choice?.goesBack(by: extras.rollout, isIn: candidate != nil) ?? false
     let newest = candidate?.version ?? small.version
     guard newest > held.version || goesBack else { return small }
+    if newest == settings.skipped { return small }
     // Only some packs and patches exist, and none to a lower version; the whole manifest always does. The versions of the
     // other documents are those of version.json, and so is the rule: packs and patches are written once and never updated.
     let folders = held.version == .none || goesBack ? [] : takesPacks ? ["update", "patch"] : ["patch"]
@@ -183,6 +184,10 @@ struct Poller: Sendable {
     if source == .origin, let choice, let isIn = choice.other(than: answer) {
       let version = answer.version ?? held.version
       return .other(Offer(kind: .same, version: version, extras: answer.extras), isIn: isIn)
+    }
+    // An origin, or a cache in between, may not know `skip`.
+    if let skipped = settings.skipped, answer.version == skipped {
+      return .offer(Offer(kind: .same, version: skipped, extras: answer.extras))
     }
     switch answer {
     case .upToDate(let version, let extras):

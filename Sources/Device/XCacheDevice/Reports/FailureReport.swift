@@ -17,6 +17,7 @@ struct FailureReport: Hashable, Sendable {
     case trustPolicy = "trust-policy"
     case trustPrefetch = "trust-prefetch"
     case trustStale = "trust-stale"
+    case returned
   }
 
   /// The manifest version that the device was updating to, or holds.
@@ -26,13 +27,18 @@ struct FailureReport: Hashable, Sendable {
   let reason: Reason
   /// What keeps it apart from others for the same version and URL.
   var occasion = ""
+  /// Why the device went back; nil for other reports.
+  var cause: ReturnCause?
 
   /// The body of the request.
   var body: [UInt8] {
     let json: JSONValue = [
       "reason": .string(reason.rawValue), "url": .string(url), "version": .string(version),
     ]
-    return json.canonical
+    guard let cause else { return json.canonical }
+    var members = json.object ?? JSONObject()
+    members["cause"] = .string(cause.rawValue)
+    return JSONValue.object(members).canonical
   }
 
   /// Identifies a report: one is sent per version and URL, whatever the reason.

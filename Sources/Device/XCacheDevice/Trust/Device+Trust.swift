@@ -68,7 +68,7 @@ extension Device {
     guard let ruling else { throw untrusted(url, next.version, .headMissing) }
     let failure = try trust.prepare(
       TrustOffer.Manifest(version: next.version, digest: next.digest, items: next.manifest.items), ruling,
-      holding: HeldManifest(index), at: trustTime, storeTrust)
+      holding: HeldManifest(index), keeping: cache.withLock { $0.previous?.id }, at: trustTime, storeTrust)
     guard let failure else { return }
     report(failure, of: next.version)
     throw untrusted(url, next.version, failure)

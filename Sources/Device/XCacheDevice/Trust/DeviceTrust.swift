@@ -89,8 +89,8 @@ final class DeviceTrust: Sendable {
   /// checked counts, too: a page may have proved the version before.
   /// - Returns: why it may not switch any more; nil if it may.
   func prepare(
-    _ next: TrustOffer.Manifest, _ ruling: TrustRuling, holding held: HeldManifest, at now: TrustTime,
-    _ store: Store
+    _ next: TrustOffer.Manifest, _ ruling: TrustRuling, holding held: HeldManifest,
+    keeping previous: HeldManifest? = nil, at now: TrustTime, _ store: Store
   ) throws(DeviceError) -> TrustFailure? {
     try change(holding: held, store) { notes throws(DeviceError) in
       var releases = ruling.releases
@@ -100,7 +100,7 @@ final class DeviceTrust: Sendable {
         guard let checked = verdict.releases else { return verdict.failure }
         releases = checked
       }
-      notes.prepare(HeldManifest(next.version, next.digest), releases)
+      notes.prepare(HeldManifest(next.version, next.digest), releases, keeping: previous)
       return nil
     }
   }

@@ -53,9 +53,14 @@ struct TrustNotes: Equatable, Sendable {
 
   /// Adds the statements of a manifest that the device is about to switch to. Those of the one before the one in force stay, too,
   /// in case that nothing comes of it: a device might go back.
-  mutating func prepare(_ id: HeldManifest, _ releases: [BundleName: TrustState.Release]) {
-    manifests = held.map { Array(manifests[max(0, $0 - 1)...$0]) } ?? []
-    if !manifests.isEmpty { held = manifests.count - 1 }
+  /// - Parameter previous: the version that the device keeps for going back, whose statements stay, too.
+  mutating func prepare(
+    _ id: HeldManifest, _ releases: [BundleName: TrustState.Release], keeping previous: HeldManifest? = nil
+  ) {
+    let last = held.map { Array(manifests[max(0, $0 - 1)...$0]) } ?? []
+    let kept = manifests.filter { one in one.id == previous && !last.contains { $0.id == one.id } }
+    manifests = kept.suffix(1) + last
+    if !last.isEmpty { held = manifests.count - 1 }
     manifests.append(Manifest(id: id, releases: releases))
   }
 

@@ -25,13 +25,18 @@ struct Preset: Sendable {
   }
 
   /// Returns the manifest version that the zip leads to, and its index; nil if that isn't newer than the held
-  /// one.
+  /// one, except for an older one with `isOlder`.
   /// - Throws: `preset`, also for an update from a version other than the held one.
-  func index(over held: DeviceIndex) throws(DeviceError) -> (version: ManifestVersion, index: DeviceIndex?) {
+  func index(
+    over held: DeviceIndex, isOlder: Bool = false
+  ) throws(DeviceError) -> (version: ManifestVersion, index: DeviceIndex?) {
     do {
       switch answer {
       case .whole(let answer):
-        guard answer.version > held.version else { return (answer.version, nil) }
+        guard answer.version > held.version else {
+          guard isOlder, answer.version < held.version else { return (answer.version, nil) }
+          return (answer.version, try index(answer.manifest(), answer.digest, held.hosts))
+        }
         return (answer.version, try index(answer.manifest(), answer.digest, held.hosts))
       case .patch(let answer):
         guard answer.version > held.version else { return (answer.version, nil) }

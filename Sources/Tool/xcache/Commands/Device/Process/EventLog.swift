@@ -99,6 +99,14 @@ final class EventLog: Sendable {
         "\(url) failed to load twice in a row; it goes to the network while version \(version) is held",
         [("event", "pageFailed"), ("url", .string(url)), ("version", .string(version))]
       )
+    case .returned(let from, let to, let cause, _):
+      (
+        "version \(from) doesn't work here; back to version \(to)",
+        [
+          ("event", "returned"), ("cause", .string(cause.rawValue)), ("from", .string(from)),
+          ("to", .string(to)),
+        ]
+      )
     }
   }
 }
