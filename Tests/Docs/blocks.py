@@ -27,6 +27,7 @@ TABLE = {
     "docs/guide-release.md": [
         ("xcache login", GUIDES), ('"index"', GUIDES), ("$ npm run build", GUIDES), ("xcache token create", GUIDES), ("xcache publish", GUIDES),
         ("xcache publish --rollout", "not: EndToEnd.RolloutTests drives these commands"),
+        ("xcache publish --ramp", "not: EndToEnd.RolloutAlarmTests drives these commands"),
         ("$ xcache status", GUIDES), ("$ xcache channel freeze", GUIDES), ("$ xcache log", GUIDES)],
     "docs/guide-commands.md": [
         ("xcache publish", GUIDES), ("[{", GUIDES), ("$ xcache prefetch", GUIDES), ("xcache policy", GUIDES), ("$ xcache check", GUIDES),
@@ -50,8 +51,9 @@ TABLE = {
     "docs/conformance.md": [("Tests/Conformance/run.py", TEXTS), ("{", TEXTS)],
     "docs/protocol.md": [
         ("GET", TEXTS), *[("{", TEXTS)] * 4, *[("{public-url}", TEXTS)] * 3, ("pack", "not: it is a grammar, in words"),
-        ("old URL", TEXTS), *[("{", TEXTS)] * 5, ('"rollout"', TEXTS),
+        ("old URL", TEXTS), *[("{", TEXTS)] * 8, ('"rollout"', TEXTS),
         *[("{", "not: Tests/Conformance/trust/make.py --check compares its members with those that are read")] * 5],
+    "docs/evidence.md": [("", "not: a formula; docs/vectors/evidence.py computes by them")] * 6,
     "docs/openapi/README.md": [("curl", GUIDES)],
     "Examples/kiosk/README.md": [("apt-get install", TEXTS)],
     "Examples/python/README.md": [("make conformance-python", TEXTS), ("Examples/python", GUIDES)],

@@ -113,7 +113,10 @@ def documents(origin):
 
     report = "/report?app=shop&channel=online"
     for one in ({"reason": "integrity", "url": "https://m.example.com/app.js", "version": "3"},
-                {"counts": {"local": 41, "paint-local-256": 1}, "version": "3"}):
+                {"counts": {"local": 41, "paint-local-256": 1}, "version": "3"},
+                {"evidence": {"age": 3, "arm": "candidate", "failed": 1, "opened": 0, "version": "3"}},
+                {"cause": "page", "evidence": {"arm": "candidate", "failed": 1, "opened": 0, "version": "3"}, "reason": "returned",
+                 "url": "https://m.example.com/", "version": "3"}):
         holds("report", one, "a report")
         holds("reported", origin.get(report, json.dumps(one).encode()), "the answer to a report")
     holds("reported", origin.get(report, b'{"reason":"because"}'), "the answer to a wrong report")
@@ -173,6 +176,7 @@ def documents(origin):
     refuses("info", info, lambda d: d.update(version="3"))
     refuses("report", {"reason": "because", "url": "", "version": "3"}, lambda d: None)
     refuses("report", {"counts": {"local": 1000001}, "version": "3"}, lambda d: None)
+    refuses("report", {"evidence": {"arm": "both", "failed": 0, "opened": 1, "version": "3"}}, lambda d: None)
     refuses("reported", {"code": 400}, lambda d: None)
     refuses("mirror", mirror, lambda d: d["channels"][0].pop("files"))
     refuses("release", {"kind": "publish"}, lambda d: None)

@@ -59,6 +59,9 @@ NEWEST = {
     "root": {"type": "string", "pattern": "^[1-9][0-9]{0,15}$", "description": "the number of the newest root"},
     "reports": {"type": "integer", "minimum": 0, "maximum": 10000, "description": "batches asked for, of 10,000"}}
 DIGEST = {**SHA256, "description": "of the resourcemap that the answer leads to"}
+EVIDENCE = {"type": "object", "required": ["arm", "failed", "opened", "version"], "properties": {
+    "age": {"type": "integer", "minimum": 0, "maximum": 24, "description": "whole hours since the device opened its first page"},
+    "arm": {"enum": ["candidate", "control"]}, "failed": {"enum": [0, 1]}, "opened": {"enum": [0, 1]}, "version": VERSION}}
 FAILURE = {"type": "object", "required": ["code", "message"],
            "properties": {"code": {"type": "integer", "minimum": 400, "maximum": 599}, "message": {"type": "string"}}}
 
@@ -107,12 +110,15 @@ SCHEMAS = {
         "type": "object", "required": ["files", "version"], "properties": {
             "files": {"type": "array", "items": LISTED}, "version": {"type": "string", "pattern": "^[0-9a-f]{20}$"}}}),
     "envelope": ("A root (`root/N.json`) or a head (`head.json`) of a channel with a root, and what answers have in `trust`", ENVELOPE),
-    "report": ("What a device reports: a failure, or a batch of counts", {"oneOf": [
+    "report": ("What a device reports: a failure, a batch of counts, or what a rollout came to", {"oneOf": [
         {"type": "object", "required": ["reason", "url", "version"], "properties": {
             "reason": {"enum": ["download", "not-found", "integrity", "patch", "manifest", "storage", "timeout", "other",
                                 "trust-root", "trust-head", "trust-entry", "trust-content", "trust-scope", "trust-floor", "trust-policy",
-                                "trust-prefetch", "trust-stale"]},
+                                "trust-prefetch", "trust-stale", "returned"]},
+            "cause": {"enum": ["page", "start", "rejected"], "description": "of `returned`"}, "evidence": EVIDENCE,
             "url": {"type": "string", "maxLength": 4096}, "version": VERSION}, "not": {"required": ["counts"]}},
+        {"type": "object", "required": ["evidence"], "properties": {"evidence": EVIDENCE},
+         "not": {"anyOf": [{"required": ["counts"]}, {"required": ["reason"]}]}},
         {"type": "object", "required": ["counts", "version"], "properties": {
             "counts": {"type": "object", "maxProperties": 128,
                        "additionalProperties": {"type": "integer", "minimum": 0, "maximum": 1000000}},
@@ -145,7 +151,7 @@ SCHEMAS = {
             "timestamp": {"type": "string", "format": "date-time", "description": "when it happened"},
             "type": {"type": "string", "description": "receivers ignore types that they don't know", "examples": [
                 "release", "rollback", "rollout", "halt", "kill", "resume", "bypass", "freeze", "thaw", "purge", "schedule",
-                "mirror-late", "test"]},
+                "mirror-late", "rollout.alarm", "test"]},
             "data": {"type": "object", "properties": {
                 "app": {"type": "string"}, "channel": {"type": "string"},
                 "author": {"type": "string", "description": "the token that did it"},

@@ -5,7 +5,7 @@ import { stacked } from "./chart.js";
 import { changed, health } from "./health.js";
 import { ofChannel, states } from "./overview.js";
 import { buttons, rolloutButtons } from "./acts.js";
-import { audience, ofBuckets } from "./rollout.js";
+import { audience, evidenceChart, evidenceFacts, ofBuckets } from "./rollout.js";
 import { planned } from "./planned.js";
 import { signatures } from "./trust.js";
 
@@ -80,6 +80,8 @@ export async function open({ names: [app, channel], overview: fleet, reload }) {
   const lineOf = (all) => all?.channels.find((one) => one.app === app && one.channel === channel);
   // What devices counted, and what the newest release's update costs.
   let adoption = null;
+  // What devices reported about the open rollout, and what it waits for.
+  let standing = null;
   let countedAt = 0;
   let newestCost = null;
   let lastSeries = null;
@@ -109,7 +111,9 @@ export async function open({ names: [app, channel], overview: fleet, reload }) {
         ["All others", Number(open.full) ? ["stay at ", link(open.full), "; ", el("a", { href: channelLink("compare", app, channel, `?from=${open.full}&to=${open.version}`) }, "compare")] : "have nothing yet"],
         ["By their polls", hour?.polls ? `${having(open.version)} have version ${open.version}, ${having(open.full)} version ${open.full}; of ${plural(hour.polls, "poll")} in this hour and the last` : "no polls in this hour and the last"],
         ["Begun", [when(open.at), " by ", named(open.author), open.changedAt === open.at ? "" : ["; changed ", when(open.changedAt), " by ", named(open.changedBy)]]],
+        ...evidenceFacts(standing?.open?.version === open.version ? standing : null),
       ], "facts"),
+      evidenceChart(standing?.open?.version === open.version ? standing : null),
       rolloutButtons({ app, channel, status, reload })]));
   }
 
@@ -274,6 +278,7 @@ export async function open({ names: [app, channel], overview: fleet, reload }) {
     await newer();
     take(document);
     drawFailures();
+    drawStanding();
     drawSigned();
     if (lastSeries) drawCharts(lastSeries);
   }
@@ -303,8 +308,15 @@ export async function open({ names: [app, channel], overview: fleet, reload }) {
       rest > 0 ? el("p", {}, `▲ ${count(rest)}${all.length < maxFailures ? "" : " or more"} further lines aren't shown.`) : null];
   }
 
+  /** What an older origin doesn't know, or what can't be read just now, is left out. */
+  async function drawStanding() {
+    standing = status.rollout ? await get(`${path}/rollout`).catch(() => null) : null;
+    drawRollout();
+  }
+
   const drawSigned = () => part(signed, () => signatures(app, channel));
   drawFailures();
+  drawStanding();
   drawSigned();
   drawCharts(lastSeries);
   const shown = {
@@ -317,7 +329,10 @@ export async function open({ names: [app, channel], overview: fleet, reload }) {
     get poll() { return Date.now() - readAt >= maxAge ? path : Date.now() - countedAt >= maxAge ? `${path}/adoption` : series(); },
     async update(document) {
       // A document of the channel, of its charts, or of what devices counted.
-      if ("week" in document) fill(failures, failuresIn(document));
+      if ("week" in document) {
+        fill(failures, failuresIn(document));
+        if (status.rollout) await drawStanding();
+      }
       else if (!("points" in document)) {
         if (document === status) readAt = Date.now();
         else await refresh();

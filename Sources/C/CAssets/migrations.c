@@ -104,6 +104,10 @@ static const unsigned char m0026[] = {
 #embed "../../../Migrations/0026_signatures.sql"
 };
 
+static const unsigned char m0027[] = {
+#embed "../../../Migrations/0027_evidence.sql"
+};
+
 static const xcache_asset migrations[] = {
     {"0001_origin.sql", m0001, sizeof m0001},
     {"0002_prefetch.sql", m0002, sizeof m0002},
@@ -131,6 +135,7 @@ static const xcache_asset migrations[] = {
     {"0024_candidate_prefetch.sql", m0024, sizeof m0024},
     {"0025_trust.sql", m0025, sizeof m0025},
     {"0026_signatures.sql", m0026, sizeof m0026},
+    {"0027_evidence.sql", m0027, sizeof m0027},
 };
 
 size_t xcache_migration_count(void) { return sizeof migrations / sizeof migrations[0]; }

@@ -68,11 +68,14 @@ final class TestOrigin {
   }
 
   /// Sends a request with raw header lines, each without its line break.
-  func ask(_ method: String, _ target: String, _ lines: [String] = [], body: [UInt8]? = nil) throws -> Reply {
+  func ask(
+    _ method: String, _ target: String, _ lines: [String] = [], body: [UInt8]? = nil,
+    from peer: IPAddress = .unknown
+  ) throws -> Reply {
     var lines = ["Host: x"] + lines
     if let body { lines.append("Content-Length: \(body.count)") }
     let text = "\(method) \(target) HTTP/1.1\r\n" + lines.map { $0 + "\r\n" }.joined() + "\r\n"
-    return Self.reply(try answer(Array(text.utf8)), body ?? [])
+    return Self.reply(try answer(Array(text.utf8), from: peer), body ?? [])
   }
 
   /// The event loop's answer to a request before its body arrives.
@@ -92,11 +95,13 @@ final class TestOrigin {
     return Array(("\(method) \(target) HTTP/1.1\r\n" + lines.map { $0 + "\r\n" }.joined() + "\r\n").utf8)
   }
 
-  private func answer(_ arrived: [UInt8]) throws -> Answer {
-    try parsed(arrived) { handler.handle($0) }
+  private func answer(_ arrived: [UInt8], from peer: IPAddress = .unknown) throws -> Answer {
+    try parsed(arrived, from: peer) { handler.handle($0) }
   }
 
-  private func parsed<Result>(_ arrived: [UInt8], _ body: (borrowing Request) -> Result) throws -> Result {
+  private func parsed<Result>(
+    _ arrived: [UInt8], from peer: IPAddress = .unknown, _ body: (borrowing Request) -> Result
+  ) throws -> Result {
     var bytes = arrived
     var parser = RequestParser()
     guard case .complete = parser.parse(bytes.span.bytes, limits: RequestLimits()) else {
@@ -109,7 +114,7 @@ final class TestOrigin {
         head.path = PathNormaliser.normalise(&span, head.path)
       }
     }
-    return body(Request(head, in: bytes.span.bytes, from: .unknown))
+    return body(Request(head, in: bytes.span.bytes, from: peer))
   }
 
   struct BadRequest: Error { let text: String }

@@ -2,13 +2,20 @@ import Manifests
 import Store
 import System
 
-/// Counts what devices report: the versions in their polls, failures, and batches of counts. Devices aren't told apart.
+/// Counts what devices report: the versions in their polls, failures, batches of counts, and what a rollout came to. Devices aren't told
+/// apart.
 final class AdoptionService: Sendable {
-  private let store: Store
-  private let log: @Sendable (String) -> Void
+  let store: Store
+  let log: @Sendable (String) -> Void
   private let counters = Locked<[PollCounter]>([])
   private let failures = Locked<[FailureKey: Int]>([:])
   private let reports = Locked<[ReportKey: DeviceCounts]>([:])
+  /// What was reported about rollouts since the last flush.
+  let evidence = Locked(EvidenceBuffer())
+  /// By channel.
+  let standings = Locked<[Int64: KnownStanding]>([:])
+  /// By channel.
+  let earlier = Locked<[Int64: EarlierCandidates]>([:])
   private let window = Locked(PollWindow())
   /// When each channel's polls were last taken from the counters, in monotonic nanoseconds.
   private let polled = Locked<[Int64: UInt64]>([:])
@@ -101,6 +108,7 @@ final class AdoptionService: Sendable {
       // Counts are informational; an origin that can't write them has worse problems, which it reports here, too.
       log("error: polls of the last seconds are not counted: \(error)")
     }
+    flushEvidence()
   }
 
   /// Whether a channel was polled since a moment, in monotonic nanoseconds, as of the last flush.
@@ -170,7 +178,7 @@ final class AdoptionService: Sendable {
       \(failures)# HELP xcache_device_events_total Events counted by devices on the two newest reported versions.
       # TYPE xcache_device_events_total counter
       \(counts)
-      """
+      """ + evidenceText(channels)
   }
 
   /// Per channel.

@@ -4,19 +4,21 @@ import Store
 import Values
 
 /// Receives a device's report: `POST /report?app=…&channel=…` with a failure,
-/// `{"reason":"integrity","url":"https://…","version":"553"}`, or a batch of counts,
-/// `{"counts":{"local":12,"passed":3},"version":"553"}`.
+/// `{"reason":"integrity","url":"https://…","version":"553"}`, a batch of counts, `{"counts":{"local":12,"passed":3},"version":"553"}`,
+/// or what a rollout came to, `{"evidence":{"arm":"candidate","failed":0,"opened":1,"version":"554"}}`, which a failure may carry, too.
 final class FailureReceiver: BodyReceiver {
   private let origin: Origin
   private let channel: ChannelCatalog
+  private let peer: IPAddress
   private var body: [UInt8] = []
 
   /// In bytes: room for a URL and a few words.
   static let limit = 8 << 10
 
-  init(_ origin: Origin, _ channel: ChannelCatalog) {
+  init(_ origin: Origin, _ channel: ChannelCatalog, from peer: IPAddress) {
     self.origin = origin
     self.channel = channel
+    self.peer = peer
   }
 
   func receive(_ bytes: RawSpan) -> Bool {
@@ -27,12 +29,19 @@ final class FailureReceiver: BodyReceiver {
   func finish() -> Response {
     let document = try? JSONValue.parse(body)
     if let document, document["counts"] != nil { return finish(batch: document) }
-    guard let document, let reason = document["reason"]?.string.flatMap({ FailureReason(rawValue: $0) })
+    if let evidence = document?["evidence"] {
+      if let refusal = take(evidence) { return refusal }
+      if document?["reason"] == nil { return Self.accepted }
+    }
+    guard let document,
+      let reason = document["reason"]?.string.flatMap({
+        FailureReason(sent: $0, cause: document["cause"]?.string)
+      })
     else {
-      let reasons = FailureReason.allCases.map(\.rawValue).joined(separator: ", ")
+      let reasons = FailureReason.sent.map(\.rawValue).joined(separator: ", ")
       return ClientFailure.response(
         .badRequest,
-        "a report must be {\"reason\",\"url\",\"version\"} or {\"counts\",\"version\"}; \"reason\" must be one of \(reasons)"
+        "a report must be {\"reason\",\"url\",\"version\"}, {\"counts\",\"version\"} or {\"evidence\"}; \"reason\" must be one of \(reasons)"
       )
     }
     let version = document["version"]?.string.flatMap { ManifestVersion(text: $0)?.number } ?? PollCount.none
@@ -43,6 +52,20 @@ final class FailureReceiver: BodyReceiver {
       reason, version: version > channel.highest.number ? PollCount.other : version,
       url: url ?? "", of: channel.channel.id)
     return Self.accepted
+  }
+
+  /// - Returns: the refusal of what isn't evidence.
+  private func take(_ evidence: JSONValue) -> Response? {
+    do throws(JSONError) {
+      let report = try EvidenceReport(json: evidence)
+      origin.adoption.record(report, from: peer, of: channel.newest.channel)
+      return nil
+    } catch {
+      return ClientFailure.response(
+        .badRequest,
+        "\"evidence\" must have a \"version\", \"arm\" candidate or control, \"opened\" and \"failed\" 0 or 1, and may have an \"age\" of 0 to \(EvidenceReport.oldest): \(error)"
+      )
+    }
   }
 
   private func finish(batch document: JSONValue) -> Response {
@@ -82,7 +105,10 @@ extension OriginHandler {
       let query = Self.query(request)
       let catalog = catalog.current
       guard let channel = catalog.channel(query) else { return .now(Self.noApp(query, catalog)) }
-      return .receive(limit: UInt64(FailureReceiver.limit)) { [origin] in FailureReceiver(origin, channel) }
+      let peer = request.peer
+      return .receive(limit: UInt64(FailureReceiver.limit)) { [origin] in
+        FailureReceiver(origin, channel, from: peer)
+      }
     case .options: return .now(Self.reportOptions)
     default:
       return .now(

@@ -46,12 +46,15 @@ struct ConfigureEndpoint: Sendable {
   {
     // Before the first release there is nothing that a device could lack.
     if channel.version == .none { return .ready(channel.nothingNew) }
-    guard case .number(let version) = query.version, version > 0 else { return whole(channel) }
-    if version == channel.version.number {
+    if case .number(let version) = query.version, version == channel.version.number {
       // A known version with another digest counts as unknown.
       return query.digest.agrees(with: channel.digest) ? .ready(channel.nothingNew) : whole(channel)
     }
-    guard query.acceptsPatch, version < channel.version.number else { return whole(channel) }
+    // It went back from this version, and has nothing to take until there is a higher one.
+    if query.skipped == channel.version.number { return .ready(channel.nothingNew) }
+    guard case .number(let version) = query.version, version > 0, query.acceptsPatch,
+      version < channel.version.number
+    else { return whole(channel) }
     guard let kept = patches.answer(from: version, to: channel) else {
       return .needsPatch(from: ManifestVersion(version))
     }

@@ -17,6 +17,8 @@ struct PollQuery: Sendable {
   private(set) var wantsCandidate = false
   /// Whether this is `xcache preview`: no device, so it isn't counted as a poll.
   private(set) var isPreview = false
+  /// The version that the device went back from and doesn't take again; 0 for none.
+  private(set) var skipped: Int64 = 0
 
   enum Name: Sendable {
     case absent
@@ -64,6 +66,8 @@ struct PollQuery: Sendable {
         wantsCandidate = wantsCandidate || item.value.equals("1")
       } else if item.name.equals("preview") {
         isPreview = isPreview || item.value.equals("1")
+      } else if item.name.equals("skip") {
+        if skipped == 0, case .number(let version) = Self.version(item.value) { skipped = version }
       }
     }
   }

@@ -44,7 +44,8 @@ struct FleetState: Sendable {
       problems += self.problems(of: channel, item)
     }
     let order = [
-      "killed", "damaged", "failing", "staged", "disk", "frozen", "lagging", "mirror", "scrub", "webhook",
+      "killed", "damaged", "alarm", "failing", "staged", "disk", "frozen", "lagging", "mirror", "scrub",
+      "webhook",
     ]
     problems.sort { a, b in
       (a.severity, order.firstIndex(of: a.code) ?? order.count)
@@ -121,6 +122,12 @@ struct FleetState: Sendable {
     let polls = item.polls.values.reduce(0, +)
     if item.failures >= Self.minFailures, item.failures * Self.failureShare >= polls {
       add("failing", "error", "Devices reported \(item.failures) failures in this hour and the last one.")
+    }
+    if let rollout = item.channel.rollout, rollout.isPaused, let plan = item.plan, plan.isAlarmed {
+      add(
+        "alarm", "error",
+        "Version \(rollout.candidate) fails too often, so its rollout is paused. Halt it, or resume it in spite of that."
+      )
     }
     for item in staged where item.scope.app == channel.app && item.scope.channel == channel.channel {
       add(

@@ -25,7 +25,9 @@ struct BackgroundWork: Sendable {
     maintenance = MaintenanceService(
       store: store, adoption: api.adoption, answers: builder, plans: api.plans, shared: api.shared,
       failures: failures, gc: options.gc, purges: api.releases.purges,
-      schedules: ScheduleService(api: api, log: log), documents: api.documents, log: log)
+      schedules: ScheduleService(api: api, log: log),
+      rollouts: RolloutWatch(store: store, catalog: catalog, releases: api.releases, log: log),
+      documents: api.documents, log: log)
     scrubber = options.scrub.map { Scrubber(store: store, period: $0, log: log) }
     webhooks = WebhookService(store: store, log: log)
     Self.remakeWhatIsLost(store, catalog, api.deltas)

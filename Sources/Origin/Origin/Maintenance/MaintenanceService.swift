@@ -16,7 +16,7 @@ package struct DailyCollection: Sendable {
   func isDue(atMinute now: Int) -> Bool { (now - minute + 1440) % 1440 < 120 }
 }
 
-/// Periodic work: every second, the database's log is copied into the database, and scheduled acts that are due are begun; every 10 seconds, counts are written, expired plans
+/// Periodic work: every second, the database's log is copied into the database, and scheduled acts that are due are begun; every 10 seconds, counts are written, rollouts that go on or stop by themselves looked at, expired plans
 /// dropped, purges that were cut off finished, and the disk's reserve and the data folder's lock checked; memory used
 /// for large work is returned to the system some seconds later; every minute, the files of packs that answers name are
 /// checked, and webhooks told of late mirrors; every 10 minutes, uploads that no release used, and manifests that nobody
@@ -32,6 +32,7 @@ final class MaintenanceService: Sendable {
   private let gc: DailyCollection?
   private let purges: PurgeService?
   private let schedules: ScheduleService?
+  private let rollouts: RolloutWatch?
   private let documents: DocumentService?
   private let log: @Sendable (String) -> Void
   private let secondsBetweenSweeps: Int
@@ -50,7 +51,7 @@ final class MaintenanceService: Sendable {
     store: Store, adoption: AdoptionService, answers: AnswerBuilder, plans: PlanCache = PlanCache(),
     shared: SharedAnswers = SharedAnswers(), failures: FailureLog? = nil,
     gc: DailyCollection?, purges: PurgeService? = nil, schedules: ScheduleService? = nil,
-    documents: DocumentService? = nil, secondsBetweenSweeps: Int = 600,
+    rollouts: RolloutWatch? = nil, documents: DocumentService? = nil, secondsBetweenSweeps: Int = 600,
     log: @escaping @Sendable (String) -> Void
   ) {
     self.store = store
@@ -62,6 +63,7 @@ final class MaintenanceService: Sendable {
     self.gc = gc
     self.purges = purges
     self.schedules = schedules
+    self.rollouts = rollouts
     self.documents = documents
     self.secondsBetweenSweeps = secondsBetweenSweeps
     self.log = log
@@ -96,6 +98,7 @@ final class MaintenanceService: Sendable {
       shared.dropOld()
       if second % Self.flushSeconds == 0 {
         adoption.flush()
+        rollouts?.begin()
         rollUp()
         plans.dropOld()
         hasRoom = checkReserve(hasRoom)

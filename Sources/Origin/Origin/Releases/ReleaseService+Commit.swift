@@ -14,7 +14,7 @@ struct StoreAct<Outcome>: Sendable {
   /// What it replaces.
   let scope: StagedReleases.Scope
   /// The token of the request.
-  let caller: AccessToken
+  let caller: AccessToken?
   let isDryRun: Bool
   /// Returns the version that an outcome is about.
   let version: @Sendable (Outcome) -> ManifestVersion
@@ -31,7 +31,7 @@ extension ReleaseService {
   /// Pushes the files that a release names, runs the act that makes it, and shows it to polls.
   /// - Throws: `pushFailed`: the act is then staged, and retried automatically.
   func commit<Outcome>(
-    _ scope: StagedReleases.Scope, by caller: AccessToken, isDryRun: Bool,
+    _ scope: StagedReleases.Scope, by caller: AccessToken?, isDryRun: Bool,
     version: @escaping @Sendable (Outcome) -> ManifestVersion, _ run: @escaping StoreAct<Outcome>.Run
   ) throws(StoreError) -> Outcome {
     let act = StoreAct(scope: scope, caller: caller, isDryRun: isDryRun, version: version, run: run)
@@ -56,9 +56,10 @@ extension ReleaseService {
 
   /// Has an act tried again until its files are pushed, or another one replaces it.
   private func stage<Outcome>(_ act: StoreAct<Outcome>, _ error: StoreError) {
-    staged.add(act.scope, by: act.caller.name, at: store.now, error) { (id) throws(StoreError) in
+    staged.add(act.scope, by: act.caller?.name ?? RolloutWatch.actor.name, at: store.now, error) {
+      (id) throws(StoreError) in
       // Also if the act has nothing to push.
-      try self.store.checkInUse(act.caller)
+      if let caller = act.caller { try self.store.checkInUse(caller) }
       return act.version(try self.attempt(act, staged: id))
     }
   }
@@ -74,7 +75,7 @@ extension ReleaseService {
     let outcome = try commitWithPush { (checkPushed) throws(StoreError) in
       try self.write(act) { (prepared) throws(StoreError) in
         if let id, !self.staged.isStaged(id) { throw .unpushed }
-        try self.store.checkInUse(act.caller)
+        if let caller = act.caller { try self.store.checkInUse(caller) }
         // Guarantee 6: what the release names is available at the public URL before anybody is told of it.
         try checkPushed(prepared)
       }

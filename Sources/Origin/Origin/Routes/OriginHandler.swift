@@ -105,11 +105,15 @@ final class OriginHandler: Handler {
 
   /// Answers configure.json where the query names app and channel.
   private func pollByQuery(_ request: borrowing Request) -> Answer {
-    if let kept = rememberedPoll(request) {
-      if kept.isCounted { polls.count(kept.version, of: kept.channel) }
-      return .now(kept.document.response(to: request))
-    }
-    return answerRead(request) { request in
+    guard let kept = rememberedPoll(request) else { return firstPoll(request) }
+    if kept.isCounted { polls.count(kept.version, of: kept.channel) }
+    return .now(kept.document.response(to: request))
+  }
+
+  /// Answers a query that isn't remembered. Apart, so that the way of nearly all polls is short.
+  @inline(never)
+  private func firstPoll(_ request: borrowing Request) -> Answer {
+    answerRead(request) { request in
       let query = Self.query(request)
       // Both editions are read before the answer: otherwise, if a release came in between, an old answer would be kept
       // under the new edition and served to polls until the next change.
@@ -130,6 +134,7 @@ final class OriginHandler: Handler {
   }
 
   /// Returns the answer that the same query got, if nothing has changed since.
+  @inline(__always)
   private func rememberedPoll(_ request: borrowing Request) -> PollMemo.Entry? {
     guard request.method == .get, let query = request.query,
       let kept = memo.entry(for: query, edition: catalog.currentEdition),

@@ -47,6 +47,7 @@ struct PollMemo {
   private static let longest = 512
 
   /// Returns the entry kept for a query in this edition of the catalog.
+  @inline(__always)
   func entry(for query: RawSpan, edition: Int) -> Entry? {
     guard let entry = entries[Self.slot(query)], entry.edition == edition, query.equals(entry.query) else {
       return nil

@@ -9,6 +9,10 @@ package struct RolloutTerms: Codable, Hashable, Sendable {
   package var groups: [String]?
   /// The range of app versions; nil: all apps. In a change, an empty text lifts it.
   package var app: String?
+  /// The steps by which it goes on by itself; absent: a person takes each.
+  package var ramp: RampTerms?
+  /// Whether an alarm may halt it; absent: no.
+  package var autoHalt: Bool?
 
   package init(share: Int? = nil, groups: [String]? = nil, app: String? = nil) {
     self.share = share
@@ -87,6 +91,12 @@ package struct RolloutList: Codable, Sendable {
   @OrNull package var open: RolloutInfo?
   /// The newest rollouts, newest first, the open one included.
   package let rollouts: [RolloutInfo]
+  /// What devices have reported about the open one; absent if none is, as are the next two.
+  package var evidence: EvidenceInfo?
+  /// Its steps; absent if a person takes each.
+  package var ramp: RampTerms?
+  /// What it waits for; empty if it is about to go on, or to be stopped.
+  package var waits: [RolloutWait]?
 
   package init(full: ManifestVersion, open: RolloutInfo?, rollouts: [RolloutInfo]) {
     self.full = full
@@ -104,6 +114,10 @@ package struct RolloutRequest: Codable, Sendable {
   package var groups: [String]?
   /// An empty text is all apps.
   package var app: String?
+  /// The steps by which it goes on by itself; one without steps ends that.
+  package var ramp: RampTerms?
+  /// Whether an alarm may halt it.
+  package var autoHalt: Bool?
   /// Why although the channel is frozen.
   package var breakGlass: String?
   /// When it is to be done; nil: now.
@@ -123,6 +137,8 @@ package struct RolloutAnswer: Codable, Sendable {
   @OrNull package var receipt: String?
   /// The step that is to be taken later; absent for one that was taken.
   package var scheduled: ScheduledInfo?
+  /// Whether an alarm pauses it from now on; absent where the act doesn't change that.
+  package var pausesItself: Bool?
 
   /// The answer for a step that is to be taken later.
   package init(_ rollout: RolloutInfo, scheduled: ScheduledInfo) {

@@ -20,8 +20,8 @@ package struct FleetOverview: Codable, Sendable {
 
   /// Something that needs attention.
   package struct Problem: Codable, Hashable, Sendable {
-    /// `killed`, `damaged`, `failing`, `staged`, `disk`, `frozen`, `lagging`, `mirror`, `scrub`, `webhook`, or a code that
-    /// only a newer origin knows.
+    /// `killed`, `damaged`, `alarm`, `failing`, `staged`, `disk`, `frozen`, `lagging`, `mirror`, `scrub`, `webhook`, or a code
+    /// that only a newer origin knows.
     package let code: String
     /// `error` if devices or releases are affected now, `warning` if they may be.
     package let severity: String

@@ -27,6 +27,25 @@ package enum FailureReason: String, Sendable, CaseIterable {
   case trustPrefetch = "trust-prefetch"
   /// The newest head that the device has seen has expired.
   case trustStale = "trust-stale"
+  /// The device went back from the version by itself; the other three say why, and aren't sent as reasons.
+  case returned
+  /// Its first pages failed.
+  case returnedPage = "returned-page"
+  /// It ended the app's process at its start.
+  case returnedStart = "returned-start"
+  /// The app refused it.
+  case returnedRejected = "returned-rejected"
+
+  /// What devices send.
+  package static let sent = allCases.filter {
+    ![.returnedPage, .returnedStart, .returnedRejected].contains($0)
+  }
+
+  /// Reads what a device sent, with the member `cause` of the reason `returned`; nil for anything that isn't sent.
+  package init?(sent reason: String, cause: String?) {
+    guard let reason = Self(rawValue: reason), Self.sent.contains(reason) else { return nil }
+    self = reason == .returned ? cause.flatMap { Self(rawValue: "returned-\($0)") } ?? reason : reason
+  }
 }
 
 /// Failures of one kind that devices reported.

@@ -25,6 +25,8 @@ package struct ChannelHealth: Sendable {
   package var failedActs = 0
   /// The freezes by calendar that haven't begun.
   package var plannedFreezes = 0
+  /// What the open rollout does by itself; nil if none is open.
+  package var plan: RolloutPlan?
 }
 
 extension Store {
@@ -46,6 +48,9 @@ extension Store {
           ChannelHealth(
             channel: channel, freeze: try db.freeze(of: channel.id, at: now), extras: extras,
             killed: isOff ? try db.lastSwitch(of: channel.id) : nil, author: author))
+        if let rollout = channel.rollout {
+          all[all.count - 1].plan = try db.plan(of: rollout.seed, in: channel.id)
+        }
       }
       try db.each(
         """

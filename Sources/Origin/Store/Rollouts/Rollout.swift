@@ -9,6 +9,8 @@ package struct RolloutAudience: Hashable, Sendable {
   package var groups: [String]
   /// The range of app versions; nil: all apps.
   package var app: AppVersionRange?
+  /// What the rollout is to do by itself; only in requests for a new one.
+  package var course: RolloutCourse?
 
   /// Creates an audience.
   package init(share: Int, groups: [String] = [], app: AppVersionRange? = nil) {

@@ -37,6 +37,12 @@ package struct RolloutInput: Sendable {
   package var candidate: ManifestVersion?
   /// The reason for letting more devices in although the channel is frozen.
   package var breakGlass: String?
+  /// What it is to do by itself from now on; only with an audience.
+  package var course: RolloutCourse?
+  /// The numbers of the alarm that pauses it; nil if a person changes it.
+  package var alarm: JSONValue?
+  /// The rollout that the change was decided for: it isn't made if the rollout is another one by then, or has changed.
+  package var ifIs: Rollout?
 
   /// Creates a request about whichever rollout is open.
   package init(app: AppName, channel: ChannelName, _ change: Change, by actor: Actor) {
@@ -59,6 +65,8 @@ package struct RolloutOutcome: Sendable {
   package let receipt: AuditHead?
   /// The channel's other documents, if the act changed them.
   package var extras: ChannelExtras?
+  /// Whether an alarm pauses the rollout from now on; nil if the act doesn't change that.
+  package var pausesItself: Bool?
 
   /// Whether anything was changed.
   package var isChanged: Bool { receipt != nil }
@@ -112,7 +120,11 @@ extension Store {
       let (channel, rollout) = try db.openRollout(request.app, request.channel, request.candidate)
       let now = clock()
       let after = request.changed(rollout, now: now)
-      guard after.audience != rollout.audience || after.isPaused != rollout.isPaused || after.state != .open
+      let plan = try db.plan(of: rollout.seed, in: channel.id)
+      let course = plan.with(request.course)
+      guard request.mayChange(rollout, plan),
+        after.audience != rollout.audience || after.isPaused != rollout.isPaused || after.state != .open
+          || course != plan
       else {
         return RolloutOutcome(channel: channel, before: rollout, after: rollout, receipt: nil)
       }
@@ -130,14 +142,25 @@ extension Store {
           receipt: completed.receipt, extras: completed.extras)
       }
       try db.update(after, of: channel.id)
+      let next = try db.plan(
+        course, from: rollout, to: after, isAlarm: request.alarm != nil, channel, now: now)
+      if next != plan { try db.keep(next, of: rollout.seed, in: channel.id) }
+      var parameters = JSONObject()
+      parameters["breakGlass"] = request.breakGlass.map { .string($0) } ?? .null
+      if let alarm = request.alarm { parameters["evidence"] = alarm }
+      var result = JSONObject()
+      (result["is"], result["was"]) = (after.terms, rollout.terms)
+      result["version"] = .string(rollout.candidate.text)
+      if course != plan || next.pausesItself != plan.pausesItself { result["course"] = next.terms }
       let receipt = try db.audit(
         AuditEvent(
-          request.change.name, app: channel.app, channel: channel.name,
-          parameters: ["breakGlass": request.breakGlass.map { .string($0) } ?? .null],
-          result: ["is": after.terms, "version": .string(rollout.candidate.text), "was": rollout.terms]),
+          request.change.name, app: channel.app, channel: channel.name, parameters: .object(parameters),
+          result: .object(result)),
         by: request.actor, now: now)
       try renewHead(after: channel, in: db)
-      return RolloutOutcome(channel: channel.with(after), before: rollout, after: after, receipt: receipt)
+      return RolloutOutcome(
+        channel: channel.with(after), before: rollout, after: after, receipt: receipt,
+        pausesItself: next.pausesItself == plan.pausesItself ? nil : next.pausesItself)
     }
   }
 
@@ -192,7 +215,51 @@ extension Database {
   }
 }
 
+extension Database {
+  /// What a rollout does by itself after a change of it.
+  fileprivate func plan(
+    _ course: RolloutPlan, from rollout: Rollout, to after: Rollout, isAlarm: Bool, _ channel: ChannelInfo,
+    now: Int64
+  ) throws(StoreError) -> RolloutPlan {
+    var plan = course
+    if isAlarm { plan.alarmedAt = now }
+    let isResumed = rollout.isPaused && !after.isPaused
+    if isResumed, plan.isAlarmed {
+      plan.pausesItself = false
+      plan.firstHour = now / 3_600_000 + 1
+    }
+    if isResumed || after.audience != rollout.audience {
+      let evidence = try evidence(of: rollout.seed, in: channel.id)
+      plan.steppedAt = now
+      plan.steppedCandidate = evidence.sums(.candidate).opened
+      plan.steppedControl = evidence.sums(.control).opened
+    }
+    return plan
+  }
+}
+
+extension RolloutPlan {
+  /// What it does by itself, for the audit trail.
+  fileprivate var terms: JSONValue {
+    var members = JSONObject()
+    (members["halts"], members["pauses"]) = (.bool(haltsItself), .bool(pausesItself))
+    if let ramp {
+      members["atLeast"] = .integer(ramp.ramp.atLeast / 1000)
+      members["completes"] = .bool(ramp.completes)
+      members["each"] = .integer(ramp.ramp.each)
+      members["steps"] = .array(ramp.ramp.steps.map { .integer($0) })
+    }
+    return .object(members)
+  }
+}
+
 extension RolloutInput {
+  /// Whether the rollout is still the one that the change was decided for.
+  fileprivate func mayChange(_ rollout: Rollout, _ plan: RolloutPlan) -> Bool {
+    if let ifIs, ifIs != rollout { return false }
+    return alarm == nil || plan.pausesItself
+  }
+
   /// The rollout as it is to be.
   fileprivate func changed(_ rollout: Rollout, now: Int64) -> Rollout {
     switch change {

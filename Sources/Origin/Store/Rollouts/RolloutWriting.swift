@@ -49,6 +49,8 @@ extension Rollout {
     candidate: ManifestVersion, on full: ManifestVersion, to audience: RolloutAudience, by author: String,
     at now: Int64
   ) {
+    var audience = audience
+    audience.course = nil
     self.init(
       candidate: candidate, full: full, seed: Hex.encode(Secrets.random(8).span.bytes), audience: audience,
       isPaused: false, state: .open, author: author, startedAt: now, changedAt: now, changedBy: author,
@@ -145,6 +147,9 @@ extension Store {
       let rollout = Rollout(
         candidate: outcome.version, on: full.version, to: audience, by: request.author, at: outcome.at)
       try db.insert(rollout, of: made.id)
+      if let course = audience.course, !course.isEmpty {
+        try db.keep(RolloutPlan().with(course), of: rollout.seed, in: made.id)
+      }
       return (made.with(rollout, full: full), rollout)
     case .remakes:
       guard let ended, let full = made.stateOfFull else { return (made, nil) }

@@ -103,6 +103,14 @@ extension Int: SQLValue {
   }
 }
 
+extension Double: SQLValue {
+  init(_ row: Statement, column: Int32) { self = sqlite3_column_double(row.handle, column) }
+
+  func bind(to statement: OpaquePointer, at index: Int32) -> Int32 {
+    sqlite3_bind_double(statement, index, self)
+  }
+}
+
 extension Moment: SQLValue {
   init(_ row: Statement, column: Int32) { self.init(milliseconds: Int64(row, column: column)) }
 

@@ -48,6 +48,7 @@ package struct Webhook: Hashable, Sendable {
 package enum WebhookEvent: String, Hashable, Sendable, CaseIterable {
   case release, rollback, rollout, halt, kill, resume, bypass, freeze, thaw, purge, schedule
   case mirrorLate = "mirror-late"
+  case rolloutAlarm = "rollout.alarm"
 
   /// All names, as help and refusals list them.
   package static var names: String { allCases.map(\.rawValue).joined(separator: ", ") }

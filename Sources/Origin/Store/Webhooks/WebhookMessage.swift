@@ -99,6 +99,8 @@ extension AuditEvent {
     case "publish", "unpublish", "promote", "rebase": [release(actor, receipt)]
     case "rollback": [rollback(actor, receipt)]
     case "rollout.halt": [halt(actor, receipt)]
+    case "rollout.pause" where parameters["evidence"] != nil:
+      [rollout(actor, receipt), alarm(actor, receipt)]
     case _ where name.hasPrefix("rollout."): [rollout(actor, receipt)]
     case "channel.freeze", "channel.thaw": [freeze(actor, receipt)]
     case "purge": [purge(actor, receipt)]
@@ -199,6 +201,20 @@ extension AuditEvent {
         + Self.share(got("was")["share"])
     }
     return message(.rollout, data, "\(place): \(actor.name) \(words)")
+  }
+
+  /// A rollout that was paused since its devices fail too often.
+  private func alarm(_ actor: Actor, _ receipt: AuditHead) -> WebhookMessage {
+    let version = got("version").string ?? ""
+    let show = "xcache rollout show --app \(app?.text ?? "") --channel \(channel?.text ?? "")"
+    let data = data(
+      actor, receipt,
+      [("evidence", asked("evidence")), ("is", got("is")), ("version", got("version"))])
+    return message(
+      .rolloutAlarm, data,
+      "\(place): version \(version) fails too often, and nobody else gets it: "
+        + "\(RolloutStanding.text(ofAlarm: asked("evidence"))). `\(show)` shows it; halt the rollout, or resume it"
+    )
   }
 
   private func halt(_ actor: Actor, _ receipt: AuditHead) -> WebhookMessage {

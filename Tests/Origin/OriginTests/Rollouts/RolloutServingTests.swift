@@ -49,6 +49,25 @@ import Values
     }
   }
 
+  /// A device that went back from the candidate gets nothing until there is a higher version; it still learns the rule.
+  @Test func skippedCandidate() throws {
+    let origin = try opened()
+    for known in ["version=2&patch=1", "version=1&patch=1&pack=1", "version=1"] {
+      let answer = try data(origin, "\(known)&candidate=1&skip=3")
+      #expect(answer["update"]?.bool == false && answer["version"]?.string == "3", "\(known)")
+      #expect(answer["rollout"]?["version"]?.string == "3", "\(known)")
+    }
+    // The full version isn't what it skips.
+    #expect(try data(origin, "version=1&patch=1&skip=3")["patch"] != nil)
+    #expect(try data(origin, "version=1&patch=1&skip=2")["update"]?.bool == false)
+    // Once it is the version of all devices, it is the newest of all polls.
+    #expect(try origin.api("POST", "\(Self.online)/rollout/complete", [:]).status == 200)
+    #expect(try data(origin, "version=2&patch=1&skip=3")["update"]?.bool == false)
+    try origin.publish(["a.js": "three"])
+    #expect(try data(origin, "version=2&patch=1&skip=3")["version"]?.string == "4")
+    #expect(try data(origin, "version=2&patch=1&skip=3")["update"]?.bool != false)
+  }
+
   /// Also at the paths that a copy has, and for requests of older apps.
   @Test func otherPathsAndOlderDevices() throws {
     let origin = try opened()

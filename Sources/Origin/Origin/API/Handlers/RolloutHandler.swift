@@ -17,16 +17,22 @@ struct RolloutHandler: APIHandler {
   /// `GET …/rollout`
   func list() throws -> Response {
     let channel = try context.channel()
-    return .json(
-      RolloutList(
-        full: channel.full.version, open: channel.rollout.map { RolloutInfo($0) },
-        rollouts: try store.rollouts(of: channel, limit: Self.listed).map { RolloutInfo($0) }))
+    var list = RolloutList(
+      full: channel.full.version, open: channel.rollout.map { RolloutInfo($0) },
+      rollouts: try store.rollouts(of: channel, limit: Self.listed).map { RolloutInfo($0) })
+    if let standing = try context.api.adoption.standing(of: channel), standing.rollout == channel.rollout {
+      list.evidence = EvidenceInfo(standing)
+      list.ramp = standing.plan.ramp.map { RampTerms($0) }
+      list.waits = standing.waits(now: store.now)
+    }
+    return .json(list)
   }
 
   /// `POST …/rollout/set`
   func set(_ body: RolloutRequest) throws -> Response {
-    guard body.share != nil || body.groups != nil || body.app != nil else {
-      throw Problem.badRequest("\"share\", \"groups\" or \"app\" is required: what is to change")
+    guard body.share != nil || body.groups != nil || body.app != nil || body.changesCourse else {
+      throw Problem.badRequest(
+        "\"share\", \"groups\", \"app\", \"ramp\" or \"autoHalt\" is required: what is to change")
     }
     let app = try body.app.map { try $0.isEmpty ? nil : Self.range($0) }
     try Self.check(share: body.share, groups: body.groups)
@@ -46,12 +52,14 @@ struct RolloutHandler: APIHandler {
     -> Response
   {
     if case .audience = change {
-    } else if body.share != nil || body.groups != nil || body.app != nil {
-      throw Problem.badRequest("\"share\", \"groups\" and \"app\" are for `set`")
+    } else if body.share != nil || body.groups != nil || body.app != nil || body.changesCourse {
+      throw Problem.badRequest(
+        "\"share\", \"groups\", \"app\", \"ramp\" and \"autoHalt\" are for `set`")
     }
     let names = try context.names
     var input = RolloutInput(app: names.app, channel: names.channel, change, by: actor)
     input.breakGlass = try ReleaseHandler.breakGlass(body.breakGlass)
+    if body.changesCourse { input.course = try Self.course(body.ramp, body.autoHalt) }
     if let time = try context.scheduled(body.schedule) {
       let open = try open(try allowedCandidate(body.candidate))
       var body = body
@@ -64,10 +72,11 @@ struct RolloutHandler: APIHandler {
       var input = input
       input.candidate = candidate
       return try context.answering { outcome in
-        APIAnswer(
-          RolloutAnswer(
-            rollout: RolloutInfo(outcome.after), was: RolloutInfo(outcome.before),
-            receipt: outcome.receipt?.text))
+        var answer = RolloutAnswer(
+          rollout: RolloutInfo(outcome.after), was: RolloutInfo(outcome.before),
+          receipt: outcome.receipt?.text)
+        answer.pausesItself = outcome.pausesItself
+        return APIAnswer(answer)
       } to: { [input] record in
         try releases.changeRollout(input, record: record)
       }
@@ -183,11 +192,31 @@ struct RolloutHandler: APIHandler {
   /// Reads whom a release is to go to first; nil if it goes to all.
   static func audience(_ terms: RolloutTerms?) throws -> RolloutAudience? {
     guard let terms else { return nil }
-    guard let share = terms.share ?? terms.groups.map({ _ in 0 }) else {
-      throw Problem.badRequest("\"rollout\" needs a \"share\", 0 to 10000, or \"groups\"")
+    guard let share = terms.share ?? terms.ramp?.steps.first ?? terms.groups.map({ _ in 0 }) else {
+      throw Problem.badRequest("\"rollout\" needs a \"share\", 0 to 10000, \"groups\" or a \"ramp\"")
     }
     try check(share: share, groups: terms.groups)
-    return RolloutAudience(share: share, groups: terms.groups ?? [], app: try terms.app.map(range))
+    var audience = RolloutAudience(share: share, groups: terms.groups ?? [], app: try terms.app.map(range))
+    let course = try course(terms.ramp, terms.autoHalt)
+    if !course.isEmpty { audience.course = course }
+    return audience
+  }
+
+  private static func course(_ terms: RampTerms?, _ halts: Bool?) throws -> RolloutCourse {
+    var course = RolloutCourse(haltsItself: halts)
+    guard let terms else { return course }
+    if terms.steps.isEmpty {
+      course.ramp = .some(nil)
+      return course
+    }
+    let (atLeast, isBeyond) = (terms.atLeast ?? 3_600).multipliedReportingOverflow(by: 1_000)
+    guard !isBeyond, let ramp = Ramp(steps: terms.steps, each: terms.each ?? 2_000, atLeast: atLeast) else {
+      throw Problem.badRequest(
+        "\"ramp\" has 1 to \(Ramp.stepLimit) \"steps\" from 1 to 10000, each above the one before, \"each\" of 1 or more, and \"atLeast\", 0 to \(Ramp.timeLimit / 1000) seconds"
+      )
+    }
+    course.ramp = .some(RolloutRamp(ramp, completes: terms.completes ?? false))
+    return course
   }
 
   private static func check(share: Int?, groups: [String]?) throws {
@@ -213,6 +242,11 @@ struct RolloutHandler: APIHandler {
       throw Problem.badRequest("\"app\": \(error)")
     }
   }
+}
+
+extension RolloutRequest {
+  /// Whether it says what the rollout is to do by itself.
+  fileprivate var changesCourse: Bool { ramp != nil || autoHalt != nil }
 }
 
 extension RolloutAudience {

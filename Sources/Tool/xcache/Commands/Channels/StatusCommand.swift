@@ -38,7 +38,9 @@ enum StatusCommand {
       terminal.say("nothing is published yet")
       return .done
     }
-    for line in lines(overview, terminal) { terminal.say(line) }
+    // Asked for only while a rollout is open; what an older origin doesn't have is left out.
+    let rollouts = overview.rollout == nil ? nil : try? remote.api.rollouts(of: channel).value
+    for line in lines(overview, rollouts, terminal) { terminal.say(line) }
     terminal.say(list: damaged(overview, terminal), all: arguments.has("all"))
     var table = Table(["BUNDLE", "CHANGED IN", "RESOURCES", "SIZE"], rightAligned: [1, 2, 3])
     for bundle in overview.bundles {
@@ -109,7 +111,9 @@ enum StatusCommand {
       + "  \(act.due.formatted): \(what)\(late); `xcache schedule cancel \(act.id)\(channel.option)` takes it back"
   }
 
-  static func lines(_ overview: ChannelOverview, _ terminal: Terminal) -> [String] {
+  static func lines(_ overview: ChannelOverview, _ rollouts: RolloutList? = nil, _ terminal: Terminal)
+    -> [String]
+  {
     var lines: [String] = []
     if let freeze = overview.freeze {
       lines.append(
@@ -143,6 +147,7 @@ enum StatusCommand {
         terminal.colour("ROLLOUT", .yellow)
           + "    \(rollout.candidate) goes to \(rollout.audience)\(rollout.paused ? ", paused" : ""), by "
           + "\(rollout.author) since \(rollout.at.formatted)")
+      if let line = rollouts.flatMap(RolloutEvidenceLines.short) { lines.append("           \(line)") }
     }
     lines.append("released   \(overview.at.formatted)")
     lines.append("holds      \(Count.text(overview.resources, "resource")), \(Bytes.text(overview.bytes))")

@@ -18,18 +18,19 @@ enum WebhookCommand {
     ],
     notes: """
       The origin sends each event as one POST request, after the act has been committed. Events:
-      release      a new version by publish, unpublish, promote or a new public URL
-      rollback     a new version by a rollback
-      rollout      a rollout was changed, paused, resumed or completed
-      halt         a rollout was halted
-      kill         the kill switch was turned on, or got another end
-      resume       the kill switch was turned off
-      bypass       other pages are bypassed
-      freeze       a channel was frozen
-      thaw         a channel was thawed
-      purge        bytes were purged
-      schedule     a scheduled act failed, or was missed
-      mirror-late  a mirror has lacked a release for an hour
+      release        a new version by publish, unpublish, promote or a new public URL
+      rollback       a new version by a rollback
+      rollout        a rollout was changed, paused, resumed or completed
+      halt           a rollout was halted
+      kill           the kill switch was turned on, or got another end
+      resume         the kill switch was turned off
+      bypass         other pages are bypassed
+      freeze         a channel was frozen
+      thaw           a channel was thawed
+      purge          bytes were purged
+      schedule       a scheduled act failed, or was missed
+      mirror-late    a mirror has lacked a release for an hour
+      rollout.alarm  a rollout was paused, since its devices fail too often
       Requests are signed as in Standard Webhooks (webhook-id, webhook-timestamp, webhook-signature) with the secret that
       add prints, once. Any 2xx answer within 10 seconds is a success; 410 disables the webhook; redirects aren't
       followed. Everything else is tried again after 5 s, 30 s, 2 min, 10 min and then every hour, for a day; later

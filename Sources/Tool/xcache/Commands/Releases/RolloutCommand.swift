@@ -11,6 +11,7 @@ enum RolloutCommand {
     examples: [
       .init("show --app shop", "the open rollout, and the ones before"),
       .init("set 25% --app shop", "let more devices in"),
+      .init("set --ramp 5%,25%,100% --app shop", "let them in step by step, as long as nothing fails"),
       .init("complete --app shop", "make it the version of all devices"),
       .init("halt -m 'checkout is broken' --app shop", "take it back from those that have it"),
     ],
@@ -18,6 +19,10 @@ enum RolloutCommand {
       `publish --rollout 5%` (or promote, rollback, prefetch push) begins a rollout: its version, the candidate, goes to 5 % of the
       devices, and all others stay at the full version. Each device decides for itself, and stays in once it is in.
       set: the share of the devices (0% to 100%), the groups and the range of app versions; what isn't given stays.
+      Devices report whether their pages fail. If the candidate fails more than 1.5 times as often as in the devices that it is
+      compared with, the rollout is paused by itself, and with --auto-halt taken back once that is beyond doubt. With --ramp it
+      goes on by itself: after each step so many devices of the candidate open a page (--each), and so much time passes
+      (--at-least); `complete` at the end completes it. show says what they reported, and what it waits for.
       pause: no further device is let in; resume ends that. complete: the candidate becomes the full version, under the
       same number. halt: a new version with the content of the full one takes the candidate back, as a rollback does.
       A release of other bundles makes the candidate again on top of it, under a new number; one of the candidate's own
@@ -25,7 +30,8 @@ enum RolloutCommand {
       but never pause and halt. --schedule TIME takes the step then, if its candidate is still the one.
       """,
     options: Command.remote + Command.channel + [
-      appVersion.only("set"), group.only("set"),
+      appVersion.only("set"), group.only("set"), ramp.only("set"), each.only("set"), atLeast.only("set"),
+      autoHalt.only("set"), .flag("no-auto-halt", "only a person halts it (set)").only("set"),
       .value("candidate", "V", "refuse if another version is the candidate").only(
         "set", "pause", "resume", "complete", "halt"),
       .value("message", "TEXT", short: "m", "why it is halted, for the log (halt)").only("halt"),
@@ -40,6 +46,16 @@ enum RolloutCommand {
     "app-version", "RANGE", "only these app versions: '>=4.2 <5'; any: all")
   static let group = Option.value(
     "group", "NAME", "also devices that the app gave this group; repeatable; none: no group")
+
+  private static let ramp = Option.value(
+    "ramp", "STEPS",
+    "go on by itself: 1%,5%,25%,100%,complete; none: a person takes each step")
+  private static let each = Option.value(
+    "each", "N", "the devices that open a page in each step of --ramp (default: 2000)")
+  private static let atLeast = Option.value(
+    "at-least", "TIME", "how long each step of --ramp lasts at least (default: 1h)")
+  private static let autoHalt = Option.flag(
+    "auto-halt", "halt it by itself once it is beyond doubt that it fails too often")
 
   private static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
     switch arguments.operands.first {
@@ -73,6 +89,7 @@ enum RolloutCommand {
         terminal.say("changed by \(open.changedBy), \(open.changedAt.formatted)")
       }
       if let line = seen(open, full: list.full, remote) { terminal.say(line) }
+      for line in RolloutEvidenceLines.all(list) { terminal.say(line) }
     } else {
       terminal.say("no rollout is open: all devices have version \(list.full)")
     }
@@ -127,8 +144,14 @@ enum RolloutCommand {
     request.share = try arguments.operands.dropFirst().first.map { try share($0, in: "PERCENT") }
     request.groups = try groups(arguments)
     request.app = try range(arguments).map { $0 ?? "" }
-    guard request.share != nil || request.groups != nil || request.app != nil else {
-      throw UsageError("nothing to set: give PERCENT, --group NAME or --app-version RANGE")
+    request.ramp = try rampTerms(arguments)
+    request.autoHalt = try halts(arguments)
+    guard
+      request.share != nil || request.groups != nil || request.app != nil || request.ramp != nil
+        || request.autoHalt != nil
+    else {
+      throw UsageError(
+        "nothing to set: give PERCENT, --group NAME, --app-version RANGE, --ramp STEPS or --auto-halt")
     }
     return try change("set", request, arguments, terminal)
   }
@@ -170,7 +193,14 @@ enum RolloutCommand {
     switch verb {
     case "complete": line = "\(version) is the version of all devices now; it went to \(was.audience)"
     case "pause": line = "\(version): no further device is let in; it went to \(was.audience)"
-    case "resume": line = "\(version) goes to \(now.audience) again"
+    case "resume":
+      line =
+        "\(version) goes to \(now.audience) again"
+        + (answer.pausesItself == false
+          ? "; since it was resumed after an alarm, alarms don't pause it any more" : "")
+    // Nothing but what it does by itself was changed.
+    case "set" where now.audience == was.audience:
+      line = "\(version) goes to \(now.audience); `xcache rollout show` says how it goes on"
     default:
       line =
         "\(version) goes to \(now.audience)\(now.paused ? ", once it is resumed" : ""); before, to \(was.audience)"
@@ -222,24 +252,67 @@ enum RolloutCommand {
 
   /// The options of commands that make a release.
   static let releaseOptions: [Option] = [
-    .value("rollout", "PERCENT", "let the release go to a part of the devices first: 5%"), appVersion, group,
-    ifNoRollout,
+    .value("rollout", "PERCENT", "let the release go to a part of the devices first: 5%"), ramp, each,
+    atLeast,
+    autoHalt, appVersion, group, ifNoRollout,
   ]
 
   static let ifNoRollout = Option.flag("if-no-rollout", "refuse if a rollout is open")
 
   /// Returns whom a release goes to first; nil: to all.
   static func terms(_ arguments: Arguments) throws -> RolloutTerms? {
-    guard let text = try arguments.value("rollout") else {
-      for name in ["app-version", "group"] where arguments.isGiven(name) {
-        throw UsageError("--\(name) can only be used with --rollout PERCENT")
+    let text = try arguments.value("rollout")
+    let ramp = try rampTerms(arguments)
+    if text == nil, ramp?.steps.isEmpty != false {
+      for name in ["app-version", "group", "auto-halt", "ramp"] where arguments.isGiven(name) {
+        throw UsageError("--\(name) can only be used with --rollout PERCENT, or with the steps of a --ramp")
       }
       return nil
     }
-    var terms = RolloutTerms(share: try share(text, in: "--rollout"))
+    var terms = RolloutTerms(share: try text.map { try share($0, in: "--rollout") })
+    terms.ramp = ramp?.steps.isEmpty == false ? ramp : nil
+    terms.autoHalt = arguments.has("auto-halt") ? true : nil
     terms.groups = try groups(arguments).flatMap { $0.isEmpty ? nil : $0 }
     terms.app = try range(arguments).flatMap(\.self)
     return terms
+  }
+
+  /// Returns the steps of `--ramp`; nil if it isn't given, no steps for `none`.
+  private static func rampTerms(_ arguments: Arguments) throws -> RampTerms? {
+    guard let text = try arguments.value("ramp") else {
+      for name in ["each", "at-least"] where arguments.isGiven(name) {
+        throw UsageError("--\(name) can only be used with --ramp STEPS")
+      }
+      return nil
+    }
+    if text == "none" { return RampTerms(steps: []) }
+    var words = text.split(separator: ",", omittingEmptySubsequences: false).map(String.init)
+    let completes = words.last == "complete"
+    if completes { words.removeLast() }
+    var terms = RampTerms(steps: try words.map { try share($0, in: "--ramp") }, completes: completes)
+    guard !terms.steps.isEmpty, terms.steps.first != 0,
+      zip(terms.steps, terms.steps.dropFirst()).allSatisfy(<)
+    else {
+      throw UsageError("--ramp \(text): each step must be above the one before, such as 1%,5%,25%,100%")
+    }
+    terms.each = try arguments.value("each").map { text in
+      guard let count = Int64(text), (1...1_000_000_000).contains(count) else {
+        throw UsageError("--each \(text): expected a number of devices, such as 2000")
+      }
+      return count
+    }
+    terms.atLeast = try arguments.value("at-least").map { text in
+      guard let seconds = text == "0" ? 0 : Arguments.seconds(of: text, in: "smhd"), seconds <= 365 * 86_400
+      else { throw UsageError("--at-least \(text) is not a duration; expected one such as 30m, 6h or 2d") }
+      return seconds
+    }
+    return terms
+  }
+
+  private static func halts(_ arguments: Arguments) throws -> Bool? {
+    let (yes, no) = (arguments.has("auto-halt"), arguments.has("no-auto-halt"))
+    if yes, no { throw UsageError("--auto-halt and --no-auto-halt can't be used together") }
+    return yes ? true : no ? false : nil
   }
 
   private static func share(_ text: String, in place: String) throws -> Int {

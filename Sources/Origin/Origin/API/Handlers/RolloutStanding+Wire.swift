@@ -1,0 +1,94 @@
+import Manifests
+import OriginAPI
+import Store
+import System
+import Values
+
+extension EvidenceInfo {
+  /// How many points are shown.
+  private static let maxPoints = 200
+
+  init(_ standing: RolloutStanding) {
+    let (evidence, plan) = (standing.evidence, standing.plan)
+    var value = EValue()
+    var points: [Point] = []
+    for block in EvidenceHour.blocks(evidence.hours) {
+      value.add(block)
+      points.append(
+        Point(at: Moment(milliseconds: block.hour * 3_600_000), e: RolloutStanding.number(value.log)))
+    }
+    self.init(
+      candidate: Arm(evidence.sums(.candidate)), control: Arm(evidence.sums(.control)),
+      e: RolloutStanding.number(value.log), highest: RolloutStanding.number(max(plan.highest, value.log)),
+      networks: Int64(evidence.failingNetworks), pausesItself: plan.pausesItself,
+      haltsItself: plan.haltsItself, alarmedAt: plan.alarmedAt.map { Moment(milliseconds: $0) },
+      points: Array(points.suffix(Self.maxPoints)))
+  }
+}
+
+extension EvidenceInfo.Arm {
+  init(_ sums: CountedSums) {
+    self.init(opened: Int64(sums.opened.rounded()), failed: Int64(sums.failed.rounded()))
+    guard let interval = sums.interval else { return }
+    (rate, low, high) = (interval.rate, interval.low, interval.high)
+  }
+}
+
+extension CountedSums {
+  /// The failures per million devices, and the interval in which they are with 95 %; nil without a device.
+  ///
+  /// It is Wilson's (Journal of the American Statistical Association 22, 1927), which is also right for few failures and for none.
+  fileprivate var interval: (rate: Int64, low: Int64, high: Int64)? {
+    guard opened > 0 else { return nil }
+    let z = 1.96
+    // Openings and failures are capped apart, so that there may be more of the latter.
+    let rate = min(1, failed / opened)
+    let middle = (rate + z * z / (2 * opened)) / (1 + z * z / opened)
+    let half =
+      z / (1 + z * z / opened)
+      * (rate * (1 - rate) / opened + z * z / (4 * opened * opened)).squareRoot()
+    func millionths(_ part: Double) -> Int64 { Int64((min(1, max(0, part)) * 1e6).rounded()) }
+    return (millionths(rate), millionths(middle - half), millionths(middle + half))
+  }
+}
+
+extension RampTerms {
+  init(_ ramp: RolloutRamp) {
+    self.init(
+      steps: ramp.ramp.steps, each: ramp.ramp.each, atLeast: ramp.ramp.atLeast / 1_000,
+      completes: ramp.completes)
+  }
+}
+
+extension RolloutStanding {
+  /// What the rollout waits for, in words; none if it is about to go on, or to be stopped.
+  func waits(now: Int64) -> [RolloutWait] {
+    let isFrozen = freeze != nil
+    switch decision(now: now) {
+    case .wait(let waits): return waits.map(wait)
+    case .pause, .halt: return []
+    case .advance, .complete:
+      guard isFrozen else { return [] }
+      return [RolloutWait(kind: "freeze", text: "the channel is frozen")]
+    }
+  }
+
+  private func wait(_ wait: RampWait) -> RolloutWait {
+    switch wait {
+    case .person where !plan.pausesItself:
+      RolloutWait(
+        kind: "person", text: "a person: it was resumed after an alarm, and alarms don't pause it any more")
+    case .person: RolloutWait(kind: "person", text: "a person, who takes each step")
+    case .resuming where plan.isAlarmed:
+      RolloutWait(kind: "resuming", text: "a person: an alarm has paused it")
+    case .resuming: RolloutWait(kind: "resuming", text: "a person: it is paused")
+    case .completing: RolloutWait(kind: "completing", text: "a person, who completes it")
+    case .openings(let arm, let opened, let wanted):
+      RolloutWait(
+        kind: "openings",
+        text: "\(Int64(opened)) of \(wanted) devices "
+          + (arm == .candidate ? "with the candidate" : "of control") + " have opened a page in this step")
+    case .time(let end): RolloutWait(kind: "time", text: "the step lasts until \(Timestamp.words(end))")
+    }
+  }
+}

@@ -1,0 +1,133 @@
+import Manifests
+import Store
+import System
+
+/// Looks at what devices report about open rollouts, and does what follows from it: pauses a rollout whose candidate fails too often, halts
+/// it where that is wanted, and goes on with a ramp.
+///
+/// Each act is decided anew from what is stored, and what it was decided for is compared in its transaction. So it is done once, whatever
+/// ends the process, and never after a person has changed the rollout.
+final class RolloutWatch: Sendable {
+  private let store: Store
+  private let catalog: Published<Catalog>
+  private let releases: ReleaseService
+  private let log: @Sendable (String) -> Void
+  private let state = Locked(State())
+
+  /// The author of these acts.
+  static let actor = Actor(name: "xcache", address: "")
+
+  private struct State {
+    /// When a channel's rollout is looked at again, in monotonic nanoseconds.
+    var next: [Int64: UInt64] = [:]
+    /// What couldn't be done, so that it is logged once.
+    var refused: [Int64: String] = [:]
+    /// Whether a thread is looking.
+    var isBusy = false
+  }
+
+  /// How many times longer than a look the next one waits. One at a large fleet's rows takes a part of a second.
+  private let rest: UInt64
+
+  init(
+    store: Store, catalog: Published<Catalog>, releases: ReleaseService, rest: UInt64 = 20,
+    log: @escaping @Sendable (String) -> Void
+  ) {
+    self.store = store
+    self.catalog = catalog
+    self.releases = releases
+    self.rest = rest
+    self.log = log
+  }
+
+  /// Begins to look at all open rollouts; called every 10 seconds. On a thread of its own: halting may wait for the place that files are
+  /// pushed to.
+  func begin() {
+    guard catalog.current.channels.contains(where: { $0.newest.channel.rollout != nil }),
+      state.withLock({ state in
+        defer { state.isBusy = true }
+        return !state.isBusy
+      })
+    else { return }
+    do {
+      _ = try OSThread(name: "rollouts") { [self] in
+        check()
+        state.withLock { $0.isBusy = false }
+      }
+    } catch {
+      state.withLock { $0.isBusy = false }
+      log("error: a thread for rollouts can't be started: \(error)")
+    }
+  }
+
+  /// Looks at all open rollouts.
+  func check() {
+    for channel in catalog.current.channels where channel.newest.channel.rollout != nil {
+      let began = Clock.monotonicNanoseconds()
+      guard state.withLock({ ($0.next[channel.channel.id] ?? 0) <= began }) else { continue }
+      check(channel.newest.channel)
+      let end = Clock.monotonicNanoseconds()
+      state.withLock { $0.next[channel.channel.id] = end + (end - began) * rest }
+    }
+  }
+
+  private func check(_ channel: ChannelInfo) {
+    do throws(StoreError) {
+      guard let standing = try store.standing(of: channel) else { return }
+      let highest = EValue(standing.evidence.hours).log
+      if highest > standing.plan.highest {
+        try store.note(highest: highest, of: standing.rollout, in: channel)
+      }
+      try act(standing, in: channel)
+      state.withLock { $0.refused[channel.id] = nil }
+    } catch {
+      // A freeze ends; whatever else refuses it is tried again, too.
+      if case .frozen = error { return }
+      let words = "\(error)"
+      let isNew = state.withLock { state in
+        defer { state.refused[channel.id] = words }
+        return state.refused[channel.id] != words
+      }
+      if isNew {
+        log("error: the rollout of \(channel.app) \(channel.name) can't go on by itself: \(words)")
+      }
+    }
+  }
+
+  private func act(_ standing: RolloutStanding, in channel: ChannelInfo) throws(StoreError) {
+    let rollout = standing.rollout
+    let decision = standing.decision(now: store.now)
+    let place = "\(channel.app) \(channel.name): version \(rollout.candidate)"
+    switch decision {
+    case .wait: return
+    case .pause:
+      var input = input(.pause, channel, rollout)
+      input.alarm = standing.alarm
+      if try releases.changeRollout(input).isChanged {
+        log("warning: \(place) fails too often, its rollout is paused: \(standing.alarmText)")
+      }
+    case .halt:
+      let reason = "it fails too often: \(standing.alarmText)"
+      _ = try releases.haltRollout(
+        (channel.app, channel.name), rollout.candidate, reason: reason, by: Self.actor, caller: nil)
+      log("warning: \(place) is halted: \(reason)")
+    case .advance(let share):
+      let change = RolloutInput.Change.audience(share: share, groups: nil, app: nil)
+      if try releases.changeRollout(input(change, channel, rollout)).isChanged {
+        log("\(place) goes on to \(ShareText.percent(share)) of the devices")
+      }
+    case .complete:
+      if try releases.changeRollout(input(.complete, channel, rollout)).isChanged {
+        log("\(place) is the version of all devices now")
+      }
+    }
+  }
+
+  private func input(_ change: RolloutInput.Change, _ channel: ChannelInfo, _ rollout: Rollout)
+    -> RolloutInput
+  {
+    var input = RolloutInput(app: channel.app, channel: channel.name, change, by: Self.actor)
+    (input.candidate, input.ifIs) = (rollout.candidate, rollout)
+    return input
+  }
+}

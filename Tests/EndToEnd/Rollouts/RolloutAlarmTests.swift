@@ -1,0 +1,107 @@
+import Glibc
+import Manifests
+import System
+import Testing
+import TestSupport
+import Values
+
+/// Rollouts that stop and go on by themselves, with the real program; devices' reports come through a proxy.
+@Suite("Rollouts by themselves") struct RolloutAlarmTests {
+  /// Reports of devices in networks of their own.
+  private static func report(_ site: Site, _ version: String, candidate: Int, control: Int, of count: Int)
+    throws
+  {
+    for (arm, failed) in [("candidate", candidate), ("control", control)] {
+      for device in 0..<count {
+        let evidence: JSONValue = [
+          "arm": .string(arm), "failed": .integer(device < failed ? 1 : 0), "opened": 1,
+          "version": .string(version),
+        ]
+        let body: JSONValue = ["evidence": evidence]
+        let answer = try site.web.ask(
+          "/report?app=shop", "POST",
+          ["X-Forwarded-For": "10.1.\(device).7"],
+          body: body.canonical)
+        try #require(answer.status == 200, "\(answer.text)")
+      }
+    }
+  }
+
+  private static func rollout(_ site: Site) throws -> JSONValue {
+    try site.api("GET", "apps/shop/channels/online/rollout").json
+  }
+
+  @Test("A candidate that fails too often is paused once, also if the process is killed") func alarm() throws
+  {
+    let site = try Site(["--trust-proxy", "127.0.0.1"])
+    _ = try site.publish(["a.js": "one"])
+    _ = try site.publish(["a.js": "two"], "--rollout", "5%")
+    try Self.report(site, "2", candidate: 30, control: 1, of: 150)
+    // What was reported is written every 10 seconds.
+    #expect(
+      Wait.until(40) { (try? Self.rollout(site))?["open"]?["paused"]?.bool == true },
+      "\(try Self.rollout(site))")
+    try site.crash()
+    let list = try Self.rollout(site)
+    #expect(list["open"]?["paused"]?.bool == true && list["open"]?["changedBy"]?.string == "xcache")
+    #expect(list["evidence"]?["candidate"]?["opened"]?.integer == 150)
+    #expect(try site.poll("version=1")["data"]?["rollout"]?["share"]?.integer == 0)
+    Clock.sleep(for: .milliseconds(11_000))
+    let rows = try site.api("GET", "audit?act=rollout.pause").json["rows"]?.array ?? []
+    #expect(rows.count == 1 && rows.first?["author"]?.string == "xcache", "\(rows)")
+
+    let show = try site.run("rollout", "show", "--app", "shop")
+    for line in [
+      "failures: 30 of 150 devices (20 %, ", "          1 of 150 devices (0.67 %, ", "paused by an alarm, ",
+      "waits for: a person: an alarm has paused it",
+    ] { #expect(show.output.contains(line), "\(show)") }
+    let status = try site.run("status", "--app", "shop")
+    #expect(status.output.contains("failures: 30 of 150 devices"), "\(status)")
+    #expect(status.output.contains("Version 2 fails too often"), "\(status)")
+    let resumed = try site.run("rollout", "resume", "--app", "shop")
+    #expect(resumed.output.contains("alarms don't pause it any more"), "\(resumed)")
+    let again = try site.run("rollout", "show", "--app", "shop")
+    #expect(again.output.contains("alarms don't pause it: it was resumed after one"), "\(again)")
+    try site.stop()
+  }
+
+  @Test("A ramp goes on once enough devices have opened a page") func ramp() throws {
+    let site = try Site(["--trust-proxy", "127.0.0.1"])
+    _ = try site.publish(["a.js": "one"])
+    let release = try site.publish(
+      ["a.js": "two"], "--ramp", "5%,25%,100%", "--each", "50", "--at-least", "0")
+    #expect(release["rollout"]?["open"]?["share"]?.integer == 500)
+    let show = try site.run("rollout", "show", "--app", "shop")
+    #expect(
+      show.output.contains("steps 5%, 25%, 100%, each after 50 devices; the next one is 25%"), "\(show)")
+    #expect(show.output.contains("waits for: 0 of 50 devices with the candidate"), "\(show)")
+    try Self.report(site, "2", candidate: 0, control: 0, of: 60)
+    #expect(
+      Wait.until(40) { (try? Self.rollout(site))?["open"]?["share"]?.integer == 2500 },
+      "\(try Self.rollout(site))")
+    try site.crash()
+    Clock.sleep(for: .milliseconds(11_000))
+    #expect(try Self.rollout(site)["open"]?["share"]?.integer == 2500)
+    let set = try site.run("rollout", "set", "--ramp", "none", "--app", "shop")
+    #expect(set.exitCode == 0, "\(set)")
+    let without = try site.run("rollout", "show", "--app", "shop")
+    #expect(without.output.contains("waits for: a person, who takes each step"), "\(without)")
+    try site.stop()
+  }
+
+  @Test(
+    "Options that can't be",
+    arguments: [
+      ["--ramp", "5%,5%"], ["--ramp", "complete"], ["--ramp", "0%,5%"], ["--ramp", "5%,"], ["--each", "5"],
+      ["--ramp", "5%", "--each", "0"], ["--ramp", "5%", "--at-least", "soon"],
+      ["--auto-halt", "--no-auto-halt"],
+    ])
+  func options(_ words: [String]) throws {
+    let scratch = try Scratch()
+    let child = try Child(
+      [Binary.path, "rollout", "set", "--app", "shop", "--server", "http://127.0.0.1:1"] + words,
+      environment: ["XCACHE_TOKEN": "xc_00000000_00000000000000000000000000000000", "HOME": scratch.path],
+      in: scratch.path)
+    #expect(try child.wait(seconds: 20) == 2, "\(child.standardError)")
+  }
+}

@@ -1,0 +1,130 @@
+import Manifests
+import Store
+import Testing
+import Values
+
+@testable import Origin
+
+/// Evidence that devices report, from `POST /report` to the sums.
+@Suite struct EvidenceReportTests {
+  private let origin: TestOrigin
+
+  /// Full version 2, and candidate 3.
+  init() throws {
+    // Noon: two hours before are of the same day.
+    origin = try TestOrigin(clock: { 1_763_553_600_000 })
+    try origin.publish(["a.js": "one"])
+    try origin.publish(["b.js": "b"], bundle: "other")
+    #expect(try origin.candidate(["a.js": "two"]).status == 201)
+  }
+
+  private func report(_ body: JSONValue, from network: UInt32 = 0) throws -> TestOrigin.Reply {
+    try origin.ask(
+      "POST", "/report?app=shop", body: body.canonical, from: IPAddress(v4: 0x0A00_0001 | network << 8))
+  }
+
+  private func evidence(
+    _ version: String = "3", _ arm: String = "candidate", opened: Int = 1, failed: Int = 0
+  ) -> JSONValue {
+    [
+      "arm": .string(arm), "failed": .integer(failed), "opened": .integer(opened),
+      "version": .string(version),
+    ]
+  }
+
+  private func sums() throws -> [String] {
+    origin.origin.adoption.flush()
+    let channel = try #require(try origin.store.channels().first)
+    let evidence = try origin.store.evidence(of: try #require(channel.rollout), in: channel)
+    return RolloutArm.allCases.map {
+      "\($0) \(Int(evidence.sums($0).opened.rounded())) \(Int(evidence.sums($0).failed.rounded()))"
+    }
+  }
+
+  @Test func reportsAreSummed() throws {
+    for network in 0..<10 as Range<UInt32> {
+      #expect(try report(["evidence": evidence()], from: network).text == #"{"code":200}"#)
+      #expect(try report(["evidence": evidence("3", "control")], from: network).status == 200)
+    }
+    let late: JSONValue = ["age": 2, "arm": "candidate", "failed": 1, "opened": 0, "version": "3"]
+    #expect(try report(["evidence": late], from: 3).status == 200)
+    #expect(try sums() == ["candidate 10 1", "control 10 0"])
+    // Again from one address: that network counts once.
+    for _ in 0..<50 { _ = try report(["evidence": evidence(opened: 1, failed: 1)], from: 3) }
+    #expect(try sums() == ["candidate 10 1", "control 10 0"])
+  }
+
+  @Test func otherVersionsAreIgnored() throws {
+    for version in ["0", "1", "2", "4", "9007199254740991"] {
+      #expect(try report(["evidence": evidence(version)]).status == 200, "\(version)")
+    }
+    #expect(try sums() == ["candidate 0 0", "control 0 0"])
+    // A candidate that was made again goes on under its old number.
+    try origin.publish(["b.js": "b2"], bundle: "other")
+    for (network, version) in ["3", "5", "4"].enumerated() {
+      #expect(try report(["evidence": evidence(version)], from: UInt32(network)).status == 200)
+    }
+    #expect(try sums() == ["candidate 2 0", "control 0 0"])
+    #expect(try origin.api("POST", "apps/shop/channels/online/rollout/complete", [:]).status == 200)
+    #expect(try report(["evidence": evidence("5")]).status == 200)
+  }
+
+  @Test func whatIsNoEvidenceIsRefused() throws {
+    for bad: JSONValue in [
+      [], .null, "x", [:], ["arm": "candidate", "failed": 0, "opened": 1],
+      ["arm": "both", "failed": 0, "opened": 1, "version": "3"],
+      ["arm": "candidate", "failed": 0, "opened": 2, "version": "3"],
+      ["arm": "candidate", "failed": -1, "opened": 1, "version": "3"],
+      ["arm": "candidate", "failed": 0, "opened": 1, "version": 3],
+      ["age": 25, "arm": "candidate", "failed": 0, "opened": 1, "version": "3"],
+      ["age": "1", "arm": "candidate", "failed": 0, "opened": 1, "version": "3"],
+    ] {
+      let reply = try report(["evidence": bad])
+      #expect(reply.status == 400 && reply.text.contains("evidence"), "\(reply.text)")
+    }
+    #expect(try sums() == ["candidate 0 0", "control 0 0"])
+  }
+
+  @Test func devicesThatWentBack() throws {
+    let url = "https://m.example.com/a.js"
+    for cause in ["page", "start", "start", "rejected", "whim"] {
+      let body: JSONValue = [
+        "cause": .string(cause), "reason": "returned", "url": .string(url), "version": "3",
+      ]
+      #expect(try report(body).status == 200, "\(cause)")
+    }
+    // The same report may say that the device has failed.
+    #expect(
+      try report([
+        "cause": "page", "evidence": evidence(opened: 0, failed: 1), "reason": "returned",
+        "url": .string(url),
+        "version": "3",
+      ]).status == 200)
+    #expect(try sums() == ["candidate 0 1", "control 0 0"])
+    let shown = try origin.api("GET", "apps/shop/channels/online/adoption").json["failures"]?.array ?? []
+    let failures = Set(
+      shown.map { "\($0["reason"]?.string ?? "") \($0["failures"]?.integer ?? 0) \($0["url"]?.string ?? "")" }
+    )
+    #expect(
+      failures == [
+        "returned 1 \(url)", "returned-page 2 \(url)", "returned-start 2 \(url)",
+        "returned-rejected 1 \(url)",
+      ])
+    // Only the origin says so.
+    #expect(try report(["reason": "returned-page", "url": "", "version": "3"]).status == 400)
+  }
+
+  @Test func bufferIsBounded() {
+    var buffer = EvidenceBuffer()
+    for number in 0..<100_000 as Range<UInt32> {
+      buffer.add(
+        opened: 1, failed: 0,
+        EvidenceBuffer.Key(
+          channel: 1, seed: "s", hour: 1, arm: .control, network: NetworkPrefix(IPAddress(v4: number << 8))))
+    }
+    let counts = buffer.take()
+    #expect(counts.count == EvidenceBuffer.limit + 1)
+    #expect(counts.reduce(0) { $0 + $1.opened } == 100_000)
+    #expect(buffer.take().isEmpty)
+  }
+}

@@ -1,0 +1,257 @@
+import Manifests
+import Store
+import System
+import Testing
+import TestSupport
+import Values
+
+@testable import Origin
+
+/// Rollouts that stop and go on by themselves, from devices' reports to the answers to polls.
+@Suite struct RolloutWatchTests {
+  private static let online = "apps/shop/channels/online"
+  /// A Wednesday at noon.
+  private let now = Locked<Int64>(1_763_553_600_000)
+  private let origin: TestOrigin
+
+  /// Full version 2; the tests release candidate 3.
+  init() throws {
+    origin = try TestOrigin(clock: { [now] in now.withLock { $0 } })
+    try origin.publish(["a.js": "one"])
+    try origin.publish(["b.js": "b"], bundle: "other")
+  }
+
+  private func pass(hours: Int64) { now.withLock { $0 += hours * 3_600_000 } }
+
+  private func candidate(_ terms: JSONValue) throws {
+    var body = try origin.release(["a.js": "two"]).object ?? JSONObject()
+    body["rollout"] = terms
+    #expect(try origin.api("POST", "\(Self.online)/releases", .object(body)).status == 201)
+  }
+
+  /// Reports of devices in networks of their own, and a look at the rollout.
+  private func devices(
+    _ count: UInt32, candidate: Int = 0, control: Int = 0, version: String = "3", of origin: TestOrigin? = nil
+  ) throws {
+    let origin = origin ?? self.origin
+    for (arm, failed) in [("candidate", candidate), ("control", control)] {
+      for device in 0..<count {
+        let evidence: JSONValue = [
+          "arm": .string(arm), "failed": .integer(device < failed ? 1 : 0), "opened": 1,
+          "version": .string(version),
+        ]
+        let body: JSONValue = ["evidence": evidence]
+        let peer = IPAddress(v4: 0x0A00_0001 | device << 8)
+        _ = try origin.ask("POST", "/report?app=shop", body: body.canonical, from: peer)
+      }
+    }
+    origin.origin.adoption.flush()
+    check(origin)
+  }
+
+  private func check(_ origin: TestOrigin? = nil) {
+    let origin = (origin ?? self.origin).origin
+    RolloutWatch(
+      store: origin.store, catalog: origin.catalog, releases: origin.api.releases, rest: 0, log: { _ in }
+    ).check()
+  }
+
+  private func shown() throws -> JSONValue { try origin.api("GET", "\(Self.online)/rollout").json }
+
+  private func share() throws -> Int64? {
+    try origin.ask("GET", "/configure.json?app=shop&version=2").json["data"]?["rollout"]?["share"]?.integer
+  }
+
+  private func waits() throws -> [String] {
+    (try shown()["waits"]?.array ?? []).map { "\($0["kind"]?.string ?? ""): \($0["text"]?.string ?? "")" }
+  }
+
+  private func acts(_ name: String) throws -> Int {
+    try origin.store.auditLog(limit: 1000).count { $0.act == name && $0.author == "xcache" }
+  }
+
+  @Test func alarmPausesOnce() throws {
+    try candidate(["share": 500])
+    try devices(200, candidate: 1, control: 1)
+    #expect(try share() == 500)
+    #expect(try waits() == ["person: a person, who takes each step"])
+    try devices(200, candidate: 40, control: 1)
+    #expect(try share() == 0)
+    let list = try shown()
+    #expect(list["open"]?["paused"]?.bool == true && list["open"]?["changedBy"]?.string == "xcache")
+    #expect(list["evidence"]?["candidate"]?["opened"]?.integer == 400)
+    #expect(list["evidence"]?["candidate"]?["failed"]?.integer == 41)
+    #expect((list["evidence"]?["e"]?.integer ?? 0) >= 100)
+    #expect((list["evidence"]?["highest"]?.integer ?? 0) >= 100)
+    #expect(list["evidence"]?["alarmedAt"]?.string != nil)
+    #expect(try waits() == ["resuming: a person: an alarm has paused it"])
+    for origin in [origin, try origin.restarted()] {
+      check(origin)
+      #expect(try acts("rollout.pause") == 1)
+    }
+    let row = try #require(try origin.store.auditLog(limit: 10).first { $0.act == "rollout.pause" })
+    #expect(row.parameters.contains(#""candidate":{"failed":41,"opened":400}"#))
+    func problems() throws -> [String] {
+      (try origin.api("GET", "overview").json["problems"]?.array ?? []).compactMap { $0["code"]?.string }
+    }
+    #expect(try problems().contains("alarm"))
+    let metrics = try origin.ask("GET", "/metrics").text
+    #expect(
+      metrics.contains(
+        #"xcache_rollout_devices{app="shop",channel="online",version="3",arm="candidate",outcome="failed"} 41"#
+      ))
+    _ = try origin.api("POST", "\(Self.online)/rollout/resume", [:])
+    #expect(try !problems().contains("alarm"))
+  }
+
+  /// Twice the openings, or a few failures more by chance, are no alarm.
+  @Test func goodReleaseIsNotPaused() throws {
+    try candidate(["share": 500])
+    for _ in 0..<5 { try devices(200, candidate: 3, control: 2) }
+    #expect(try share() == 500)
+    #expect((try shown()["evidence"]?["e"]?.integer ?? 0) < 100)
+  }
+
+  @Test func personWhoResumesTakesOver() throws {
+    try candidate(["ramp": ["atLeast": 0, "each": 100, "steps": [500, 2500]], "share": 500])
+    try devices(200, candidate: 40)
+    #expect(try share() == 0)
+    let answer = try origin.api("POST", "\(Self.online)/rollout/resume", [:]).json
+    #expect(answer["pausesItself"]?.bool == false)
+    #expect(try share() == 500)
+    pass(hours: 1)
+    try devices(200, candidate: 40)
+    // What was reported since then raises an alarm again: it isn't paused, and doesn't go on either.
+    #expect(try share() == 500)
+    #expect(try waits().first?.hasPrefix("person: a person: it was resumed") == true)
+    // Paused and resumed by a person, it stays so.
+    _ = try origin.api("POST", "\(Self.online)/rollout/pause", [:])
+    #expect(try origin.api("POST", "\(Self.online)/rollout/resume", [:]).json["pausesItself"] == nil)
+  }
+
+  @Test func haltsItself() throws {
+    try candidate(["autoHalt": true, "share": 500])
+    #expect(try shown()["evidence"]?["haltsItself"]?.bool == true)
+    // Beyond doubt, but from too few networks.
+    for _ in 0..<10 { try devices(4, candidate: 4) }
+    #expect(try shown()["open"]?["version"]?.string == "3")
+    try devices(400, candidate: 100, control: 1)
+    let list = try shown()
+    #expect(list["open"]?.isNull == true && list["full"]?.string == "4" && list["evidence"] == nil)
+    let ended = list["rollouts"]?.array?.first
+    #expect(ended?["state"]?.string == "halted" && ended?["changedBy"]?.string == "xcache")
+    #expect(ended?["reason"]?.string?.contains("fails too often") == true)
+    let answer = try origin.ask("GET", "/configure.json?app=shop&version=3").json["data"]
+    #expect(answer?["version"]?.string == "4" && answer?["rollback"]?.string == "4")
+    check()
+    #expect(try acts("rollout.halt") == 1)
+  }
+
+  @Test func nobodyIsHaltedUnasked() throws {
+    try candidate(["share": 500])
+    try devices(400, candidate: 200)
+    #expect(try shown()["open"]?["paused"]?.bool == true)
+    // Those who have it go on reporting.
+    try devices(400, candidate: 200)
+    #expect(try shown()["open"]?["version"]?.string == "3")
+    #expect(
+      try origin.api("POST", "\(Self.online)/rollout/set", ["autoHalt": true]).json["changed"]?.bool == true)
+    check()
+    #expect(try shown()["full"]?.string == "4")
+  }
+
+  @Test func rampGoesOnByEvidence() throws {
+    try candidate(["ramp": ["atLeast": 3600, "each": 50, "steps": [500, 2500, 10_000]]])
+    #expect(try share() == 500)
+    try devices(40)
+    #expect(
+      try waits() == [
+        "openings: 40 of 50 devices with the candidate have opened a page in this step",
+        "openings: 40 of 50 devices of control have opened a page in this step",
+        "time: the step lasts until 2025-11-19 13:00:00 UTC",
+      ])
+    // Time alone is not enough, and neither are openings.
+    pass(hours: 2)
+    check()
+    #expect(try share() == 500)
+    try devices(60)
+    #expect(try share() == 2500)
+    // The next step counts from here.
+    try devices(60)
+    #expect(try share() == 2500)
+    pass(hours: 1)
+    // A frozen channel: it waits.
+    _ = try origin.api("POST", "\(Self.online)/freeze", ["reason": "sale"])
+    check()
+    #expect(try share() == 2500 && waits() == ["freeze: the channel is frozen"])
+    _ = try origin.api("POST", "\(Self.online)/thaw", [:])
+    for origin in [origin, try origin.restarted()] { check(origin) }
+    #expect(try share() == 10_000)
+    // Completing is a person's act.
+    pass(hours: 5)
+    try devices(100)
+    #expect(try shown()["open"]?["version"]?.string == "3")
+    #expect(try waits() == ["completing: a person, who completes it"])
+    #expect(try acts("rollout.set") == 2)
+  }
+
+  @Test func rampCompletes() throws {
+    try candidate([
+      "ramp": ["atLeast": 60, "completes": true, "each": 10, "steps": [500, 10_000]], "share": 100,
+    ])
+    for wanted in [500, 10_000] as [Int64] {
+      pass(hours: 1)
+      try devices(20)
+      #expect(try share() == wanted)
+    }
+    try devices(20)
+    #expect(try share() == 10_000)
+    pass(hours: 1)
+    check()
+    #expect(try shown()["full"]?.string == "3" && shown()["open"]?.isNull == true)
+    #expect(try acts("rollout.complete") == 1)
+  }
+
+  /// A clock that is set back makes a step longer, and never takes one back or twice.
+  @Test func clockThatIsSetBack() throws {
+    try candidate(["ramp": ["atLeast": 3600, "each": 10, "steps": [500, 2500, 5000]]])
+    pass(hours: 1)
+    try devices(20)
+    #expect(try share() == 2500)
+    pass(hours: -72)
+    try devices(20)
+    #expect(try share() == 2500)
+    pass(hours: 73)
+    check()
+    #expect(try share() == 5000)
+    #expect(try shown()["evidence"]?["candidate"]?["opened"]?.integer == 40)
+  }
+
+  @Test func remadeCandidateKeepsItsRamp() throws {
+    try candidate(["ramp": ["atLeast": 0, "each": 30, "steps": [500, 2500]]])
+    try devices(20)
+    try origin.publish(["b.js": "b2"], bundle: "other")
+    #expect(try shown()["open"]?["version"]?.string == "5")
+    try devices(20, version: "5")
+    #expect(try share() == 2500)
+  }
+
+  @Test func rampOfAnOpenRollout() throws {
+    try candidate(["share": 500])
+    let ramp: JSONValue = ["atLeast": 0, "each": 10, "steps": [2500]]
+    let path = "\(Self.online)/rollout/set"
+    #expect(try origin.api("POST", path, ["ramp": ramp]).json["changed"]?.bool == true)
+    #expect(try origin.api("POST", path, ["ramp": ramp]).json["changed"]?.bool == false)
+    #expect(try shown()["ramp"]?["steps"]?.array?.count == 1)
+    #expect(try origin.api("POST", path, ["ramp": ["steps": []]]).json["changed"]?.bool == true)
+    #expect(try shown()["ramp"] == nil)
+    for bad: JSONValue in [
+      ["steps": [500, 500]], ["steps": [0]], ["steps": [10_001]], ["each": 0, "steps": [1]],
+      ["atLeast": -1, "steps": [1]], ["atLeast": .integer(Int64.max), "steps": [1]],
+      ["steps": .array((1...21).map { .integer($0) })],
+    ] {
+      #expect(try origin.api("POST", path, ["ramp": bad]).status == 400)
+    }
+    #expect(try origin.api("POST", "\(Self.online)/rollout/pause", ["autoHalt": true]).status == 400)
+  }
+}

@@ -1,0 +1,123 @@
+import Manifests
+import System
+import Testing
+import TestSupport
+import Values
+
+@testable import Store
+
+/// What a rollout does by itself: how it is kept, and that each act is done once.
+@Suite struct RolloutPlanTests {
+  let scratch = Scratch()
+  let anna = Actor(name: "anna", address: "10.0.0.7")
+  let program = Actor(name: "xcache", address: "")
+  let alarm: JSONValue = [
+    "candidate": ["failed": 40, "opened": 800], "control": ["failed": 2, "opened": 810], "e": 133,
+    "networks": 30,
+  ]
+
+  private func open(_ course: RolloutCourse? = nil) throws -> Store {
+    let store = try scratch.open()
+    try store.publish("a", base: 0, set: ["a.js": Sample("a1")])
+    try store.publish("b", base: 0, set: ["b.js": Sample("b1")])
+    try store.send([Sample("a2")])
+    var request = try store.request([try store.change("a", base: 1, set: ["a.js": Sample("a2")])])
+    request.rollout = RolloutAudience(share: 500)
+    request.rollout?.course = course
+    _ = try store.commit(request)
+    return store
+  }
+
+  private func input(_ change: RolloutInput.Change, by actor: Actor? = nil) throws -> RolloutInput {
+    RolloutInput(app: try AppName("shop"), channel: .online, change, by: actor ?? anna)
+  }
+
+  private func standing(_ store: Store) throws -> RolloutStanding {
+    try #require(try store.standing(of: try store.shop()))
+  }
+
+  private func alarmed(_ store: Store) throws -> RolloutOutcome {
+    var input = try input(.pause, by: program)
+    (input.alarm, input.ifIs) = (alarm, try standing(store).rollout)
+    return try store.changeRollout(input)
+  }
+
+  @Test func courseOfARelease() throws {
+    let ramp = RolloutRamp(
+      try #require(Ramp(steps: [500, 2500], each: 10, atLeast: 60_000)), completes: true)
+    let store = try open(RolloutCourse(haltsItself: true, ramp: .some(ramp)))
+    let rollout = try #require(try store.shop().rollout)
+    #expect(rollout.audience == RolloutAudience(share: 500))
+    let plan = try standing(store).plan
+    #expect(plan.ramp == ramp && plan.haltsItself && plan.pausesItself && plan.alarmedAt == nil)
+    // Made again, it keeps it; another one has none.
+    try store.publish("b", base: 2, set: ["b.js": Sample("b2")])
+    #expect(try standing(store).plan == plan)
+    try store.candidate("a", base: 1, set: ["a.js": Sample("a3")])
+    #expect(try standing(store).plan == RolloutPlan())
+  }
+
+  @Test func alarmPausesOnceAndAPersonEndsThat() throws {
+    let store = try open()
+    #expect(try alarmed(store).isChanged)
+    #expect(try !alarmed(store).isChanged)
+    let plan = try standing(store).plan
+    #expect(plan.isAlarmed && plan.pausesItself)
+    let resumed = try store.changeRollout(try input(.resume))
+    #expect(resumed.pausesItself == false)
+    #expect(try !standing(store).plan.isAlarmed)
+    #expect(try standing(store).plan.firstHour == store.now / 3_600_000 + 1)
+    // An alarm that was decided before comes too late.
+    #expect(try !alarmed(store).isChanged)
+    #expect(try standing(store).rollout.isPaused == false)
+    let rows = try store.auditLog(limit: 10)
+    #expect(rows.map(\.act).prefix(2) == ["rollout.resume", "rollout.pause"])
+    #expect(rows[0].result.contains(#""course":{"halts":false,"pauses":false}"#))
+    #expect(rows[1].author == "xcache" && rows[1].parameters.contains(#""e":133"#))
+  }
+
+  /// An act that was decided before a person has changed the rollout changes nothing.
+  @Test func personGoesFirst() throws {
+    let store = try open()
+    let before = try standing(store).rollout
+    _ = try store.changeRollout(try input(.audience(share: 100, groups: nil, app: nil)))
+    for change in [
+      RolloutInput.Change.audience(share: 2500, groups: nil, app: nil), .pause, .complete,
+    ] {
+      var late = try input(change, by: program)
+      late.ifIs = before
+      #expect(try !store.changeRollout(late).isChanged)
+    }
+    #expect(try standing(store).rollout.audience.share == 100)
+  }
+
+  @Test func alarmIsTold() throws {
+    let store = try open()
+    _ = try alarmed(store)
+    var event = AuditEvent(
+      "rollout.pause", app: try AppName("shop"), channel: .online, parameters: ["evidence": alarm],
+      result: [
+        "is": ["paused": true, "share": 500], "version": "3", "was": ["paused": false, "share": 500],
+      ])
+    let receipt = try store.auditHead()
+    let messages = event.messages(by: program, receipt: receipt)
+    #expect(messages.map(\.type) == ["rollout", "rollout.alarm"])
+    #expect(
+      messages[1].text
+        == "shop online: version 3 fails too often, and nobody else gets it: 40 of 800 devices with it failed, of the "
+        + "others 2 of 810 (e = 133). `xcache rollout show --app shop --channel online` shows it; halt the rollout, or resume it"
+    )
+    #expect(messages[1].data["evidence"] == alarm)
+    event = AuditEvent(
+      "rollout.pause", app: try AppName("shop"), channel: .online, parameters: [:],
+      result: ["version": "3"])
+    #expect(event.messages(by: anna, receipt: receipt).map(\.type) == ["rollout"])
+  }
+
+  @Test func highestIsKept() throws {
+    let store = try open()
+    let (channel, rollout) = (try store.shop(), try standing(store).rollout)
+    for highest in [1.5, 4.0, 2.0] { try store.note(highest: highest, of: rollout, in: channel) }
+    #expect(try standing(store).plan.highest == 4)
+  }
+}
