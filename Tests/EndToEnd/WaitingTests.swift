@@ -97,7 +97,7 @@ struct WaitingTests {
       #expect(try Self.version(site) == "3")
       let again = try Self.sign(site)
       #expect(again.exitCode == 0 && again.output.contains("release 1 is done: version 3"), "\(again)")
-      #expect(try Self.run(site, ["show", "3"]).output.contains(second))
+      #expect(try Self.run(site, ["show", "3"]).output.contains(second.prefix(16)))
     }
   }
 

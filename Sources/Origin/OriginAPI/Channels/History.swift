@@ -17,7 +17,7 @@ package struct ReleaseInfo: Codable, Sendable {
   package let changed: Int
   package let removed: Int
   package var counts: ChangeCounts?
-  package let bundles: [Bundle]
+  package var bundles: [Bundle]
   /// The size in bytes of the content that was added or changed.
   package let newBytes: Int64
   /// The size of the manifest after the release.

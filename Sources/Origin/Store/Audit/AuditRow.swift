@@ -71,6 +71,9 @@ package struct AuditRow: Hashable, Sendable {
   /// The SHA-256 of the previous row's hash and this row.
   package let hash: SHA256
 
+  /// The receipt of whoever made the act.
+  package var receipt: AuditHead { AuditHead(row: id, hash: hash) }
+
   /// What is hashed besides the previous hash: the row as canonical JSON.
   var hashed: [UInt8] {
     let row: JSONValue = [

@@ -53,15 +53,15 @@ extension Store {
   }
 
   /// The row of a release; nil if the release came with a restore.
-  package func receipt(of release: ReleaseRecord, in channel: ChannelInfo) throws(StoreError) -> AuditHead? {
+  package func row(of release: ReleaseRecord, in channel: ChannelInfo) throws(StoreError) -> AuditRow? {
     try connections.reading { (db) throws(StoreError) in
       try db.first(
         """
-        SELECT id, hash FROM audit WHERE app = ? AND channel = ? AND at >= ? AND act IN (?, ?)
+        SELECT id, at, author, address, act, app, channel, parameters, result, hash FROM audit WHERE app = ? AND channel = ? AND at >= ? AND act IN (?, ?)
           AND json_extract(result, '$.version') = ? ORDER BY at LIMIT 1
         """, channel.app.text, channel.name.text, release.at, release.kind.rawValue,
-        release.kind == .rollback ? "rollout.halt" : release.kind.rawValue, release.version.text
-      ) { AuditHead(row: $0.get(0), hash: $0.hash(1)) }
+        release.kind == .rollback ? "rollout.halt" : release.kind.rawValue, release.version.text,
+        read: AuditRow.init)
     }
   }
 

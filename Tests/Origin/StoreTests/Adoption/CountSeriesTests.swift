@@ -118,7 +118,7 @@ import TestSupport
     #expect(try store.auditLog(filter, limit: 2).map(\.act) == ["channel.freeze", "publish"])
     #expect(try store.verifyAudit().0 == nil)
     let newest = try store.release(shop.version, of: shop)
-    let receipt = try store.receipt(of: newest, in: shop)
+    let receipt = try store.row(of: newest, in: shop)?.receipt
     #expect(try store.auditLog(limit: 9).first { $0.id == receipt?.row }?.act == "publish")
   }
 }

@@ -89,7 +89,7 @@ import Values
     #expect(rollout.state == .halted && rollout.reason == "broken" && rollout.changedBy == "anna")
     let record = try store.release(ManifestVersion(4), of: channel)
     #expect(record.kind == .rollback && record.details.source?.version.number == 2)
-    #expect(try store.receipt(of: record, in: channel) == outcome.receipt)
+    #expect(try store.row(of: record, in: channel)?.receipt == outcome.receipt)
     #expect { try halt(store) } throws: {
       if case StoreError.noRollout = $0 { true } else { false }
     }

@@ -113,7 +113,10 @@ struct HistoryHandler: APIHandler {
     let before = try store.base(of: version, in: channel)
     info.cost = TransferCost(try cost(channel, from: before, to: version))
     info.rollout = try store.rollout(of: version, in: channel).map { RolloutInfo($0) }
-    info.receipt = try store.receipt(of: record, in: channel)?.text
+    if let row = try store.row(of: record, in: channel) {
+      info.receipt = row.receipt.text
+      info.note(signed: row.result)
+    }
     return .json(info)
   }
 
@@ -148,5 +151,17 @@ extension ReleaseInfo {
       bundles: release.bundles.map { .init(bundle: $0.name.text, counts: $0.counts) },
       newBytes: release.newBytes, resources: release.resources, bytes: release.bytes,
       source: details.source, breakGlass: details.emergencyOverride)
+  }
+}
+
+extension ReleaseInfo {
+  /// Adds who signed what, as the audit trail has it in a release's result.
+  fileprivate mutating func note(signed result: String) {
+    let signed = (try? JSONValue.parse(Array(result.utf8)))?["signed"]?.array ?? []
+    for index in bundles.indices {
+      guard let own = signed.first(where: { $0["bundle"]?.string == bundles[index].bundle }) else { continue }
+      bundles[index].serial = own["serial"]?.integer
+      bundles[index].keys = own["keys"]?.array?.compactMap(\.string)
+    }
   }
 }
