@@ -2,6 +2,8 @@
 
 -- What an act waits for before its time counts; NULL: nothing.
 ALTER TABLE scheduled_act ADD COLUMN awaits TEXT CHECK (awaits IN ('signatures'));
+-- Whether it is carried out although the channel is frozen then.
+ALTER TABLE scheduled_act ADD COLUMN overrides_freezes INTEGER NOT NULL DEFAULT 0 CHECK (overrides_freezes IN (0, 1));
 
 -- What is signed of each bundle, with the signatures so far.
 CREATE TABLE scheduled_statement (

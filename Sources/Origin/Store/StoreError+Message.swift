@@ -148,6 +148,16 @@ extension StoreError: CustomStringConvertible {
       """
     case .scheduleOver(let act):
       "the scheduled act \(act.id) doesn't wait any more: it is \(act.state.rawValue) since \(Timestamp.words(act.end?.at ?? act.due))"
+    case .authorEnded(let act):
+      """
+      release \(act.id) can't be carried out: the token "\(act.author)" with which it was published was revoked or expires before; \
+      publish it again with another one, and take this one back with `xcache schedule cancel\(Self.options(act.app, act.channel)) \(act.id)`
+      """
+    case .scheduleDamaged(let act):
+      """
+      what is to be signed of release \(act.id) can't be read from the database; \
+      take it back with `xcache schedule cancel\(Self.options(act.app, act.channel)) \(act.id)`, and publish it again
+      """
     case .notAwaited(let app, let channel, let id, let bundle):
       """
       the scheduled act \(id) waits for no signature of this statement of bundle \(bundle); \

@@ -95,6 +95,10 @@ package enum StoreError: Error, Sendable {
   case unknownSchedule(AppName, ChannelName, Int64)
   /// A scheduled act doesn't wait any more.
   case scheduleOver(ScheduledAct)
+  /// The token with which a release that waits would be carried out was revoked or expires before.
+  case authorEnded(ScheduledAct)
+  /// What is to be signed of a release that waits can't be read from the database.
+  case scheduleDamaged(ScheduledAct)
   /// A scheduled act doesn't wait for signatures of this statement: its id, and the bundle.
   case notAwaited(AppName, ChannelName, Int64, BundleName)
   /// A channel has as many scheduled acts as may wait.

@@ -40,7 +40,7 @@ import Values
     // What was reported is written every 10 seconds.
     #expect(
       Wait.until(40) { (try? Self.rollout(site))?["open"]?["paused"]?.bool == true },
-      "\(try Self.rollout(site))")
+      "\((try? Self.rollout(site)) ?? .null)")
     try site.crash()
     let list = try Self.rollout(site)
     #expect(list["open"]?["paused"]?.bool == true && list["open"]?["changedBy"]?.string == "xcache")
@@ -78,7 +78,7 @@ import Values
     try Self.report(site, "2", candidate: 0, control: 0, of: 60)
     #expect(
       Wait.until(40) { (try? Self.rollout(site))?["open"]?["share"]?.integer == 2500 },
-      "\(try Self.rollout(site))")
+      "\((try? Self.rollout(site)) ?? .null)")
     try site.crash()
     Clock.sleep(for: .milliseconds(11_000))
     #expect(try Self.rollout(site)["open"]?["share"]?.integer == 2500)

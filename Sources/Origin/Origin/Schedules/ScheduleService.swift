@@ -73,7 +73,7 @@ final class ScheduleService: Sendable {
 
   private func run(_ due: DueAct) throws {
     let act = due.act
-    if !act.awaited.isEmpty {
+    if act.awaitsSignatures {
       let days = ScheduleLimits.awaitingSignatures / 86_400_000
       let reason = "it waited \(days) days for signatures"
       try api.store.endSchedule(act, as: .missed, code: "unsigned", reason: reason)

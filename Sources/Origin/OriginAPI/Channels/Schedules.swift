@@ -54,6 +54,9 @@ package struct AwaitedSignatures: Codable, Hashable, Sendable {
   package let missing: Int
   /// The ids of those that may.
   package let candidates: [String]
+  /// Why devices would refuse it whoever signs it, such as `release-floor`, or `release-key` if no key that the root names has signed it;
+  /// absent if further signatures complete it.
+  package var problem: String?
 
   package init(
     bundle: BundleName, content: SHA256, envelope: JSONValue, keys: [String], missing: Int,

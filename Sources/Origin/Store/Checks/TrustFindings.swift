@@ -103,7 +103,7 @@ extension Store {
       .damage(
         "statement-damaged",
         "\(count) of the statements of app \(app) can't be read, and devices don't get them; `xcache trust resign --app \(app)` signs "
-          + "anew what nothing else is signed for")
+          + "anew what was signed before, and `xcache publish --sign-for CHANNEL` of its build the rest")
     ]
   }
 
@@ -162,7 +162,8 @@ extension Store {
       .note(
         "unsigned",
         "devices refuse version \(channel.full.version) of \(channel.app) \(channel.name), because of \(list)\(more); "
-          + "`xcache trust resign --app \(channel.app)` signs its bundles again")
+          + "`xcache trust resign --app \(channel.app)` signs again what was signed before, and `xcache publish --sign-for "
+          + "\(channel.name)` of its build the rest")
     ]
   }
 

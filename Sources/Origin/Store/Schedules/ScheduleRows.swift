@@ -6,12 +6,14 @@ extension Database {
     try run(
       """
       INSERT INTO scheduled_act
-        (channel_id, act, summary, due_at, created_at, token_id, author, address, route, request, state, awaits)
-      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'waiting', ?)
+        (channel_id, act, summary, due_at, created_at, token_id, author, address, route, request, state, awaits,
+         overrides_freezes)
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'waiting', ?, ?)
       """, channel, request.act, request.summary, request.due, now, request.token, request.actor.name,
-      request.actor.address, request.route, request.request, request.awaited.isEmpty ? nil : "signatures")
+      request.actor.address, request.route, request.request, request.awaited.isEmpty ? nil : "signatures",
+      request.obeysFreezes ? 0 : 1)
     let id = lastRowID
-    for signed in request.awaited { try insert(signed, awaitedBy: id) }
+    try insert(request.awaited, awaitedBy: id, in: channel)
     return id
   }
 
@@ -136,7 +138,7 @@ extension Database {
       """, id, channel
     ) { (row) throws(StoreError) in
       let awaits = row.get(17, as: Int.self) != 0
-      return try ScheduledAct(row, awaited: awaits ? self.awaited(by: id, in: row.get(16)) : [])
+      return try ScheduledAct(row, awaited: awaits ? self.awaited(by: id, in: row.get(16)) : nil)
     }
   }
 
@@ -158,7 +160,8 @@ extension Database {
 }
 
 extension ScheduledAct {
-  fileprivate init(_ row: Statement, awaited: [AwaitedStatement]) throws(StoreError) {
+  /// - Parameter awaited: nil if it doesn't wait for signatures; a statement that can't be read is nil.
+  fileprivate init(_ row: Statement, awaited: [AwaitedStatement?]?) throws(StoreError) {
     let word: String = row.get(10)
     guard let state = State(rawValue: word) else { throw .corruptRow(word) }
     var end: End?
@@ -167,11 +170,16 @@ extension ScheduledAct {
         at: row.get(11), by: row.get(12),
         version: row.get(13, as: Int64?.self).map { ManifestVersion($0) })
     }
+    var (code, reason): (String?, String?) = (row.get(14), row.get(15))
+    if let awaited, awaited.isEmpty || awaited.contains(where: { $0 == nil }) {
+      code = ScheduledAct.damaged
+      reason = "what is to be signed of it can't be read from the database: cancel it, and publish it again"
+    }
     self.init(
       id: row.get(0), app: try Stored.app(row.get(1)), channel: try Stored.channel(row.get(2)),
       act: row.get(3), summary: row.get(4), due: row.get(5), at: row.get(6), token: row.get(7),
-      author: row.get(8), address: row.get(9), state: state, end: end, code: row.get(14), reason: row.get(15),
-      awaited: awaited,
+      author: row.get(8), address: row.get(9), state: state, end: end, code: code, reason: reason,
+      awaitsSignatures: awaited != nil, awaited: (awaited ?? []).compactMap(\.self),
       unpushedAt: row.isNull(11) ? row.get(13, as: Int64?.self).map { ManifestVersion($0) } : nil)
   }
 }

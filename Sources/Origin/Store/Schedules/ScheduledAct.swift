@@ -55,7 +55,9 @@ package struct ScheduledAct: Hashable, Sendable {
   package let code: String?
   /// The same in words.
   package let reason: String?
-  /// What it waits for before its time counts: signatures of these statements. Empty if it waits for its time alone.
+  /// Whether it waits for signatures before its time counts.
+  package let awaitsSignatures: Bool
+  /// The statements that lack them. Empty if it waits for its time alone, or if none can be read.
   package let awaited: [AwaitedStatement]
   /// The channel's newest version when its files couldn't be pushed; nil if that didn't happen.
   package let unpushedAt: ManifestVersion?
@@ -71,6 +73,13 @@ package struct AwaitedStatement: Hashable, Sendable {
   package let missing: Int
   /// Those that may.
   package let candidates: [KeyID]
+  /// Why no further signature helps; nil if one does.
+  package let problem: TrustFailure?
+}
+
+extension ScheduledAct {
+  /// The code of an act that waits for signatures, but whose statements can't be read.
+  package static let damaged = "damaged"
 }
 
 /// The request of an act that is to be scheduled.

@@ -32,6 +32,7 @@ extension Store {
       guard let act = try db.scheduledAct(id, of: channel.id) else {
         throw .corruptRow("scheduled act \(id)")
       }
+      try db.requireCompletable(act, in: channel)
       let event = AuditEvent(
         "schedule.add", app: channel.app, channel: channel.name,
         parameters: [

@@ -10,18 +10,21 @@ extension Database {
     /// When it was signed, in milliseconds since 1970. A newer one of the same key has a higher time.
     let at: Int64
     let key: KeyID
-    /// Nil if the row is damaged.
+    /// Nil if the envelope is damaged.
     let signed: Signed<TrustHead>?
+    /// Whether the row says what the envelope does.
+    let isRight: Bool
 
     fileprivate init(_ row: Statement) {
-      (at, key) = (row.get(0), KeyID(row.get(1)))
-      let signed = try? Stored.signed(row.get(2), as: TrustHead.self)
-      let (at, key) = (at, key)
-      self.signed = signed.flatMap { signed in
-        let isWhole =
-          signed.document.at.milliseconds == at && signed.envelope.signatures.contains { $0.key == key }
-        return isWhole ? signed : nil
+      let (at, key): (Int64, KeyID) = (row.get(0), KeyID(row.get(1)))
+      let read = try? Stored.signed(row.get(2), as: TrustHead.self)
+      signed = read.flatMap { signed in
+        signed.envelope.signatures.contains { $0.key == key } ? signed : nil
       }
+      // What devices got counts.
+      self.at = signed?.document.at.milliseconds ?? at
+      self.key = key
+      isRight = signed?.document.at.milliseconds == at
     }
   }
 
@@ -33,7 +36,7 @@ extension Database {
   /// Puts a head in the place of an older one.
   func set(_ head: Signed<TrustHead>, by key: KeyID, of channel: Int64) throws(StoreError) {
     // The time of a damaged one may be anything.
-    if let held = try self.head(of: channel), held.signed == nil {
+    if let held = try self.head(of: channel), !held.isRight {
       try run("DELETE FROM head WHERE channel_id = ?", channel)
     }
     try run(

@@ -40,7 +40,11 @@ extension Store {
     } catch {
       // Whoever makes an answer tries again, and says what is wrong.
     }
-    return try db.headProblem(of: channel.id, keys, now: clock())
+    do throws(StoreError) {
+      return try db.headProblem(of: channel.id, keys, now: clock())
+    } catch {
+      return .behind
+    }
   }
 
   /// Why devices don't take all that a channel is now; nil if they do, or the app has no root, or one that is off.
@@ -62,7 +66,7 @@ extension Store {
   /// Whether the row of the channel's newest head is damaged. Answers are without a head then, until another one is signed.
   package func hasDamagedHead(_ channel: Int64) throws(StoreError) -> Bool {
     try connections.reading { (db) throws(StoreError) in
-      if let held = try db.head(of: channel) { held.signed == nil } else { false }
+      if let held = try db.head(of: channel) { !held.isRight } else { false }
     }
   }
 }
@@ -99,7 +103,8 @@ extension Database {
     else { return nil }
     // Times rise as long as devices keep the head that they have.
     let held = try head(of: id).flatMap { trust.root.heads.contains($0.key) ? $0 : nil }
-    if let held, let last = held.signed?.document, isWhole(held, trust.root),
+    let isKnown = held.map { isWhole($0, trust.root) } ?? false
+    if let held, held.isRight, isKnown, let last = held.signed?.document,
       try composed(channel, trust, digest, at: last.at, until: last.until) == last
     {
       guard isDaily, Self.isDue(last, now: now) else { return nil }
@@ -107,8 +112,8 @@ extension Database {
     guard let key = keys.first(where: { trust.root.heads.contains($0.trustKey.id) }) else {
       throw .noHeadKey(trust.root.app)
     }
-    // The time of a damaged one is believed if it is one.
-    let last = held.flatMap { $0.signed != nil || TrustTime($0.at.addingClamped(1)) != nil ? $0.at : nil }
+    // The time of a damaged one may be anything. It is believed as far as clocks are apart.
+    let last = held.map { isKnown ? $0.at : min($0.at, now.addingClamped(86_400_000)) }
     let at = max(now, last?.addingClamped(1) ?? 0, 0)
     guard let signedAt = TrustTime(at), let until = TrustTime(max(at, now.addingClamped(Self.headAge.good))),
       let head = try composed(channel, trust, digest, at: signedAt, until: until)

@@ -12,10 +12,11 @@ struct RememberingVerifier: SignatureVerifier {
     // A key has one length, and a signature at most 72 bytes: no two triples have the same bytes.
     let digest = SHA256.of(
       key.spki + [UInt8(truncatingIfNeeded: signature.der.count)] + signature.der + message)
-    if let known = Self.memory.withLock({ $0[digest] }) { return known }
-    let isValid = SystemVerifier().verifies(signature, of: message, by: key)
-    Self.memory.withLock { $0[digest] = isValid }
-    return isValid
+    if Self.memory.withLock({ $0[digest] }) == true { return true }
+    // That it isn't valid isn't remembered: the library may only have lacked memory.
+    guard SystemVerifier().verifies(signature, of: message, by: key) else { return false }
+    Self.memory.withLock { $0[digest] = true }
+    return true
   }
 
   private static let memory = Locked<RecentResults>(RecentResults(limit: 8192))

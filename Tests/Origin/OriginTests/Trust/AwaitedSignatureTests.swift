@@ -1,12 +1,12 @@
 import Manifests
 import OriginAPI
-import Store
 import System
 import Testing
 import Trust
 import Values
 
 @testable import Origin
+@testable import Store
 
 /// Releases that wait for signatures: `awaitSignatures`, `…/schedules/{id}/statements`.
 @Suite struct AwaitedSignatureTests {
@@ -193,6 +193,73 @@ import Values
     #expect(ended["state"]?.string == "missed" && ended["code"]?.string == "unsigned", "\(ended)")
     #expect(try sign(origin, id, signers: [1]).json["code"]?.string == "schedule-over")
     #expect(try version(origin) == "2")
+  }
+
+  @Test func lastSignatureIsRefusedWhereTheReleaseWouldBe() throws {
+    let origin = try opened()
+    let first = try id(try publish(origin))
+    #expect(try origin.api("POST", "\(Self.online)/freeze", ["reason": "the sale"]).status == 200)
+    #expect(try sign(origin, first, signers: [1]).json["code"]?.string == "frozen")
+    // It goes on waiting, without that signature.
+    #expect(try show(origin, first)["signatures"]?.array?.first?["keys"]?.array?.count == 1)
+    #expect(try origin.api("POST", "\(Self.online)/thaw", [:]).status == 200)
+    #expect(try sign(origin, first, signers: [1]).status == 200)
+    run(origin)
+    #expect(try version(origin) == "3")
+    // Of a token that is revoked meanwhile.
+    let token = try origin.api("POST", "tokens", ["name": "ci", "scope": "publish"]).json["token"]?.string
+    let files = ["a.js": "three"]
+    var body = try origin.release(files).object ?? JSONObject()
+    body["statements"] = [try statement(files, serial: 2, signers: [0], origin)]
+    body["awaitSignatures"] = true
+    let second = try id(
+      try origin.api("POST", "\(Self.online)/releases", .object(body), token: token ?? ""))
+    #expect(try origin.api("DELETE", "tokens/ci").status < 300)
+    #expect(try sign(origin, second, signers: [1], files: files).json["code"]?.string == "author-ended")
+    #expect(try show(origin, second)["state"]?.string == "waiting")
+  }
+
+  @Test func whatNobodyCanCompleteSaysSo() throws {
+    let origin = try opened()
+    let id = try id(try publish(origin))
+    #expect(try show(origin, id)["signatures"]?.array?.first?["problem"] == nil)
+    let raised = ["a.js": "fixed"]
+    var body = try origin.release(raised).object ?? JSONObject()
+    var signed = try Signed(
+      ReleaseStatement(
+        app: AppName("shop"), bundle: BundleName("main"), channels: [.online],
+        content: origin.content(raised),
+        serial: try #require(Serial(9)), floor: try #require(Serial(9))))
+    for key in keys.prefix(2) { signed = try signed.signed(by: key) }
+    body["statements"] = [signed.envelope.json]
+    #expect(try origin.api("POST", "\(Self.online)/releases", .object(body)).status == 201)
+    #expect(
+      try show(origin, id)["signatures"]?.array?.first?["problem"]?.string == "release-floor")
+  }
+
+  @Test func signaturesOfNobodyAreNotKept() throws {
+    let origin = try opened()
+    var signed: Signed<ReleaseStatement> = try Signed(
+      json: try statement(Self.new, serial: 2, signers: [0], origin))
+    for _ in 0..<15 { signed = try signed.signed(by: P256PrivateKey()) }
+    let id = try id(try publish(origin, members: ["statements": [signed.envelope.json]]))
+    let envelope = try show(origin, id)["signatures"]?.array?.first?["envelope"]
+    #expect(envelope?["signatures"]?.array?.count == 1)
+    #expect(try sign(origin, id, signers: [1]).status == 200)
+  }
+
+  @Test func damagedStatementCanBeTakenBack() throws {
+    let origin = try opened()
+    let id = try id(try publish(origin))
+    try origin.store.connections.writing { (db) throws(StoreError) in
+      try db.run("UPDATE scheduled_statement SET envelope = replace(envelope, 'payloadType', 'payloadTypf')")
+    }
+    #expect(try show(origin, id)["code"]?.string == "damaged")
+    #expect(try sign(origin, id, signers: [1]).json["code"]?.string == "schedule-damaged")
+    run(origin)
+    #expect(try version(origin) == "2")
+    #expect(try origin.api("GET", Self.online).status == 200)
+    #expect(try origin.api("DELETE", "\(Self.online)/schedules/\(id)").status == 200)
   }
 
   @Test func bytesAreKeptUntilItIsSigned() throws {

@@ -127,5 +127,6 @@ extension AwaitedSignatures {
     self.init(
       bundle: statement.bundle, content: statement.content, envelope: awaited.signed.envelope.json,
       keys: awaited.signers.map(\.text), missing: awaited.missing, candidates: awaited.candidates.map(\.text))
+    problem = awaited.problem?.rawValue
   }
 }

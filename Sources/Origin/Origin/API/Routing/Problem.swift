@@ -105,6 +105,8 @@ extension Problem {
     case .nothingLeft: self.init(.conflict, "nothing-left", words)
     case .unknownSchedule: self.init(.notFound, "unknown-schedule", words)
     case .scheduleOver: self.init(.conflict, "schedule-over", words)
+    case .authorEnded: self.init(.conflict, "author-ended", words)
+    case .scheduleDamaged: self.init(.conflict, "schedule-damaged", words)
     case .notAwaited: self.init(.conflict, "not-awaited", words)
     case .tooManySchedules: self.init(.conflict, "too-many-schedules", words)
     case .freezeOver: self.init(.badRequest, "bad-request", words)
