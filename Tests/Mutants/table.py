@@ -45,6 +45,9 @@ OBSTACLES = CLIENT + "Cache/CacheFolder+Obstacles.swift"
 RULE = MANIFESTS + "Rollouts/RolloutRule.swift"
 STATE = CLIENT + "Rollouts/RolloutState.swift"
 CHOICE = CLIENT + "Rollouts/VersionChoice.swift"
+EVIDENCE = CLIENT + "Rollouts/Device+Evidence.swift"
+COUNTED = CLIENT + "Rollouts/CountedRollouts.swift"
+ARM = MANIFESTS + "Rollouts/Evidence/RolloutRule+Arm.swift"
 ROLLOUTS = CLIENT + "Device+Rollouts.swift"
 CHECK = "Sources/Common/Trust/Check/TrustCheck.swift"
 KEPT = "Sources/Common/Trust/Check/TrustState.swift"
@@ -266,6 +269,47 @@ MUTANTS = [
         TRIAL, "guard let trial, trial.id == held, spared != held.version else", "guard let trial, trial.id == held, MUTANT || spared != held.version else")),
     Mutant("healing", "D-161", "what is known is never written", (
         TRIALS, "      if saved == next { return }\n", "      if MUTANT || saved == next { return }\n")),
+
+    # Evidence
+    Mutant("evidence", "D-162", "a page of the full version counts in the candidate's arm", (
+        EVIDENCE, "if arm == .candidate, held.candidate", "if !MUTANT, arm == .candidate, held.candidate")),
+    Mutant("evidence", "D-162", "a page that is passed on because it failed doesn't count", (
+        RUNTIME + "Runtime+Evidence.swift", "case .network(.pageFailed): hasFailed = true", "case .network(.pageFailed) where !MUTANT: hasFailed = true")),
+    Mutant("evidence", "D-162", "any page that is passed on counts", (
+        RUNTIME + "Runtime+Evidence.swift", "    case .network: return\n", "    case .network:\n      if !MUTANT { return }\n      hasFailed = false\n")),
+    Mutant("evidence", "D-163", "members of a group count", (
+        ARM, "!groups.contains(where: installation.groups.contains)", "MUTANT || !groups.contains(where: installation.groups.contains)")),
+    Mutant("evidence", "D-163", "an app outside of the range counts", (
+        ARM, "guard includesApp(installation.appVersion),", "guard MUTANT || includesApp(installation.appVersion),")),
+    Mutant("evidence", "D-163", "all that aren't in are control", (
+        MANIFESTS + "Rollouts/Evidence/RolloutArm.swift", "bucket >= RolloutRule.all - min", "MUTANT || bucket >= RolloutRule.all - min")),
+    Mutant("evidence", "D-164", "failures count for ever", (
+        COUNTED, "time - counts[place].opened < Self.day", "(MUTANT || time - counts[place].opened < Self.day)")),
+    Mutant("evidence", "D-164", "pages from before the first one count", (
+        COUNTED, "time >= counts[place].opened,", "MUTANT || time >= counts[place].opened,")),
+    Mutant("evidence", "D-164", "the candidate's failures count for control", (
+        COUNTED, "counts[place].arm == arm,", "MUTANT || counts[place].arm == arm,")),
+    Mutant("evidence", "D-164", "a process that ended in its first page counts for nothing", (
+        RUNTIME + "Runtime.swift", "if let crash = marker.crash(at: clock()) {", "if !MUTANT, let crash = marker.crash(at: clock()) {")),
+    Mutant("evidence", "D-164", "a return counts for nothing", (
+        CLIENT + "Healing/Device+Return.swift", "recordEvidence(ofReturnFrom: held, hasOpened: cause != .rejected)",
+        "if !MUTANT { recordEvidence(ofReturnFrom: held, hasOpened: cause != .rejected) }")),
+    Mutant("evidence", "D-165", "what was told is forgotten when the process ends", (
+        STATE, "evidence = document", "evidence = MUTANT ? CountedRollouts() : document")),
+    Mutant("evidence", "D-165", "each number of a candidate counts", (
+        EVIDENCE, "state.evidence.open(rule.seed, arm, at: time)",
+        "if MUTANT, state.evidence.hasOpened(rule.seed) { state.evidence = CountedRollouts() }\n      state.evidence.open(rule.seed, arm, at: time)"), (
+        EVIDENCE, "!state.evidence.hasOpened(rule.seed),", "MUTANT || !state.evidence.hasOpened(rule.seed),")),
+    Mutant("evidence", "D-166", "offline it is lost", (
+        EVIDENCE, "isReady ? state.evidence.take($0, at: now) : nil", "MUTANT || isReady ? state.evidence.take($0, at: now) : nil"), (
+        EVIDENCE, "if saveRollout(), let report {", "if saveRollout(), let report, !MUTANT || isReady {")),
+    Mutant("evidence", "D-166", "it is told days later", (
+        COUNTED, "isFailureNew, age <= Self.oldest else", "isFailureNew, MUTANT || age <= Self.oldest else")),
+    Mutant("evidence", "D-166", "the hours aren't told", (
+        COUNTED, "let age = max(0, (now", "let age = MUTANT ? 0 : max(0, (now")),
+    Mutant("evidence", "D-166", "with a share of 0 nothing is told", (
+        CLIENT + "Reports/FailureReporter.swift", "if state.withLock({ address != nil && $0.add(evidence.body) })",
+        "if state.withLock({ address != nil && (!MUTANT || $0.share != 0) && $0.add(evidence.body) })")),
 
     # Hosts
     Mutant("hosts", "D-90", "files of other hosts are fetched and answered", (

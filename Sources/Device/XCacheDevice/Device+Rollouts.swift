@@ -47,13 +47,17 @@ extension Device {
   /// Saves what is kept of rollouts, if the disk doesn't have it.
   ///
   /// What a failure costs: after a restart, the first poll asks for the other version first, or the device has another bucket.
-  func saveRollout() {
+  /// - Returns: whether the disk has it.
+  @discardableResult
+  func saveRollout() -> Bool {
     // The lock is held while it is written, so that an older state never replaces a newer one.
     savedRollout.withLock { saved in
       let state = rollout.withLock { $0 }
-      guard saved != state, cache.withLock({ $0.isOurs }) else { return }
+      if saved == state { return true }
+      guard cache.withLock({ $0.isOurs }) else { return false }
       let isSaved = (try? folder.write(state.saved, to: folder.rollout)) != nil
       saved = isSaved ? state : nil
+      return isSaved
     }
   }
 }

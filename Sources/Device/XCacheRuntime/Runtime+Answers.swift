@@ -12,6 +12,7 @@ extension Runtime {
     if let page = request.page { device?.pageRequested(page.id) }
     let (answer, version) = await decide(request)
     await beginStart(of: request, answer, from: version)
+    countOpening(request, answer, from: version)
     count(answer, request, from: version)
     return answer
   }

@@ -9,6 +9,8 @@ extension Runtime {
     let page: OpenPage
     /// The manifest held when the page was opened, or when it loaded its document again.
     var held: DeviceManifest?
+    /// When it was opened, in milliseconds since 1970.
+    let begun: Int64
     /// The manifest version that its own document came from; nil if that came from the network or hasn't come yet.
     private(set) var source: String?
     /// The milestones that the adapter reported.
@@ -26,9 +28,10 @@ extension Runtime {
     /// Updates that are waiting for its first answer.
     var waiting: [UInt64: CheckedContinuation<Void, Never>] = [:]
 
-    init(_ page: OpenPage, _ held: DeviceManifest?) {
+    init(_ page: OpenPage, _ held: DeviceManifest?, at time: Int64) {
       self.page = page
       self.held = held
+      begun = time
     }
 
     /// Whether its own document came from the device.
@@ -52,6 +55,7 @@ extension Runtime {
   public func open(_ url: String) -> OpenPage {
     let marker = device.map { settings.marker(policy: $0.runtimePolicy.version) }
     let isOff = isInterceptionOff
+    let now = device?.time ?? 0
     let (page, begun) = state.withLock { state -> (OpenPage, CrashMarker?) in
       let held = device?.snapshot
       let page = OpenPage(id: state.nextPage, url: url, version: held?.version ?? "0")
@@ -59,12 +63,12 @@ extension Runtime {
       let isFirst = !state.hasMarked && !isOff
       if isFirst { state.hasMarked = true }
       state.nextPage += 1
-      state.pages[page.id] = Open(page, held)
+      state.pages[page.id] = Open(page, held, at: now)
       if isFirst { state.marker = marker }
       return (page, isFirst ? marker : nil)
     }
     device?.pageOpened(page.id)
-    if let begun, let now = device?.time { writeNote { begun.begin(at: now) } }
+    if let begun { writeNote { begun.begin(at: now) } }
     beginDeadline(0, of: page)
     return page
   }
@@ -167,6 +171,7 @@ extension Runtime {
     }
     if let source = outcome.proven { recordSuccess(of: page, from: source) }
     if failure != nil, outcome.saved != nil, let source = state.withLock({ $0.pages[page.id]?.source }) {
+      countFailure(of: page, from: source)
       recordFailure(of: page, from: source)
     }
     if let version = outcome.version { hub.send(.pageFailed(url: page.url, version: version)) }

@@ -79,6 +79,7 @@ extension Runtime {
     }
     startBacklog()
     device.tellReturn()
+    device.tellEvidence()
     sendCounts()
     switch result {
     case .success(let report):

@@ -134,6 +134,8 @@ public final class Runtime: Sendable {
       var own = settings.device
       (own.goesBack, own.preset) = (settings.goesBack, settings.preset)
       let device = try Device(own, transport: transport, clock: clock)
+      let marker = settings.marker(policy: device.runtimePolicy.version)
+      if let crash = marker.crash(at: clock()) { device.recordStartCrash(at: crash) }
       device.resumeTrials()
       let presetFault = device.takePreset(settings)
       let saved = try? DurableFile.read(settings.healthFile, limit: 1 << 20)

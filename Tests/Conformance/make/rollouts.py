@@ -420,4 +420,127 @@ case("who has no candidate yet follows the channel's", ["R-11"], steps[:-2], ser
      later(), trigger(world.poll(1), candidate(world.poll(1)), *[{"url": url, "times": [1, 9]} for url in world.downloads(2, 1)], its(2)),
      world.holds(1), sends(), **WHOLE)
 
+# Evidence.
+
+LATE = next(f"{n:032x}" for n in range(2**32) if bucket(f"{n:032x}", SEED) >= 9_950 and bucket(f"{n:032x}", OTHER) >= 9_950)
+COUNTED = {"features": ["rollouts", "evidence"]}
+HALF = rule(share=5000)
+
+
+def opens(name, text="two", url=INDEX):
+    return [{"pageOpen": url, "as": name}, ask(url, local(f"<p>{text}"), page=name, destination="document")]
+
+
+def up(name, text="two"):
+    return [opens(name, text), {"pageUp": name}]
+
+
+def bad(name, text="two"):
+    return [opens(name, text), {"scriptFailed": name}]
+
+
+def known(arm="candidate", opened=1, failed=0, version=2, **members):
+    return {"arm": arm, "failed": failed, "opened": opened, "version": str(version), **members}
+
+
+def told(*reports):
+    return {"evidence": list(reports)}
+
+
+def at_last(*reports):
+    """What was told when the process has ended."""
+    return [{"stop": True}, told(*reports)]
+
+
+def control(share=50, install=LATE, **members):
+    """A device of control that has polled."""
+    world, steps, files = begun(rule(share=share, **members.pop("rule", {})), install=install, **members)
+    return world, [steps, trigger(world.poll(1)), world.holds(1), later()], files
+
+
+def polls(world, version=1, **members):
+    return [later(), trigger(world.poll(version), **members)]
+
+
+def counted(name, rules, *steps, features=()):
+    case(name, rules, *steps, features=COUNTED["features"] + list(features))
+
+
+HELD = known("control")
+FAILED = known(opened=0, failed=1, age=0)
+LOST = known("control", opened=0, failed=1, age=0)
+world, in_it, files = joined(HALF, install=EARLY)
+again = [later(), trigger(candidate(world.poll(2)))]
+counted("a device of the candidate's arm has opened with its first page after the switch", ["D-162", "D-163", "D-165"], in_it, up("a"), told(known()), up("b"), again, up("c"),
+        at_last(known()))
+outer, out_of_it, _ = control()
+counted("one of control with its first page after the poll", ["D-162", "D-163", "D-165"], out_of_it, up("a", "one"), told(HELD), up("b", "one"), polls(outer), up("c", "one"), at_last(HELD))
+first, before, _ = begun(HALF, install=EARLY)
+counted("no page, or one from before the poll", ["D-162"], before[:3], up("a", "one"), before[3:], trigger(first.poll(1), candidate(first.poll(1)), *first.downloads(2, 1)), later(),
+        trigger(candidate(first.poll(2))), at_last())
+counted("a page of the full version says nothing in the candidate's arm", ["D-162"], before[:3], serve(origin(first, 1, HALF), fresh=True), later(),
+        trigger(first.poll(1), candidate(first.poll(1)), *[{"url": url, "times": [1, 9]} for url in first.downloads(2, 1)]), up("a", "one"), bad("b", "one"), at_last())
+counted("a page that isn't listed", ["D-162"], out_of_it, {"pageOpen": SITE + "/other.html", "as": "a"}, ask(SITE + "/other.html", "network", page="a", destination="document"),
+        {"scriptFailed": "a"}, at_last())
+counted("a request that is no page's document", ["D-162"], out_of_it, {"pageOpen": INDEX, "as": "a"}, ask(APP, local("let one"), page="a", destination="script"), at_last())
+_, between, _ = control(install=ID)
+counted("a device between the arms", ["D-163"], between, up("a", "one"), bad("b", "one"), at_last())
+counted("with a share above one half control is what is left", ["D-163"], control(share=9000)[1], up("a", "one"), at_last(HELD))
+counted("a paused rollout has no arms", ["D-163"], control(share=0)[1], up("a", "one"), at_last())
+_, member, _ = joined(rule(share=50, groups=["qa"]), install=LATE, groups=["qa"])
+counted("a member of a group", ["D-163"], member, up("a"), bad("b"), at_last())
+counted("an app outside of the range", ["D-163"], control(appVersion="3.9", rule={"app": ">=4"})[1], up("a", "one"), at_last())
+counted("an unknown app version", ["D-163"], control(rule={"app": ">=4"})[1], up("a", "one"), at_last())
+counted("one that has left the candidate", ["D-163"], in_it, {"leaveCandidate": True}, up("a"), at_last())
+
+counted("a page that fails", ["D-164"], in_it, up("a"), told(known()), bad("b"), told(known(), FAILED), again, up("c"), bad("d"), at_last(known(), FAILED))
+counted("also the first one, and in control", ["D-164"], out_of_it, bad("a", "one"), bad("b", "one"), at_last(HELD, LOST))
+counted("hours later", ["D-164", "D-166"], out_of_it, up("a", "one"), told(HELD), later(3.5 * 3600), bad("b", "one"), at_last(HELD, {**LOST, "age": 3}))
+counted("a day later", ["D-164"], out_of_it, up("a", "one"), told(HELD), later(24 * 3600), bad("b", "one"), at_last(HELD))
+counted("a page that is opened a moment before that, and fails after it", ["D-164"], out_of_it, up("a", "one"), told(HELD), later(24 * 3600 - 1), opens("b", "one"), later(5), {"scriptFailed": "b"},
+        at_last(HELD, {**LOST, "age": 24}))
+counted("a clock that was set back", ["D-130", "D-164"], out_of_it, up("a", "one"), told(HELD), later(-3600), bad("b", "one"), at_last(HELD))
+ends = [{"state": {"version": "1"}}, told(HELD), {"kill": True}, start(), later()]
+counted("a process that ends while its first page loads", ["D-164", "D-166"], out_of_it, opens("a", "one"), ends, trigger(outer.poll(1)), told(HELD, LOST), up("b", "one"), at_last(HELD, LOST))
+counted("not one that was asked to", ["D-164"], out_of_it, opens("a", "one"), told(HELD), {"stop": True}, start(), later(), trigger(outer.poll(1)), at_last(HELD))
+counted("nor one whose page had come up", ["D-164"], out_of_it, up("a", "one"), ends, trigger(outer.poll(1)), at_last(HELD))
+counted("nor one of the day before", ["D-164"], out_of_it, up("a", "one"), told(HELD), {"stop": True}, later(25 * 3600), start(), opens("b", "one"), ends, trigger(outer.poll(1)), at_last(HELD))
+
+asks_network = [{"pageOpen": INDEX, "as": "c"}, ask(INDEX, "network", page="c", destination="document")]
+lost, of_control, _ = begun(rule(share=50), install=LATE)
+counted("a page that is passed on since it fails in any version", ["D-162", "D-164"], of_control[:3], bad("a", "one"), bad("b", "one"), of_control[3:], trigger(lost.poll(1)), asks_network,
+        at_last({**HELD, "failed": 1}))
+counted("a page from before the first one", ["D-164"], of_control[:3], opens("old", "one"), of_control[3:], trigger(lost.poll(1)), later(), up("a", "one"), told(HELD), {"scriptFailed": "old"},
+        at_last(HELD))
+counted("a device that goes back as its app says", ["D-164"], joined(HALF, install=EARLY, proofDelay=60_000)[1], up("a"), told(known()), {"reject": True}, told(known(), FAILED), up("b", "one"), bad("c", "one"), at_last(known(), FAILED),
+        features=["healing"])
+counted("one whose app says so before any page has come", ["D-162", "D-164"], in_it, {"reject": True}, up("b", "one"), bad("c", "one"), at_last(), features=["healing"])
+counted("one that goes back as its pages fail has failed once", ["D-164", "D-165"], in_it, bad("a"), bad("b"), world.holds(1), up("c", "one"), at_last(known(), FAILED), features=["healing"])
+
+paused = [serve(origin(outer, 1, rule(share=0)), files, fresh=True), polls(outer)]
+counted("the arm stays while the share falls", ["D-163"], out_of_it, up("a", "one"), told(HELD), paused, bad("b", "one"), at_last(HELD, LOST))
+counted("and while it rises", ["D-163"], out_of_it, up("a", "one"), told(HELD), serve(origin(outer, 1, rule(share=9_900)), files, fresh=True), polls(outer), bad("b", "one"), at_last(HELD, LOST))
+counted("the candidate's failures aren't control's", ["D-164"], out_of_it, up("a", "one"), told(HELD), serve(origin(outer, 1, rule()), files, fresh=True), later(),
+        trigger(outer.poll(1), candidate(outer.poll(1)), *outer.downloads(2, 1)), bad("b"), at_last(HELD))
+counted("who has taken the candidate stays in its arm", ["D-163"], in_it, up("a"), told(known()), serve(origin(world, 1, rule(share=0)), files, fresh=True), again, bad("b"), at_last(known(), FAILED))
+counted("who holds it though the share fell has none", ["D-163"], in_it, serve(origin(world, 1, rule(share=0)), files, fresh=True), again, up("a"), bad("b"), at_last())
+
+remade = [serve(origin(world, 1, rule(share=5000, version=3)), world.files(3, 2), fresh=True), later(), trigger(candidate(world.poll(2)), *world.downloads(3, 2)), world.holds(3)]
+counted("a candidate that is made again is the same rollout", ["D-165"], in_it, up("a"), told(known()), remade, up("b", "three"), bad("c", "three"), at_last(known(), {**FAILED, "version": "3"}))
+renewed = [serve(origin(world, 1, rule(share=5000, version=3, seed=OTHER)), world.files(3, 2), fresh=True), later(), trigger(candidate(world.poll(2)), *world.downloads(3, 2)), world.holds(3)]
+counted("another rollout counts anew", ["D-165"], in_it, bad("a"), told(known(), FAILED), renewed, up("b", "three"), at_last(known(), FAILED, known(version=3)))
+counted("the next process knows what was told", ["D-165"], in_it, up("a"), told(known()), {"stop": True}, start(), later(), trigger(candidate(world.poll(2))), up("b"), bad("c"), {"stop": True},
+        start(), later(), trigger(candidate(world.poll(2))), bad("d"), at_last(known(), FAILED))
+counted("also after one that was killed", ["D-165"], in_it, up("a"), told(known()), {"kill": True}, start(), later(), trigger(candidate(world.poll(2))), up("b"), at_last(known()))
+counted("a rollout that has ended", ["D-162"], out_of_it, serve(origin(outer, 1), files, fresh=True), polls(outer), up("a", "one"), at_last())
+
+counted("whatever share of the counts the origin wants", ["D-166"], out_of_it[:1], serve(origin(outer, 1, rule(share=50), reports=0), files, fresh=True), out_of_it[1:], bad("a", "one"), at_last(HELD, LOST))
+offline, online = {"conditions": {"network": "offline"}}, {"conditions": {"network": "unmetered"}}
+counted("offline it is told later", ["D-166"], out_of_it, offline, up("a", "one"), told(), later(2 * 3600), online, trigger(outer.poll(1)), at_last({**HELD, "age": 2}))
+counted("the failure with it", ["D-166"], out_of_it, offline, bad("a", "one"), online, polls(outer), at_last({**HELD, "failed": 1}))
+counted("but not days later", ["D-166"], out_of_it, offline, up("a", "one"), later(25 * 3600), online, trigger(outer.poll(1)), up("b", "one"), at_last())
+counted("by another process", ["D-165", "D-166"], out_of_it, offline, bad("a", "one"), {"kill": True}, start(), told(), polls(outer), at_last({**HELD, "failed": 1}))
+counted("an origin that doesn't answer is told later", ["D-166"], out_of_it, serve(fresh=True), polls(outer), up("a", "one"), told(), serve(origin(outer, 1, rule(share=50)), fresh=True), later(75),
+        trigger(outer.poll(1)), at_last(HELD))
+
 books = [book]

@@ -11,6 +11,10 @@ KNOWN = {"app", "channel", "version", "digest", "patch", "pack", "candidate", "s
 PATIENCE = float(os.environ.get("CONFORMANCE_PATIENCE", "60"))
 
 
+def canonical(value):
+    return json.dumps(value, sort_keys=True)
+
+
 class Failed(Exception):
     pass
 
@@ -395,6 +399,10 @@ class Case:
         if any(all(one.get(name) == value for name, value in step["untold"].items()) for one in told):
             raise Failed(f"told: {told}")
 
+    def do_evidence(self, step, device):
+        """Checks that this is the evidence that was reported, and no other."""
+        self.until({"eventually": True}, lambda: self.check_evidence(step["evidence"]))
+
     # Checks.
 
     def until(self, step, check):
@@ -470,6 +478,13 @@ class Case:
             if len(found) != 1:
                 raise (Lasting if found else Failed)(f"not told once: {want}; told: {told}")
 
+    def check_evidence(self, wanted):
+        with self.network.lock:
+            told = [json.loads(body) for _, _, body in self.network.posts if body]
+        told = [one["evidence"] for one in told if "evidence" in one]
+        if sorted(map(canonical, told)) != sorted(map(canonical, wanted)):
+            raise (Failed if len(told) < len(wanted) else Lasting)(f"evidence: {told}")
+
     def check_reports(self):
         """Checks that reports don't identify their sender (docs/protocol.md, section 12)."""
         with self.network.lock:
@@ -480,7 +495,7 @@ class Case:
             except ValueError:
                 # The device was killed while it sent this.
                 continue
-            if set(query) != {"app", "channel"} or names not in ({"reason", "url", "version"}, {"cause", "reason", "url", "version"}, {"counts", "version"}):
+            if set(query) != {"app", "channel"} or names not in ({"reason", "url", "version"}, {"cause", "reason", "url", "version"}, {"counts", "version"}, {"evidence"}):
                 raise Failed(f"a report to {url} with {query} has {sorted(names)}")
 
     def check_gone(self, step):

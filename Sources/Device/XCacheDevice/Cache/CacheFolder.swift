@@ -12,7 +12,7 @@ import System
 ///     poll.json         when the device polled last, and which server
 ///     trial.json        of a version that hasn't proved itself: what its pages came to, and which version is skipped
 ///     previous.json     the manifest of the version before it, as long as it is kept whole; its files are in `aside`
-///     rollout.json      the install id, which is never sent, and what was decided by the last rollout's rule
+///     rollout.json      the install id, which is never sent, what was decided by the last rollout's rule, and what it came to
 ///     trust.json        in an app with a root: what this device knows of who signs what, see `TrustNotes`
 ///     clock.json        how far the device's clock is from the servers', if that is hours
 ///     shortage.json     which version there was no room for, and when it is tried again

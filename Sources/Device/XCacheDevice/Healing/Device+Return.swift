@@ -28,14 +28,19 @@ extension Device {
     if cache.withLock({ $0.previous == nil }), folder.mark(folder.previous) != nil {
       try? folder.remove(folder.previous)
     }
-    let held = HeldManifest(index)
+    let start = index
+    let held = HeldManifest(start)
     if trials.withLock({ $0.isReturning(from: held) }) {
       // If the disk fails once more, the version in force stays until the next start. If it may not go there any more, for good.
       let isOver = (try? job { () throws(DeviceError) in try finishReturn(from: try repair()) }) != nil
       if isOver, HeldManifest(index) == held {
         try? cache.withLock { cache throws(DeviceError) in try cache.dropPrevious() }
       }
-      return settleTrials()
+      settleTrials()
+      if index.version < start.version {
+        recordEvidence(ofReturnFrom: start, hasOpened: trials.withLock { $0.skip?.cause != .rejected })
+      }
+      return
     }
     guard let mark = trials.withLock({ $0.mark }) else { return }
     try? changeTrials { $0.recordCrash(holding: held) }
@@ -75,7 +80,9 @@ extension Device {
       }
       settleTrials()
       let now = index
-      return now.version < held.version ? VersionReturn(from: held.version.text, to: now.version.text) : nil
+      guard now.version < held.version else { return nil }
+      recordEvidence(ofReturnFrom: held, hasOpened: cause != .rejected)
+      return VersionReturn(from: held.version.text, to: now.version.text)
     }
   }
 

@@ -1,7 +1,7 @@
 import Manifests
 import System
 
-/// Reports failures to the origin, each once, and sends batches of counts, in the background and without affecting
+/// Reports failures and evidence to the origin, each once, and sends batches of counts, in the background and without affecting
 /// updates.
 final class FailureReporter: Sendable {
   private let transport: any Transport
@@ -46,6 +46,11 @@ final class FailureReporter: Sendable {
       return state.add(report.body)
     }
     if mustStart { startSending() }
+  }
+
+  /// Reports what a rollout came to, which happens at most twice; returns at once.
+  func report(_ evidence: EvidenceMessage) {
+    if state.withLock({ address != nil && $0.add(evidence.body) }) { startSending() }
   }
 
   /// Records how many of 10,000 batches the last poll asked for; nil if the origin didn't answer it.

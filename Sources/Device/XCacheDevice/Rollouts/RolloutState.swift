@@ -12,6 +12,8 @@ struct RolloutState: Equatable, Sendable {
   private(set) var isIn = false
   /// The seed of the candidate that the app left.
   private(set) var leftSeed: String?
+  /// What rollouts came to on this device.
+  var evidence = CountedRollouts()
 
   init(id: InstallID = .random()) {
     self.id = id
@@ -25,15 +27,24 @@ struct RolloutState: Equatable, Sendable {
   mutating func decide(_ rule: RolloutRule, for app: AppTraits, taken: String?) -> Bool {
     if leftSeed != rule.seed { leftSeed = nil }
     self.rule = rule
-    let installation = Installation(
-      id: id, appVersion: app.parsedVersion, groups: app.groups, takenSeed: taken, leftSeed: leftSeed)
     isIn =
       switch app.membership {
-      case .byRule: rule.includes(installation)
+      case .byRule: rule.includes(installation(for: app, taken: taken))
       case .always: true
       case .never: false
       }
     return isIn
+  }
+
+  private func installation(for app: AppTraits, taken: String?) -> Installation {
+    Installation(
+      id: id, appVersion: app.parsedVersion, groups: app.groups, takenSeed: taken, leftSeed: leftSeed)
+  }
+
+  /// The part of the fleet in which the device counts in the open rollout, by the last rule; nil if it doesn't.
+  func arm(for app: AppTraits, taken: String?) -> RolloutArm? {
+    guard app.membership == .byRule else { return nil }
+    return rule?.arm(of: installation(for: app, taken: taken))
   }
 
   /// The version of the prefetch config that goes along with the candidate that the device holds; nil: it follows the channel's.
@@ -90,6 +101,7 @@ extension RolloutState {
   /// The contents of `rollout.json`.
   var saved: [UInt8] {
     var document = JSONObject()
+    if evidence != CountedRollouts() { document["evidence"] = evidence.json }
     document["id"] = .string(Hex.encode(id.bytes.span.bytes))
     document["in"] = .bool(isIn)
     document["left"] = leftSeed.map { .string($0) }
@@ -108,5 +120,6 @@ extension RolloutState {
     rule = document["rule"].flatMap { try? RolloutRule(reading: $0) }
     isIn = rule != nil && document["in"]?.bool == true
     leftSeed = document["left"]?.string
+    evidence = document["evidence"].map { CountedRollouts(json: $0) } ?? CountedRollouts()
   }
 }

@@ -21,6 +21,9 @@ struct CrashMarker: Sendable {
     return note.time
   }
 
+  /// When the first page of an earlier process was opened, if that process ended before it had loaded; nil if there is none.
+  func crash(at now: Int64) -> Int64? { note(at: now)?.time }
+
   /// Whether a count from `time` still counts. One from the future doesn't: the clock was set back since.
   static func counts(from time: Int64, at now: Int64) -> Bool { now >= time && now - time < age }
 

@@ -132,7 +132,8 @@ extension Database {
     try first(
       """
       SELECT s.id, a.name, c.name, s.act, s.summary, s.due_at, s.created_at, s.token_id, s.author, s.address, s.state,
-        s.ended_at, s.ended_by, s.version, s.code, s.reason, s.channel_id, s.awaits IS NOT NULL
+        s.ended_at, s.ended_by, s.version, s.code, s.reason, s.channel_id,
+        s.awaits IS NOT NULL AND s.state = 'waiting'
       FROM scheduled_act AS s JOIN channel AS c ON c.id = s.channel_id JOIN app AS a ON a.id = c.app_id
       WHERE s.id = ?1 AND (?2 IS NULL OR s.channel_id = ?2)
       """, id, channel

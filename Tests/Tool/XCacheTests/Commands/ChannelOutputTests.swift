@@ -26,7 +26,7 @@ import Values
 
   @Test func minimalChannel() throws {
     #expect(
-      StatusCommand.lines(try Self.overview(resources: 1), Self.plain) == [
+      StatusCommand.lines(try Self.overview(resources: 1), nil, Self.plain) == [
         "released   2026-11-20 15:17:27 UTC", "holds      1 resource, 900 B",
         "public URL https://m.example.com",
         "default    answers polls that name no app",
@@ -44,7 +44,7 @@ import Values
       + #""interval":60,"reports":25,"rollback":"7","deltas":{"files":1,"filesDone":0,"pending":1,"version":"9"},"#
       + #""policy":{\#(version),"kind":"kill","message":"","policy":{}},"#
       + #""prefetch":{\#(version),"kind":"rollback","message":"first\nsecond","source":"2"}"#
-    let lines = StatusCommand.lines(try Self.overview(more), Self.plain)
+    let lines = StatusCommand.lines(try Self.overview(more), nil, Self.plain)
     #expect(
       lines.prefix(8) == [
         "FROZEN     by bob since 2026-11-20 15:17:27 UTC: a ⏎ sale", "released   2026-11-20 15:17:27 UTC",
