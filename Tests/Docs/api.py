@@ -219,7 +219,7 @@ def signed(origin):
     publish = ["publish", "signed", "--bundle", "main", "--base-url", "https://m.example.com/", *app]
     origin.xcache(*publish, "--create")
     origin.xcache("trust", "init", *app)
-    origin.xcache("trust", "push", "root.json", *key, *app)
+    origin.xcache("trust", "push", "-y", "root.json", *key, *app)
     (origin.folder / "signed/a.js").write_text("let two")
     origin.xcache(*publish, *key)
     origin.xcache("trust", "status", *app)
@@ -233,7 +233,7 @@ def signed(origin):
     assert waiting["signatures"][0]["missing"] == 1, waiting
     for line in (["status"], ["schedule", "list"], ["schedule", "show", str(waiting["id"])]):
         origin.xcache(*line, *app)
-    origin.xcache("sign", str(waiting["id"]), "--sign-key", "second.key", "--yes", *app)
+    origin.xcache("sign", str(waiting["id"]), "--sign-key", "second.key", "--no-build", "--yes", *app)
 
 
 def main():

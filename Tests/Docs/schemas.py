@@ -147,7 +147,7 @@ def documents(origin):
     publish = ["dist", "--bundle", "main", "--base-url", "https://m.example.com/", *signed]
     origin.xcache("publish", "--create", *publish)
     origin.xcache("trust", "init", *signed)
-    origin.xcache("trust", "push", "root.json", "--sign-key", "release.key", *signed)
+    origin.xcache("trust", "push", "-y", "root.json", "--sign-key", "release.key", *signed)
     (build / "app.js").write_text("let three = 3;\n")
     origin.xcache("publish", *publish, "--sign-key", "release.key")
     root = holds("envelope", origin.get("/xcache/signed/root/1.json"), "a root")

@@ -49,7 +49,8 @@ struct WaitingTests {
   private static func sign(
     _ site: Site, _ id: Int = 1, key: String = "second.key", _ more: String..., token: String? = nil
   ) throws -> Outcome {
-    try run(site, ["sign", "\(id)", "--sign-key", key, "-y"] + more, token: token)
+    let build = more.contains("--bundle") ? [] : ["--no-build"]
+    return try run(site, ["sign", "\(id)", "--sign-key", key, "-y"] + build + more, token: token)
   }
 
   private static func version(_ site: Site) throws -> String? { try site.poll()["data"]?["version"]?.string }
@@ -77,7 +78,12 @@ struct WaitingTests {
         let shown = try Self.run(site, words)
         #expect(shown.output.lowercased().contains("unsigned") && shown.output.contains(second), "\(shown)")
       }
-      // The same again says that one waits.
+      #expect(try site.run("status").output.contains("1 release waits for signatures"))
+      // The same again changes nothing, and says that one waits.
+      let again = try Self.publish(site)
+      #expect(again.exitCode == 0 && again.output.contains("nothing changed: release 1, by "), "\(again)")
+      let list = try Self.run(site, ["schedule", "list", "--json"]).output
+      #expect(try JSONValue.parse(Array(list.utf8))["schedules"]?.array?.count == 1)
       let twice = try Self.publish(site, ["a.js": "two", "b.js": "b"], key: "second.key", "--dry-run")
       #expect(twice.errors.contains("release 1, of the same files, waits"), "\(twice.errors)")
 
@@ -85,7 +91,7 @@ struct WaitingTests {
       #expect(shown.exitCode == 0 && shown.errors.contains("+1 ~1 −1"), "\(shown.errors)")
       #expect(shown.errors.contains("not compared with a build"), "\(shown.errors)")
       // Nobody is here to be asked.
-      let silent = try Self.run(site, ["sign", "1", "--sign-key", "second.key"])
+      let silent = try Self.run(site, ["sign", "1", "--sign-key", "second.key", "--no-build"])
       #expect(silent.exitCode == 2 && silent.errors.contains("-y"), "\(silent.errors)")
       #expect(try Self.version(site) == "2")
 
@@ -95,9 +101,80 @@ struct WaitingTests {
       #expect(signed.exitCode == 0 && signed.output.contains("release 1 is done: version 3"), "\(signed)")
       #expect(signed.errors.contains("the build here has the same files"), "\(signed.errors)")
       #expect(try Self.version(site) == "3")
-      let again = try Self.sign(site)
-      #expect(again.exitCode == 0 && again.output.contains("release 1 is done: version 3"), "\(again)")
-      #expect(try Self.run(site, ["show", "3"]).output.contains(second.prefix(16)))
+      let afterwards = try Self.sign(site)
+      #expect(
+        afterwards.exitCode == 0 && afterwards.output.contains("release 1 is done: version 3"),
+        "\(afterwards)")
+      #expect(try Self.run(site, ["show", "3"]).output.contains(second))
+      let audit = try site.run("audit", "log").output
+      #expect(audit.contains("signed by ") && audit.contains(second), "\(audit)")
+    }
+  }
+
+  @Test("without a build, a script signs nothing, unless it says so")
+  func noBuild() throws {
+    try Self.with { site in
+      let published = try Self.publish(site, ["a.js": "two"], key: "release.key", "--json")
+      let document = try JSONValue.parse(Array(published.output.utf8))
+      #expect(document["version"] == .null && document["scheduled"]?["id"]?.integer == 1, "\(published)")
+      let unseen = try Self.run(site, ["sign", "1", "--sign-key", "second.key", "-y"])
+      #expect(unseen.exitCode == 2 && unseen.errors.contains("no build of main here"), "\(unseen)")
+      #expect(try Self.version(site) == "2")
+      let signed = try Self.sign(site, 1, key: "second.key", "-q")
+      #expect(signed.exitCode == 0 && signed.errors.contains("not compared with a build"), "\(signed)")
+      #expect(try Self.version(site) == "3")
+    }
+  }
+
+  @Test("in a frozen channel the last signature isn't given, and the release goes on waiting")
+  func frozen() throws {
+    try Self.with { site in
+      #expect(try Self.publish(site).exitCode == 0)
+      #expect(try Self.run(site, ["channel", "freeze", "--reason", "sale"]).exitCode == 0)
+      let frozen = try Self.sign(site)
+      #expect(frozen.exitCode == 3 && frozen.errors.contains("is frozen"), "\(frozen)")
+      #expect(frozen.errors.contains("it still waits"), "\(frozen)")
+      #expect(try Self.run(site, ["status"]).output.contains("UNSIGNED"))
+      #expect(try Self.run(site, ["channel", "thaw"]).exitCode == 0)
+      #expect(try Self.sign(site).output.contains("release 1 is done: version 3"))
+    }
+  }
+
+  @Test("who publishes what is live is told what still waits; sign says what becomes of a rollout")
+  func besides() throws {
+    try Self.with { site in
+      let part = try Self.publish(
+        site, ["a.js": "part", "old.js": "old"], key: "release.key", "--sign-key", "second.key", "--rollout",
+        "5%")
+      #expect(part.exitCode == 0, "\(part)")
+      #expect(try Self.publish(site).exitCode == 0)
+      let shown = try Self.run(site, ["sign", "1", "--dry-run"])
+      #expect(shown.exitCode == 0 && shown.errors.contains("the candidate, version 3"), "\(shown)")
+      #expect(try Self.run(site, ["rollout", "halt", "-m", "no"]).exitCode == 0)
+      let live = try Self.publish(site, ["a.js": "one", "old.js": "old"])
+      #expect(live.exitCode == 0 && live.output.contains("nothing changed"), "\(live)")
+      #expect(live.errors.contains("still waits for signatures"), "\(live)")
+    }
+  }
+
+  @Test("a release that a later root asks no more for is made without a key")
+  func fewer() throws {
+    try Self.with { site in
+      #expect(try Self.publish(site).exitCode == 0)
+      for words in [
+        ["set-threshold", "releases", "1"], ["sign", "root-3.draft.json", "--key", "root.key"],
+        ["push", "--sign-key", "second.key"],
+      ] {
+        let outcome = try Self.run(site, ["trust"] + words)
+        try #require(outcome.exitCode == 0, "\(words): \(outcome.errors)")
+      }
+      let status = try Self.run(site, ["status"]).output
+      #expect(status.contains("has all signatures that the root asks for"), "\(status)")
+      let made = try Self.run(site, ["sign", "1", "-y"])
+      #expect(
+        made.exitCode == 0 && made.output.contains("nothing to sign; release 1 is done: version 3"),
+        "\(made)")
+      #expect(try Self.version(site) == "3")
     }
   }
 
@@ -171,7 +248,9 @@ struct WaitingTests {
         try #require(outcome.exitCode == 0, "\(words): \(outcome.errors)")
       }
       let signed = try Self.sign(site)
-      #expect(signed.exitCode == 3 && signed.errors.contains("no key that root 3 names"), "\(signed)")
+      #expect(
+        signed.exitCode == 3 && signed.errors.contains("can't be completed any more (release-key)"),
+        "\(signed)")
       let other = try Self.sign(site, 1, key: "second.key", "--root", "root-2.json")
       #expect(other.exitCode == 3, "\(other)")
       #expect(try Self.version(site) == "2")

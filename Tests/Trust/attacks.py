@@ -204,7 +204,7 @@ class Program(StandIn):
             return
         self.xcache("trust", "init", "--out", "keys", "--prefix", SITE + "/")
         self.sign_with = ["keys/release.key"]
-        self.xcache("trust", "push", "keys/root.json", *self.signing())
+        self.xcache("trust", "push", "-y", "keys/root.json", *self.signing())
         self.roots.append(json.loads((self.folder / "keys/root.json").read_text()))
         self.note()
         self.release_keys = [self.take("publisher", "keys/release.key")]
@@ -240,7 +240,7 @@ class Program(StandIn):
         draft = f"keys/root-{int(payload(self.roots[-1])['number']) + 1}.draft.json"
         for path in self.root_keys:
             self.xcache("trust", "sign", draft, "--key", path)
-        self.xcache("trust", "push", draft, *self.signing())
+        self.xcache("trust", "push", "-y", draft, *self.signing())
         self.roots.append(json.loads(self.get(f"{ORIGIN}/xcache/shop/root/{int(payload(self.roots[-1])['number']) + 1}.json", {})[1]))
         self.note()
 

@@ -11,13 +11,20 @@ function rows(bundles) {
     one.problem ? el("span", { class: "bad" }, `✖ ${one.problem}`) : el("span", { class: "good" }, "✔ taken")]);
 }
 
+/** For whom the release of a bundle waits, or why it can't be completed. */
+function waits(act, one) {
+  if (one.problem) return el("span", { class: "bad" }, `✖ It can't be completed any more (${one.problem}): xcache schedule cancel ${act.id}, and publish again.`);
+  if (one.missing) return [`${one.missing} more of`, keys(one.candidates)];
+  return act.signatures.some((each) => each.missing) ? "nobody" : `nobody: xcache sign ${act.id} releases it`;
+}
+
 /** The releases that wait for signatures, and for whose; nothing if none does. */
 function waiting(acts) {
   const unsigned = acts.filter((act) => act.state === "waiting" && act.signatures?.length);
   if (!unsigned.length) return null;
   const rows = unsigned.flatMap((act) => act.signatures.map((one) => [
     [`${act.id}: ${act.summary}, by ${act.author}, `, when(act.at)], one.bundle, keys(one.keys),
-    one.missing ? [`${one.missing} more of`, keys(one.candidates)] : "nobody"]));
+    waits(act, one)]));
   return table("Releases that wait for signatures", [["Release"], ["Bundle"], ["Signed by"], ["Waits for"]], rows);
 }
 

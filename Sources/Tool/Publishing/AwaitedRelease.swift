@@ -32,6 +32,11 @@ package struct AwaitedRelease: Sendable {
   package let bundles: [Bundle]
   /// Bundles that need no further signature and that the release changes, too, by now: back to what it was made on.
   package let others: [BundleName]
+  /// What it is carried out with.
+  let request: JSONObject
+
+  /// Whether a key has to sign: a root that was pushed since may ask for no more than it has.
+  package var needsSignature: Bool { bundles.contains { $0.lacking != nil } }
 
   /// How a file changes.
   package enum Change: Hashable, Sendable { case added, changed, removed }

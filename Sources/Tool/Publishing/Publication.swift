@@ -24,6 +24,7 @@ struct Publication: Sendable {
   func run() throws(PublishError) -> PublishResult {
     let (report, uploads) = try checkAndCompare()
     let request = request(report)
+    if let act = signing?.waiting { return try result(waitingAs: act, request, report) }
     guard options.sendsFiles else {
       let answer = try preview(request)
       try compare(answer.value.contents)

@@ -36,6 +36,9 @@ package struct PublishResult: Sendable {
   /// What was signed, or had been, and went along with the release.
   package var statements: [Signed<ReleaseStatement>] = []
 
+  /// Whether the same files wait for signatures already, so that nothing was done.
+  package var isWaitingAlready = false
+
   package var answer: ReleaseAnswer { release.value }
 
   /// Whether another release intervened, so that the preparation is about a version that this release doesn't replace.

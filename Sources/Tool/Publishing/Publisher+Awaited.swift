@@ -48,7 +48,35 @@ extension Publisher {
       if live.content != next.content { others.append(change.bundle) }
     }
     return AwaitedRelease(
-      id: act.id, channel: channel, root: trust.signedRoot, bundles: bundles, others: others)
+      id: act.id, channel: channel, root: trust.signedRoot, bundles: bundles, others: others,
+      request: request.object ?? JSONObject())
+  }
+
+  /// What the origin would answer if a release that waits were made now.
+  package enum AwaitedForecast: Sendable {
+    /// It would be made: what it would do to an open rollout, and the freeze that would refuse it all the same.
+    case made(rollout: RolloutChangeInfo?, freeze: ChannelFreeze?)
+    /// It would be refused.
+    case refused(Problem)
+  }
+
+  /// Asks what a release would do if it were made now; nil if the origin doesn't tell this token. Nothing that is signed depends on it.
+  package func forecast(_ release: AwaitedRelease) throws(PublishError) -> AwaitedForecast? {
+    var request = release.request
+    request["dryRun"] = true
+    var call = OriginCall("POST", "\(release.channel.path)/releases")
+    call.fields = [("Content-Type", "application/json")]
+    call.body = .bytes(JSONValue.object(request).canonical)
+    call.timeouts.stallSeconds = OriginCall.releaseTimeout
+    call.isRepeatable = true
+    do {
+      let answer = try api.send(call, as: ReleaseAnswer.self).value
+      return .made(rollout: answer.rollout, freeze: answer.freeze)
+    } catch {
+      guard let problem = error.problem else { throw .origin(error) }
+      // It is carried out by another token.
+      return problem.status == 401 || problem.status == 403 ? nil : .refused(problem)
+    }
   }
 
   /// Checks one statement.

@@ -1,4 +1,5 @@
 import Manifests
+import Trust
 
 extension Publisher {
   /// The progress of a publish.
@@ -18,10 +19,16 @@ extension Publisher {
     case lacksKey(AppName)
     /// The release rules out what the bundle was up to this version: devices won't take it, and it can't be rolled back to.
     case raisesFloor(BundleName, above: ManifestVersion)
+    /// What is signed holds in a channel, too, that the app doesn't have.
+    case signsForUnknown(ChannelName, known: [ChannelName])
     /// A dry run found that the release would wait at the origin for these signatures.
     case wouldWait([LackingSignatures])
+    /// A dry run found what the release would sign: a bundle, by these keys, for these channels.
+    case wouldSign(BundleName, keys: [KeyID], channels: [ChannelName])
     /// The release will wait for signatures, and another one of the same files does already; with its number.
     case waitsAlready(Int64)
+    /// What is released doesn't wait, and this release of the same bundles does, to replace it: its number, and what it is.
+    case stillWaits(Int64, String)
     /// The number and size of the files that the origin lacks, which are sent next; reported once, if there are any.
     case lacking(files: Int, bytes: Int64)
     /// Bytes sent, out of those that the origin lacks; failed attempts can make it more.
@@ -36,7 +43,10 @@ extension Publisher {
     /// Whether it is something to know about the release, and not how far it has come.
     package var isRemark: Bool {
       switch self {
-      case .newKind, .indexDropped, .notSigned, .lacksKey, .raisesFloor, .wouldWait, .waitsAlready: true
+      case .newKind, .indexDropped, .notSigned, .lacksKey, .raisesFloor, .wouldSign, .wouldWait,
+        .waitsAlready,
+        .stillWaits:
+        true
       default: false
       }
     }

@@ -31,7 +31,9 @@ extension Publisher {
       Plan(unchanged: bundle.source.name, base: state.version, resources: Int(state.resources))
     }
     let idle = Finding.all(found.bundles.flatMap(\.idle)).filter(options.check.wants)
-    return try releaseUnchanged(plans, seen, idle, channel, options, newest: overview.version)
+    let result = try releaseUnchanged(plans, seen, idle, channel, options, newest: overview.version)
+    if result != nil { tellWaiting(plans.map(\.bundle), remote) }
+    return result
   }
 
   /// Problems that a full publish solves: it makes a new plan, and sends what is missing.

@@ -66,6 +66,7 @@ package struct Publisher: Sendable {
     try Self.checkNames(local.bundles.map(\.source.name), remote, options)
     let plans = try plans(local, remote, options, trustsCache: trustsCache)
     let signing = try signing(local, remote, plans, options)
+    tellWaiting(plans.map(\.bundle), remote, signing)
     return Publication(
       publisher: self, local: local, remote: remote, plans: plans, signing: signing, options: options)
   }

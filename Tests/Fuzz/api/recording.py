@@ -271,7 +271,7 @@ def trust(run):
     run(*site, "main=site-1", "--create")
     run("trust", "init", *app, "--out", "trust", "--root-key", "trust/root.key", "--spare-key", "trust/spare.key",
         "--release-key", "trust/release.key", "--no-passphrase")
-    run("trust", "push", *app, "--out", "trust", *key)
+    run("trust", "push", "-y", *app, "--out", "trust", *key)
     run("trust", "status", *app, "--out", "trust")
     run(*site, "main=site-2", *key)
     run(*site, "main=site-3", fails=True)
@@ -288,7 +288,7 @@ def trust(run):
         draft = f"trust/root-{number}.draft.json"
         run("trust", *words, *app, "--out", "trust")
         run("trust", "sign", draft, "--out", "trust", "--key", "trust/root.key", "--key", "trust/spare.key")
-        run("trust", "push", draft, *app, "--out", "trust", *key, *also)
+        run("trust", "push", "-y", draft, *app, "--out", "trust", *key, *also)
         roots = json.loads(run("trust", "status", *app, "--out", "trust", "--json"))["roots"]
         before, now = [json.loads(base64.b64decode(root["envelope"]["payload"]))["keys"] for root in roots[-2:]]
         return next(iter(set(now) - set(before)), None)
@@ -300,7 +300,7 @@ def trust(run):
         change("set-threshold", "releases", "2", also=both)
         waiting = str(json.loads(run(*site, "main=site-3", *key, "--json"))["scheduled"]["id"])
         run("schedule", "show", waiting, *app)
-        run("sign", waiting, *app, *both, "-y")
+        run("sign", waiting, *app, *both, "--no-build", "-y")
         change("set-threshold", "releases", "1")
     change("set-floor", "main", "--to", "1")
     change("rotate-head", "--keep")

@@ -73,7 +73,10 @@ package struct TrustedChannel: Codable, Sendable {
     package let content: SHA256
     /// The serial of the statement that devices get; nil if there is none.
     @OrNull package var serial: Int64?
+    /// What that statement leaves as the floor.
     @OrNull package var floor: Int64?
+    /// The lowest serial that devices of the channel still take, by roots and statements before; absent without a root.
+    package var floorInForce: Int64?
     /// The channels that the statement is for.
     package let channels: [ChannelName]
     /// The ids of the keys of the root in force that have signed it.
@@ -116,6 +119,8 @@ package struct TrustedChannel: Codable, Sendable {
     package let version: Int64
     package let content: SHA256
     @OrNull package var serial: Int64?
+    /// The lowest serial that devices of the channel still take; absent without a root.
+    package var floorInForce: Int64?
     package let keys: [String]
     /// The envelope of the statement that devices get.
     package var envelope: JSONValue?

@@ -34,6 +34,8 @@ package struct BundleTrust: Sendable {
   package let content: SHA256
   /// The statement that devices get; nil if none was given for this content.
   package let statement: Signed<ReleaseStatement>?
+  /// The lowest serial that devices of the channel still take.
+  package let floor: Serial
   /// The keys of the root in force that have signed it.
   package let signers: [KeyID]
   /// Why devices would refuse the bundle; nil if they take it.
@@ -42,12 +44,13 @@ package struct BundleTrust: Sendable {
   package var target: ManifestVersion?
 
   package init(
-    bundle: BundleName, content: SHA256, statement: Signed<ReleaseStatement>?, signers: [KeyID],
-    problem: TrustFailure?
+    bundle: BundleName, content: SHA256, statement: Signed<ReleaseStatement>?, floor: Serial,
+    signers: [KeyID], problem: TrustFailure?
   ) {
     self.bundle = bundle
     self.content = content
     self.statement = statement
+    self.floor = floor
     self.signers = signers
     self.problem = problem
   }

@@ -105,7 +105,7 @@ struct ChannelTrust {
     }
     return Choice(
       trust: BundleTrust(
-        bundle: content.bundle, content: content.digest, statement: best?.signed,
+        bundle: content.bundle, content: content.digest, statement: best?.signed, floor: floor,
         signers: best?.verdict.signers ?? [], problem: best == nil ? .releaseMissing : best?.verdict.failure),
       at: best?.at)
   }

@@ -53,6 +53,14 @@ extension Store {
     }
   }
 
+  /// The lowest serial of prefetch configs that devices of a channel still take; nil if its app has no root.
+  package func prefetchFloor(of channel: ChannelInfo) throws(StoreError) -> Serial? {
+    try connections.reading { (db) throws(StoreError) in
+      guard let trust = try db.trust(ofChannel: channel.id) else { return nil }
+      return try db.floor(of: ChannelTrust.prefetch, in: trust)
+    }
+  }
+
   /// The statement of a version of the prefetch config; nil if none is stored.
   package func prefetchStatement(of channel: ChannelInfo, at version: Int64) throws(StoreError) -> Signed<
     PrefetchStatement

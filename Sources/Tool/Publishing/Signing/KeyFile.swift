@@ -26,6 +26,7 @@ package struct KeyFile: StatementSigner {
   ///   - place: where it is, for messages.
   ///   - passphrase: as above.
   package init(pem: [UInt8], place: String, passphrase: (String) -> [UInt8]?) throws(SigningError) {
+    guard !Self.isPublic(pem) else { throw .publicKey(path: place) }
     guard Self.isWhole(pem) else { throw .cutOff(path: place) }
     do throws(P256PrivateKey.FormError) {
       let phrase = P256PrivateKey.isEncrypted(pem) ? passphrase(place) : nil
@@ -38,6 +39,14 @@ package struct KeyFile: StatementSigner {
   package init(_ privateKey: P256PrivateKey) {
     self.privateKey = privateKey
     key = privateKey.trustKey
+  }
+
+  /// Whether there is a public key, and no private one.
+  private static func isPublic(_ bytes: [UInt8]) -> Bool {
+    let text = String(decoding: bytes, as: UTF8.self)
+    if text.contains("PRIVATE KEY-----") { return false }
+    return text.contains("-----BEGIN PUBLIC KEY-----") || TrustKey(spki: bytes) != nil
+      || TrustKey(base64: text.filter { !$0.isWhitespace }) != nil
   }
 
   /// Whether PEM that begins also ends, or doesn't begin.
@@ -61,7 +70,10 @@ package struct KeyFile: StatementSigner {
     }
     guard let bytes else { throw .unreadable(path: path, "no such file") }
     // A pipe of a shell (`<(…)`) is nobody else's.
-    if let status, status.kind == .file, status.mode & 0o077 != 0 { throw .openToOthers(path: path) }
+    // Others may read a public key: what is wrong with that one is its kind.
+    if let status, status.kind == .file, status.mode & 0o077 != 0, !isPublic(bytes) {
+      throw .openToOthers(path: path)
+    }
     return bytes
   }
 

@@ -15,6 +15,8 @@ package enum SigningError: Error, Hashable, Sendable {
   case unreadable(path: String, String)
   /// A key's file has something else.
   case notAKey(path: String, P256PrivateKey.FormError)
+  /// A public key, where a private one is needed.
+  case publicKey(path: String)
   /// A key's PEM has no end: it was cut off.
   case cutOff(path: String)
   /// A key's file can be read by others.
@@ -39,6 +41,8 @@ extension SigningError: CustomStringConvertible {
     case .notAKey(let path, .wrongPassphrase): "the key \(path) has another passphrase"
     case .notAKey(let path, .otherAlgorithm): "\(path) has a key of another kind; one on P-256 is needed"
     case .notAKey(let path, .notAKey): "\(path) has no private key in PEM"
+    case .publicKey(let path):
+      "\(path) is a public key; what signs is the private one (--sign-key, --key), or a program that has it (--sign-with)"
     case .cutOff(let path):
       "\(path) isn't a whole PEM: it has no line \"-----END … PRIVATE KEY-----\"; store the file's content unchanged, with all its lines"
     case .openToOthers(let path): "others may read the key \(path); run `chmod 600 \(path)`"

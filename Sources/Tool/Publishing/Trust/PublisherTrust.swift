@@ -12,6 +12,8 @@ struct PublisherTrust {
   /// The release statements that enough keys of the root have signed, of any channel.
   let releases: [ReleaseStatement]
   private let prefetch: [PrefetchStatement]
+  /// The app's channels.
+  let channels: [ChannelName]
   /// The serials of the statements of each channel's full version, and of its prefetch config.
   private var full: [ChannelName: [BundleName: Serial]] = [:]
   private var fullPrefetch: [ChannelName: Serial] = [:]
@@ -35,6 +37,7 @@ struct PublisherTrust {
         fullPrefetch[channel.channel] = statement.serial
       }
     }
+    channels = overview.channels.map(\.channel)
     self.signedRoot = signedRoot
     self.releases = releases
     self.prefetch = prefetch

@@ -21,6 +21,8 @@ struct ReleaseSigning: Sendable {
   let signers: [any StatementSigner]
   /// The signatures that are missing, so that the release waits for them at the origin; empty if devices take what these sign.
   let lacking: [LackingSignatures]
+  /// The release of the same files that waits for them already, so that none is made.
+  var waiting: ScheduledInfo?
 
   /// - Parameters:
   ///   - files: the files of each bundle that is to be signed, ordered by URL.
@@ -148,7 +150,10 @@ extension Publisher {
       return nil
     }
     let channel = remote.address.channel
-    let signing = try PublishError.signing { () throws(TrustFault) in
+    for other in terms.channels.sorted() where other != channel && !trust.channels.contains(other) {
+      progress(.signsForUnknown(other, known: trust.channels))
+    }
+    var signing = try PublishError.signing { () throws(TrustFault) in
       let files = zip(local.bundles, plans).compactMap { bundle, plan in
         plan.isEmpty && !trust.needsStatement(of: bundle.source.name, bundle.resources, in: channel, terms)
           ? nil : (bundle: bundle.source.name, files: bundle.resources)
@@ -160,7 +165,8 @@ extension Publisher {
     }
     if signing.bundles.isEmpty { return nil }
     tellFloors(signing, remote)
-    tellAwaited(signing, remote, isDryRun: options.release.dryRun == true)
+    if options.release.dryRun == true { tellSigning(signing) }
+    signing.waiting = try waiting(for: signing, remote, options.release)
     return signing
   }
 

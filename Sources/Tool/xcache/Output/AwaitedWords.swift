@@ -1,5 +1,7 @@
+import Manifests
 import OriginAPI
 import Publishing
+import System
 import Values
 
 /// The words for signatures that a release waits for.
@@ -43,20 +45,53 @@ extension ScheduledInfo {
   /// Its state as a word: that it waits for signatures is one of its own.
   var stateWord: String { isUnsigned ? "unsigned" : state }
 
+  /// Why devices would refuse it, whoever signs it now; nil if nothing is known that keeps it from being completed.
+  var refusal: String? { isUnsigned ? signatures?.compactMap(\.problem).first : nil }
+
+  /// Whether a root that was pushed since asks for no more than it has.
+  var isComplete: Bool { isUnsigned && signatures?.allSatisfy { $0.missing == 0 } == true }
+
+  /// What it still takes, and what helps if that isn't a signature; it follows the release's name.
+  func remainder(_ channel: ChannelName) -> String {
+    if let refusal {
+      return
+        "can't be completed any more (\(refusal)): `xcache schedule cancel \(id)\(channel.option)`, and publish again"
+    }
+    if isComplete {
+      return "has all signatures that the root asks for; `xcache sign \(id)\(channel.option)` releases it"
+    }
+    return "waits for \(awaitedWords)"
+  }
+
   /// What it waits for: `1 more signature (of 2), by one of 60303f8b…, 9a01…`
-  var awaitedWords: String {
+  private var awaitedWords: String {
     let all = (signatures ?? []).filter { $0.missing > 0 }.map { awaited in
       (
         awaited.bundle.text,
         AwaitedWords.text(missing: awaited.missing, of: awaited.needed, by: awaited.candidates)
       )
     }
-    // A root that was pushed since may ask for fewer.
-    guard let first = all.first else { return "any signature that is asked for" }
+    guard let first = all.first else { return "no signature" }
     if all.allSatisfy({ $0.1 == first.1 }) { return first.1 }
     return all.map { "\($0.1), of bundle \($0.0)" }.joined(separator: "; ")
   }
 
-  /// When it is due, if that isn't as soon as it is signed.
-  var dueWords: String { due > at ? "; due \(due.formatted), once it is signed" : "" }
+  /// Whether it has a time of its own. One that waits for signatures without one is made as soon as it has them.
+  var hasTime: Bool { due > at }
+
+  /// When it is made, and until when it waits.
+  var dueWords: String {
+    let time = hasTime ? "due \(due.formatted), once it is signed" : "made as soon as it is signed"
+    return "; \(time), and missed after \(AwaitedWords.end(of: self).formatted)"
+  }
+}
+
+extension AwaitedWords {
+  /// How long after its time a release waits for signatures, in milliseconds: 30 days, as the origin has it.
+  private static let patience: Int64 = 30 * 86_400_000
+
+  /// Until when a release waits for signatures.
+  static func end(of act: ScheduledInfo) -> Moment {
+    Moment(milliseconds: act.due.milliseconds + patience)
+  }
 }

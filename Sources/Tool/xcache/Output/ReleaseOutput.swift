@@ -39,11 +39,28 @@ extension ScheduledInfo {
   /// What is said of an act that was scheduled.
   func line(_ channel: ChannelName) -> String {
     if isUnsigned {
-      return "release \(id) waits for \(awaitedWords); nothing is live yet\(dueWords)\n"
+      return "release \(id) \(remainder(channel)); nothing is live yet\(dueWords)\n"
         + "next: `xcache sign \(id)\(channel.option)`; `xcache schedule cancel \(id)\(channel.option)` takes it back"
     }
     return
       "scheduled for \(due.formatted): \(summary); `xcache schedule cancel \(id)\(channel.option)` takes it back"
+  }
+
+  /// What is said of a release that waits for signatures already when the same files are published again.
+  func lineOfSame(_ channel: ChannelName, _ files: Int) -> String {
+    "nothing changed: release \(id), by \(author) at \(at.formatted), has \(files == 1 ? "this" : "these") \(Count.text(files, "file")) "
+      + "and \(remainder(channel))\(dueWords)\n"
+      + "next: `xcache sign \(id)\(channel.option)`; `xcache schedule cancel \(id)\(channel.option)` takes it back"
+  }
+}
+
+/// The document that a command prints of the origin's answer to a release.
+enum PrintedRelease {
+  /// Returns the answer. That of an act which is to come names no version: nothing is made yet, and other releases may come first.
+  static func of(_ answer: JSONValue) -> JSONObject {
+    var document = answer.object ?? JSONObject()
+    if document["scheduled"] ?? .null != .null { document["version"] = .null }
+    return document
   }
 }
 

@@ -159,7 +159,9 @@ import Values
     #expect(request["awaitSignatures"] == nil && request["statements"] == nil)
     let lacking = LackingSignatures(
       bundle: try BundleName("main"), missing: 1, needed: 2, candidates: [app.otherKey.trustKey.id])
-    #expect(told.withLock { $0 } == [.wouldWait([lacking])])
+    let signing = Publisher.Progress.wouldSign(
+      try BundleName("main"), keys: [app.releaseKey.trustKey.id], channels: [.online])
+    #expect(told.withLock { $0 } == [signing, .wouldWait([lacking])])
   }
 
   @Test func enoughKeysDontWait() throws {
@@ -167,6 +169,85 @@ import Values
     options.signing.signers = LazySigners(KeyFile(app.releaseKey), KeyFile(app.otherKey))
     #expect(try publisher.publish([source], to: channel, options).answer.isChanged)
     #expect(origin.with { $0.releases.last?["awaitSignatures"] } == nil)
+  }
+
+  /// Has the origin say that a release waits, and keep no other.
+  private func announce(_ act: ScheduledInfo, _ request: JSONObject) throws {
+    var overview =
+      try publisher.api.send(OriginCall("GET", channel.path)).object ?? JSONObject()
+    overview["scheduled"] = .array([JSONValue(encoding: act)])
+    let (body, kept) = (JSONValue.object(overview).canonical, JSONValue.object(request).canonical)
+    origin.with { model in
+      model.fault = { model, asked in
+        if asked.path.hasSuffix("/schedules/42/request") { return .answer(body: kept) }
+        if asked.path.hasSuffix("/releases"), let release = try? JSONValue.parse(asked.body),
+          release["awaitSignatures"]?.bool == true
+        {
+          model.releases.append(release)
+          return FakeOrigin.problem(409, "busy", "another one")
+        }
+        return asked.method == "GET" && asked.path.hasSuffix("/channels/online") ? .answer(body: body) : nil
+      }
+    }
+  }
+
+  /// The release that the first key has published waits.
+  private func announced(problem: String? = nil) throws {
+    let request = try publish().request
+    var act = try act(Signed(json: try #require(request["statements"]?.array?.first)))
+    act.signatures?[0].problem = problem
+    try announce(act, request)
+    told.withLock { $0 = [] }
+  }
+
+  @Test func sameFilesDontWaitTwice() throws {
+    try announced()
+    var options = PublishOptions()
+    options.signing = app.options(app.otherKey)
+    let result = try publisher.publish([source], to: channel, options)
+    #expect(result.isWaitingAlready && result.answer.scheduled?.id == 42 && !result.answer.isChanged)
+    #expect(origin.with { $0.version == 1 && $0.releases.last?["dryRun"] == true })
+    #expect(told.withLock { $0.isEmpty })
+    // One with another floor is another one.
+    options.signing.raisesFloor = true
+    #expect(throws: PublishError.self) { try publisher.publish([source], to: channel, options) }
+    #expect(told.withLock { $0.contains(.waitsAlready(42)) })
+    #expect(origin.with { $0.releases.last?["awaitSignatures"] == true })
+  }
+
+  @Test func releaseWithOtherTermsWaitsBesides() throws {
+    let changes: [(inout ReleaseOptions) -> Void] = [
+      { $0.rollout = RolloutTerms(share: 500) }, { $0.schedule = Moment(milliseconds: 4_000_000_000_000) },
+      { $0.breakGlass = "fire" },
+    ]
+    for change in changes {
+      try announced()
+      var options = PublishOptions()
+      options.signing = app.options(app.otherKey)
+      change(&options.release)
+      let made = origin.with { $0.releases.count }
+      #expect(throws: PublishError.self) { try publisher.publish([source], to: channel, options) }
+      #expect(told.withLock { $0.contains(.waitsAlready(42)) })
+      #expect(origin.with { $0.releases.count > made && $0.releases.last?["awaitSignatures"] == true })
+    }
+  }
+
+  @Test func whatCantBeCompletedIsPublishedAgain() throws {
+    try announced(problem: "release-floor")
+    var options = PublishOptions()
+    options.signing = app.options(app.otherKey)
+    let made = origin.with { $0.releases.count }
+    #expect(throws: PublishError.self) { try publisher.publish([source], to: channel, options) }
+    #expect(origin.with { $0.releases.count > made && $0.releases.last?["awaitSignatures"] == true })
+  }
+
+  @Test func whoPublishesWhatIsLiveIsToldWhatWaits() throws {
+    try announced()
+    try folder.write("site/a.js", "one")
+    try folder.write("site/old.js", "old")
+    try Kernel.remove("\(folder.path)/site/b.js")
+    #expect(try !publisher.publish([source], to: channel).answer.isChanged)
+    #expect(told.withLock { $0 } == [.stillWaits(42, "publish of main by ci")])
   }
 
   // MARK: - The second one
@@ -191,6 +272,21 @@ import Values
     #expect(name { _ = try release.signed(by: [KeyFile(P256PrivateKey())]) } == "notAsked")
     let both = try release.signed(by: [KeyFile(app.releaseKey), KeyFile(app.otherKey)])
     #expect(both.first?.envelope.signatures.count == 2)
+  }
+
+  @Test func whatItWouldDoIsAskedFor() throws {
+    let release = try awaited()
+    #expect(release.needsSignature)
+    guard case .made(rollout: nil, freeze: nil)? = try publisher.forecast(release) else {
+      Issue.record("it would be made")
+      return
+    }
+    #expect(origin.with { $0.version == 1 && $0.releases.last?["dryRun"] == true })
+    for (status, isTold) in [(403, false), (409, true)] {
+      origin.with { $0.fault = { _, _ in FakeOrigin.problem(status, "if-version", "it changed") } }
+      let forecast = try publisher.forecast(release)
+      if case .refused = forecast { #expect(isTold) } else { #expect(!isTold && forecast == nil) }
+    }
   }
 
   // MARK: - Origins that lie

@@ -181,7 +181,9 @@ import Values
     options.raisesFloor = true
     try publish(options) { $0.release.dryRun = true }
     let remark = Publisher.Progress.raisesFloor(try BundleName("main"), above: ManifestVersion(1))
-    #expect(told.withLock { $0 } == [remark])
+    let signing = Publisher.Progress.wouldSign(
+      try BundleName("main"), keys: [app.releaseKey.trustKey.id], channels: [.online])
+    #expect(told.withLock { $0 } == [remark, signing])
     #expect(try statements().isEmpty, "a dry run signs nothing")
     try publish(options)
     let statement = try #require(try statements().first).document

@@ -174,9 +174,11 @@ extension TrustedChannel {
     let keys = signed.flatMap { signed in
       root.map { signed.signers(among: $0.prefetch, keys: $0.keys, by: SystemVerifier()) }
     }
-    return Prefetch(
+    var prefetch = Prefetch(
       version: record.version, content: SHA256.of(record.content), serial: signed?.document.serial.number,
       keys: (keys ?? []).map(\.text), envelope: signed?.envelope.json)
+    prefetch.floorInForce = try store.prefetchFloor(of: channel)?.number
+    return prefetch
   }
 }
 
@@ -197,6 +199,7 @@ extension TrustedChannel.Bundle {
       bundle: trust.bundle, content: trust.content, serial: statement?.serial.number,
       floor: statement?.floor.number, channels: statement?.channels ?? [], keys: trust.signers.map(\.text),
       problem: isChecked ? trust.problem?.rawValue : nil, envelope: trust.statement?.envelope.json)
+    floorInForce = trust.floor.number
   }
 }
 

@@ -15,10 +15,14 @@ package struct Holdings: Sendable {
     package let isCandidate: Bool
     /// Nothing is known of it but that it is one.
     package let statement: Signed<ReleaseStatement>?
+    /// The channel's floor, as the origin says; nil if it doesn't.
+    package let floor: Serial?
 
     package init(
-      channel: ChannelName, live: LiveBundle, isCandidate: Bool = false, statement: Signed<ReleaseStatement>?
+      channel: ChannelName, live: LiveBundle, isCandidate: Bool = false, statement: Signed<ReleaseStatement>?,
+      floor: Serial? = nil
     ) {
+      self.floor = floor
       self.channel = channel
       self.live = live
       self.isCandidate = isCandidate
@@ -32,8 +36,13 @@ package struct Holdings: Sendable {
     /// The digest of what is signed of it, computed here.
     package let content: SHA256
     package let statement: Signed<PrefetchStatement>?
+    /// The channel's floor, as the origin says; nil if it doesn't.
+    package let floor: Serial?
 
-    package init(channel: ChannelName, content: SHA256, statement: Signed<PrefetchStatement>?) {
+    package init(
+      channel: ChannelName, content: SHA256, statement: Signed<PrefetchStatement>?, floor: Serial? = nil
+    ) {
+      self.floor = floor
       self.channel = channel
       self.content = content
       self.statement = statement
@@ -102,7 +111,8 @@ package struct Holdings: Sendable {
   ) throws(CeremonyError) -> Bundle {
     Bundle(
       channel: channel, live: live, isCandidate: isCandidate,
-      statement: try statement(said.envelope, said.bundle.text, channel))
+      statement: try statement(said.envelope, said.bundle.text, channel),
+      floor: said.floorInForce.flatMap { Serial($0) })
   }
 
   private mutating func read(
@@ -114,7 +124,8 @@ package struct Holdings: Sendable {
     self.prefetch.append(
       Prefetch(
         channel: address.channel, content: content,
-        statement: try Self.statement(prefetch.envelope, "the prefetch config", address.channel)))
+        statement: try Self.statement(prefetch.envelope, "the prefetch config", address.channel),
+        floor: prefetch.floorInForce.flatMap { Serial($0) }))
   }
 
   private static func statement<Statement: TrustDocument>(
@@ -139,6 +150,18 @@ extension Holdings {
   }
 
   package var isEmpty: Bool { bundles.isEmpty && prefetch.isEmpty }
+
+  /// Those that others don't have.
+  package func without(_ others: Holdings) -> Holdings {
+    Holdings(
+      bundles: bundles.filter { bundle in
+        !others.bundles.contains {
+          $0.channel == bundle.channel && $0.live.bundle == bundle.live.bundle
+            && $0.isCandidate == bundle.isCandidate
+        }
+      },
+      prefetch: prefetch.filter { config in !others.prefetch.contains { $0.channel == config.channel } })
+  }
 
   /// A URL in two bundles of a channel, which a channel with a root can't have; at most 20.
   package var sharedURLs: [String] {

@@ -31,14 +31,15 @@ package struct NewStatements: Sendable {
   ///     of them stays, unless a root has named a lower one since: a key that is lost hasn't signed it in vain.
   ///   - lowering: whether the root is yet to come into force: a floor above one that it sets is left out then. Under a root that is in
   ///     force, it may have been raised since.
+  ///   - leavingOut: whether no statement gets the floor of one before (`raisingFloors(above:)`).
   ///   - now: milliseconds since 1970.
   /// - Throws: `notListed`, if none of them is named; what signers throw.
   package init(
     for holdings: Holdings, among all: Holdings, under root: TrustRoot,
-    after before: [Signed<TrustRoot>] = [], lowering: Bool = false,
+    after before: [Signed<TrustRoot>] = [], lowering: Bool = false, leavingOut: Bool = false,
     by signers: [any StatementSigner], now: Int64
   ) throws(SigningError) {
-    let floors = EarlierFloors(before, root, lowering: lowering)
+    let floors = EarlierFloors(before, root, lowering: lowering, leavingOut: leavingOut)
     try sign(holdings, all, root, floors, signers, now)
     try signPrefetch(holdings, all, root, floors, signers, now)
   }
@@ -182,8 +183,10 @@ private struct EarlierFloors {
   private let before: [Signed<TrustRoot>]
   private let root: TrustRoot
   private let isLowering: Bool
+  private let isLeavingOut: Bool
 
-  init(_ before: [Signed<TrustRoot>], _ root: TrustRoot, lowering: Bool) {
+  init(_ before: [Signed<TrustRoot>], _ root: TrustRoot, lowering: Bool, leavingOut: Bool) {
+    isLeavingOut = leavingOut
     self.before = before
     self.root = root
     isLowering = lowering
@@ -191,6 +194,7 @@ private struct EarlierFloors {
 
   /// Returns the floor of a statement by keys that count, unless the root that is yet to come into force sets a lower one.
   func lowered(_ floor: Serial, _ named: Serial?) -> Serial? {
+    if isLeavingOut { return nil }
     if isLowering, let named, floor > named { return nil }
     return floor
   }
@@ -260,6 +264,32 @@ extension Holdings {
       })
   }
 
+  /// Those that devices take, and which leave a higher floor than is in force, since a root has lowered it.
+  ///
+  /// The origin's word for the floor counts only where a root has set one that isn't above it: whoever has the origin gets no floor
+  /// taken out of a statement that no root has touched.
+  ///
+  /// - Parameter roots: the app's roots as far as they are known, lowest number first; the last one is in force.
+  package func raisingFloors(above roots: [Signed<TrustRoot>]) -> Holdings {
+    guard let newest = roots.last, !newest.document.isOff else { return Holdings() }
+    let judge = RootJudge(newest)
+    func isRaised(_ left: Serial, _ floor: Serial?, _ named: (TrustRoot) -> Serial?) -> Bool {
+      guard let floor, let set = roots.compactMap({ named($0.document) }).last else { return false }
+      return left > floor && floor >= set
+    }
+    return Holdings(
+      bundles: bundles.filter { bundle in
+        guard let statement = bundle.statement else { return false }
+        return isRaised(statement.document.floor, bundle.floor) { $0.floors[bundle.live.bundle] }
+          && judge.failure(of: bundle.live, statement, in: bundle.channel) == nil
+      },
+      prefetch: prefetch.filter { config in
+        guard let statement = config.statement else { return false }
+        return isRaised(statement.document.floor, config.floor, \.prefetchFloor)
+          && judge.failure(ofPrefetch: config.content, statement, in: config.channel) == nil
+      })
+  }
+
   /// The same, with new statements where they are for a bundle's content and channel.
   package func taking(_ statements: NewStatements) -> Holdings {
     Holdings(
@@ -270,14 +300,15 @@ extension Holdings {
         }
         return Bundle(
           channel: bundle.channel, live: bundle.live, isCandidate: bundle.isCandidate,
-          statement: new ?? bundle.statement)
+          statement: new ?? bundle.statement, floor: bundle.floor)
       },
       prefetch: prefetch.map { config in
         let new = statements.prefetch.first {
           $0.document.content == config.content && $0.document.channels.contains(config.channel)
         }
         return Prefetch(
-          channel: config.channel, content: config.content, statement: new ?? config.statement)
+          channel: config.channel, content: config.content, statement: new ?? config.statement,
+          floor: config.floor)
       })
   }
 }

@@ -60,7 +60,7 @@ package struct LiveBundle: Sendable {
 
 /// Whether devices that have a root would take a bundle, or a prefetch config: by the check that they run.
 package struct RootJudge: Sendable {
-  private let root: Signed<TrustRoot>
+  package let root: Signed<TrustRoot>
 
   package init(_ root: Signed<TrustRoot>) { self.root = root }
 

@@ -18,11 +18,14 @@ extension StatusCommand {
       return .done
     }
     if !fleet.problems.isEmpty { terminal.say("") }
-    terminal.say(list: table(fleet).lines, head: 1, all: arguments.has("all"))
+    let api = try remote.api
+    let table = table(fleet) { ScheduleCommand.waiting($0, api).count(where: \.isUnsigned) }
+    terminal.say(list: table.lines, head: 1, all: arguments.has("all"))
     return .done
   }
 
-  static func table(_ fleet: FleetOverview) -> Table {
+  /// - Parameter unsigned: says how many releases wait for signatures in a channel where acts wait.
+  static func table(_ fleet: FleetOverview, unsigned: (ChannelAddress) -> Int = { _ in 0 }) -> Table {
     var table = Table(["APP", "CHANNEL", "VERSION", "RELEASED", "BY", "STATE"], rightAligned: [2])
     // The problems are sorted by their seriousness.
     let ranked = fleet.channels.enumerated().map { index, channel in
@@ -33,9 +36,15 @@ extension StatusCommand {
     }
     for (_, _, channel) in ranked.sorted(by: { ($0.rank, $0.index) < ($1.rank, $1.index) }) {
       var state = fleet.problems.filter { $0.isAbout(channel.app, channel.channel) }.map(\.code)
+      let acts = Int(channel.planned?.acts ?? 0)
+      // What waits for a person isn't fine.
+      let waiting = acts > 0 ? min(acts, unsigned(ChannelAddress(channel.app, channel.channel))) : 0
+      if waiting > 0 {
+        state.append("\(Count.text(waiting, "release")) \(waiting == 1 ? "waits" : "wait") for signatures")
+      }
       if state.isEmpty { state = ["ok"] }
       if let planned = channel.planned {
-        if planned.acts > 0 { state.append("\(planned.acts) scheduled") }
+        if acts > waiting { state.append("\(acts - waiting) scheduled") }
         if planned.freezes > 0 { state.append(Count.text(Int(planned.freezes), "planned freeze")) }
         if planned.failed > 0 { state.append("\(planned.failed) scheduled not carried out") }
       }

@@ -98,13 +98,18 @@ enum StatusCommand {
   private static func line(_ act: ScheduledInfo, _ channel: ChannelName, _ terminal: Terminal) -> String {
     let what = "\(act.summary), by \(act.author)"
     guard act.state == "waiting" else {
+      let since = act.hasTime ? "was scheduled for" : "waited for signatures since"
       return terminal.colour(act.state == "missed" ? "MISSED" : "FAILED", .red)
-        + "     \(what), was scheduled for \(act.due.formatted): \((act.reason ?? act.state).onOneLine)"
+        + "     \(what), \(since) \(act.due.formatted): \((act.reason ?? act.state).onOneLine)"
     }
     if act.isUnsigned {
-      return terminal.colour("UNSIGNED", .yellow)
-        + "   release \(act.id), \(what), waits for \(act.awaitedWords)\(act.dueWords); `xcache sign \(act.id)\(channel.option)` "
-        + "completes it, `xcache schedule cancel \(act.id)\(channel.option)` takes it back"
+      let line =
+        terminal.colour("UNSIGNED", .yellow)
+        + "   release \(act.id), \(what), \(act.remainder(channel))"
+      if act.refusal != nil { return line }
+      return line + act.dueWords
+        + (act.isComplete ? "" : "; `xcache sign \(act.id)\(channel.option)` completes it")
+        + ", `xcache schedule cancel \(act.id)\(channel.option)` takes it back"
     }
     let late = act.reason.map { "; couldn't be carried out yet: \($0.onOneLine)" } ?? ""
     return terminal.colour("SCHEDULED", .yellow)

@@ -27,6 +27,8 @@ enum RestoreCommand {
       has no authors, messages or tokens: a new admin token is written to DIR/admin.token. In an app with a root, roots
       and signatures come back, too, but the keys with which the origin signs heads only from a backup that has them
       (backup --with-keys), with their passphrase: --key-passphrase-file, or XCACHE_KEY_PASSPHRASE.
+      Before you restore an app with a root from a copy, run 'xcache mirror verify COPY --root root.json', with a root of
+      its builds: restore takes the copy's first root for the app's.
       """,
     options: [
       .value("from-backup", "DIR", "the folder that 'xcache backup' wrote"),

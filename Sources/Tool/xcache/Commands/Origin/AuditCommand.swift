@@ -85,6 +85,8 @@ enum AuditCommand {
       switch member.value {
       case .null: nil
       case .string(let text): text.isEmpty ? nil : "\(member.key) \(shortened(text))"
+      case .array(let bundles) where member.key == "signed" && bundles.contains { $0.object != nil }:
+        signers(of: bundles)
       // Lists of documents have no short form; their `changes` do.
       case .array(let items) where items.contains { $0.object != nil }: nil
       case .array(let items): "\(member.key) \(items.compactMap(\.string).joined(separator: ","))"
@@ -92,6 +94,14 @@ enum AuditCommand {
       default: "\(member.key) \(String(decoding: member.value.canonical, as: UTF8.self))"
       }
     }.joined(separator: ", ")
+  }
+
+  /// Names the keys that signed bundles by the beginnings of their ids: `signed by 60303f8b52c1e0aa…`.
+  private static func signers(of bundles: [JSONValue]) -> String? {
+    var keys: [String] = []
+    for key in bundles.flatMap({ $0["keys"]?.array ?? [] }).compactMap(\.string)
+    where !keys.contains(key) { keys.append(key) }
+    return keys.isEmpty ? nil : "signed by \(AwaitedWords.list(keys))"
   }
 
   /// Shortens a text for a table; `audit export` and --json have all of it.

@@ -126,6 +126,13 @@ enum GivenSigning {
     case .raisesFloor(let bundle, let version):
       "--raise-floor: once this is released, bundle \(bundle) can't go back to version \(version) or any before it; devices "
         + "refuse them, and so does `xcache rollback`"
+    case .wouldSign(let bundle, let keys, let channels):
+      "would sign bundle \(bundle) with \(Self.keys(keys.map(\.text))), for \(channels.map(\.text).joined(separator: ", "))"
+    case .stillWaits(let id, let what):
+      "release \(id), \(what), still waits for signatures, and would replace this: `xcache sign \(id)` completes it, and `xcache schedule "
+        + "cancel \(id)` takes it back"
+    case .signsForUnknown(let channel, let known):
+      "warning: --sign-for: there is no channel \(channel), but \(known.map(\.text).joined(separator: ", ")); is it spelt right?"
     case .wouldWait(let lacking):
       "the release would wait for \(AwaitedWords.text(lacking)); `xcache sign` completes it"
     case .waitsAlready(let id):

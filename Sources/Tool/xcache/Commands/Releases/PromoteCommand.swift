@@ -77,7 +77,7 @@ enum PromoteCommand {
     let (answer, statements) = try publisher.promote(
       request, to: address, try GivenSigning.terms(arguments, remote, terminal))
     if arguments.has("json") {
-      var document = answer.document.object ?? JSONObject()
+      var document = PrintedRelease.of(answer.document)
       if !statements.isEmpty { document["signed"] = GivenSigning.json(statements) }
       terminal.say(json: .object(document))
     } else if let scheduled = answer.value.release.scheduled {

@@ -30,11 +30,12 @@ enum PublishCommand {
       release uses are removed after a day. Files with unchanged size and times are not read again. A program that
       keeps writing through a memory mapping can change bytes without changing times (on tmpfs it always does); use
       --rehash then. --rehash also has the origin read its copies of the files: those that are damaged are sent again.
-      In an app with a root (see 'xcache trust'), each bundle that changes is signed: --sign-key or --sign-with, XCACHE_SIGN_KEY, or
-      "signWith" in xcache.json. What the key may sign is checked before anything is sent. If the root asks for several
-      signatures, give a --sign-key for each; or the release waits at the origin, and whoever has the next key completes
-      it with 'xcache sign' within 30 days. --statements-out FILE writes what is to be signed, and --statement FILE
-      publishes with it, without the origin in between.
+      In an app with a root (see 'xcache trust'), each bundle that changes is signed: --sign-key or --sign-with,
+      XCACHE_SIGN_KEY, or "signWith" in xcache.json. What the key may sign is checked before anything is sent. If the root
+      asks for several signatures, give a --sign-key for each; or the release waits at the origin, and whoever has the
+      next key completes it with 'xcache sign' within 30 days. Publishing the same again while it waits changes nothing.
+      --statements-out FILE writes what is to be signed, and --statement FILE publishes with it, without the origin in
+      between.
       """,
     options: Command.remote + Command.channel + [
       .value("bundle", "NAME[=DIR]", "the bundle and its folder; repeatable"),
@@ -181,7 +182,9 @@ enum PublishCommand {
       if !terminal.isQuiet, scheduled.isUnsigned {
         for line in GivenSigning.lines(result.statements) { terminal.say(line) }
       }
-      terminal.say(scheduled.line(remote.channel))
+      terminal.say(
+        result.isWaitingAlready
+          ? scheduled.lineOfSame(remote.channel, result.files) : scheduled.line(remote.channel))
       for line in result.answer.freezeLines(terminal) { terminal.say(line) }
     } else {
       for line in result.lines(dryRun: isDryRun, terminal) { terminal.say(line) }
@@ -233,7 +236,7 @@ enum PublishCommand {
       terminal.remark(
         "bundle \(bundle): this release removes \(Count.text(folders, "folder URL")) of the live version, such as \(url), "
           + "and \(folders == 1 ? "its" : "their") index.html stays; was --index dropped?")
-    case .notSigned, .lacksKey, .raisesFloor, .wouldWait, .waitsAlready:
+    case .notSigned, .lacksKey, .raisesFloor, .signsForUnknown, .wouldSign, .wouldWait, .waitsAlready, .stillWaits:
       if let remark = GivenSigning.remark(progress) { terminal.remark(remark) }
     case .lacking(let files, let bytes):
       if !isDryRun { return }

@@ -83,7 +83,7 @@ extension PublishResult {
 
   /// Returns the result as a document: the origin's answer, and what was done here.
   func json(dryRun: Bool) -> JSONValue {
-    var document = release.document.object ?? JSONObject()
+    var document = PrintedRelease.of(release.document)
     if let check { document["check"] = check.json }
     document["changedPages"] = .strings(changedPages)
     document["dryRun"] = .bool(dryRun)

@@ -59,7 +59,7 @@ enum RollbackCommand {
     }
     if request.dryRun != true, request.schedule == nil { addCost(to: &answer, remote) }
     if arguments.has("json") {
-      terminal.say(json: answer.document)
+      terminal.say(json: .object(PrintedRelease.of(answer.document)))
     } else if request.dryRun == true {
       preview(answer.value, remote, arguments, terminal)
     } else {

@@ -1,3 +1,4 @@
+import Manifests
 import OriginAPI
 import OriginClient
 import Publishing
@@ -33,19 +34,23 @@ enum ScheduleCommand {
     case "list":
       _ = try arguments.operands("list")
       let remote = try RemoteOrigin(arguments)
-      let list = try remote.api.schedules(of: try remote.address)
-      (document, lines) = (list.document, table(list.value.schedules))
+      let channel = try remote.address
+      let list = try remote.api.schedules(of: channel)
+      (document, lines) = (list.document, table(list.value.schedules, channel.channel))
     case "show":
       let id = try id(arguments, "show")
       let remote = try RemoteOrigin(arguments)
-      let act = try remote.api.schedule(id, of: try remote.address)
-      (document, lines) = (act.document, Self.lines(act.value))
+      let channel = try remote.address
+      let act = try remote.api.schedule(id, of: channel)
+      (document, lines) = (act.document, Self.lines(act.value, channel.channel))
     case "cancel":
       let id = try id(arguments, "cancel")
       let remote = try RemoteOrigin(arguments)
       let act = try remote.api.cancelSchedule(id, of: try remote.address)
       document = act.document
-      lines = ["cancelled: \(act.value.summary), which was scheduled for \(act.value.due.formatted)"]
+      let since =
+        act.value.hasTime ? "was scheduled for \(act.value.due.formatted)" : "waited for signatures"
+      lines = ["cancelled: \(act.value.summary), which \(since)"]
     default: throw UsageError("expected schedule list, show ID or cancel ID")
     }
     if arguments.has("json") {
@@ -73,22 +78,25 @@ enum ScheduleCommand {
     return id
   }
 
-  private static func table(_ acts: [ScheduledInfo]) -> [String] {
+  private static func table(_ acts: [ScheduledInfo], _ channel: ChannelName) -> [String] {
     if acts.isEmpty { return ["nothing is scheduled"] }
     var table = Table(["ID", "DUE", "STATE", "BY", "WHAT", "RESULT"], rightAligned: [0])
     for act in acts {
       let result =
         act.version.map { "version \($0)" } ?? act.reason?.onOneLine
-        ?? (act.isUnsigned ? "waits for \(act.awaitedWords)" : "")
-      table.add(["\(act.id)", act.due.formatted, act.stateWord, act.author, act.summary, result])
+        ?? (act.isUnsigned ? act.remainder(channel) : "")
+      let due = act.isUnsigned && !act.hasTime ? "once signed" : act.due.formatted
+      table.add(["\(act.id)", due, act.stateWord, act.author, act.summary, result])
     }
     return table.lines
   }
 
-  private static func lines(_ act: ScheduledInfo) -> [String] {
+  private static func lines(_ act: ScheduledInfo, _ channel: ChannelName) -> [String] {
+    let due = act.hasTime ? "due \(act.due.formatted)" : "due as soon as it is signed"
     var lines = [
-      "\(act.summary): \(act.stateWord)", "due \(act.due.formatted)",
-      "scheduled by \(act.author), \(act.at.formatted)",
+      "\(act.summary): \(act.stateWord)",
+      act.isUnsigned ? "\(due); missed after \(AwaitedWords.end(of: act).formatted)" : due,
+      "\(act.hasTime ? "scheduled" : "published") by \(act.author), \(act.at.formatted)",
     ]
     for awaited in act.isUnsigned ? act.signatures ?? [] : [] {
       let signed = "bundle \(awaited.bundle): signed by \(AwaitedWords.list(awaited.keys))"
@@ -97,6 +105,7 @@ enum ScheduleCommand {
           ? "\(signed); waits for \(AwaitedWords.text(missing: awaited.missing, of: awaited.needed, by: awaited.candidates))"
           : signed)
     }
+    if act.refusal != nil || act.isComplete { lines.append("release \(act.id) \(act.remainder(channel))") }
     if let at = act.endedAt {
       lines.append("\(act.state) \(at.formatted)\(act.endedBy.map { ", by \($0)" } ?? "")")
     }

@@ -1,3 +1,4 @@
+import Linux
 import Manifests
 import OriginAPI
 import OriginClient
@@ -23,10 +24,11 @@ enum ReleaseSignCommand {
       and believes nothing: it makes each bundle of it, compares that with what is to be signed, checks that another key
       of the root has signed the same, and that devices would take it. If there is a build, given as for publish or named
       in xcache.json, it has to be the same, byte for byte; else the files that differ are listed, and nothing is signed.
-      Build what was published from the same commit. --no-build leaves the builds of xcache.json alone; then the first
-      signature is all that says where the files come from. With the last signature, the release is made, at once or at
-      its time, and sign waits for it. What was signed, or done, already, changes nothing. 'xcache schedule cancel' takes
-      a release back that waits; after 30 days it is missed.
+      Build what was published from the same commit. --no-build signs without comparing; then the first signature is all
+      that says where the files come from. With neither, only a person on a terminal may go on, without -y. With the last
+      signature, the release is made, at once or at its time, and sign waits for it; in a channel that is frozen, it isn't
+      given. What was signed, or done, already, changes nothing. 'xcache schedule cancel' takes a release back that waits;
+      after 30 days it is missed.
       """,
     options: Command.remote + Command.channel + [
       .value("bundle", "NAME[=DIR]", "a bundle and its folder, to compare; repeatable"),
@@ -34,7 +36,7 @@ enum ReleaseSignCommand {
       .value("include", "GLOB", "only matching files were published; repeatable"),
       .value("exclude", "GLOB", "matching files were skipped; repeatable"),
       .flag("index", "dir/index.html was published as dir/, too"),
-      .flag("no-build", "compare with no build of xcache.json"),
+      .flag("no-build", "sign without comparing with a build"),
       .flag("rehash", "read every file"),
     ] + Command.signing + [
       .value("root", "FILE", "the root that the app is built with (default: \"root\" in xcache.json)"),
@@ -55,13 +57,18 @@ enum ReleaseSignCommand {
     let (api, channel) = (try remote.api, try remote.address)
     let act = try api.schedule(id, of: channel)
     guard act.value.isUnsigned else { return try tell(settled: act, channel, api, arguments, terminal) }
+    if act.value.refusal != nil {
+      throw Failure("release \(id) \(act.value.remainder(channel.channel))", code: .refused, name: "unsigned")
+    }
     let isDryRun = arguments.has("dry-run")
     let settings = try GivenSigner.all(arguments, remote.settings)
-    guard !settings.isEmpty || isDryRun else {
+    func requireKey() throws {
+      guard settings.isEmpty, !isDryRun else { return }
       throw UsageError(
         "give the key to sign with: --sign-key FILE or XCACHE_SIGN_KEY, or --sign-with; --dry-run shows what would be signed"
       )
     }
+    if !act.value.isComplete { try requireKey() }
     let publisher = Publisher(
       api, cache: PublishCache(environment: Environment.variables), program: "xcache/\(XCache.version)"
     ) { step in
@@ -71,11 +78,29 @@ enum ReleaseSignCommand {
     var terms = SigningOptions()
     terms.root = try (arguments.value("root") ?? remote.settings.root).map { try RootFile(path: $0) }
     let release = try publisher.awaited(act.value, in: channel, terms)
+    if release.needsSignature { try requireKey() }
     let builds = try builds(of: release, arguments, remote)
     if let builds { try publisher.compare(release, with: builds, rehash: arguments.has("rehash")) }
+    let forecast = try publisher.forecast(release)
     terminal.endProgress()
     if !arguments.has("json"), !terminal.isQuiet {
       show(release, act.value, isCompared: builds != nil, terms, arguments, terminal)
+      tell(forecast, act.value, terminal)
+    } else if builds == nil {
+      terminal.note(notCompared(terminal))
+    }
+    if !isDryRun { try checkFreeze(forecast, act.value, release, by: settings.count) }
+    let remainder = act.value.remainder(channel.channel)
+    guard release.needsSignature else {
+      if isDryRun {
+        return say(
+          act, [], isCompared: builds != nil, "dry run: release \(id) \(remainder)", arguments, terminal)
+      }
+      guard try isConfirmed("release \(id)", arguments, terminal) else { return .done }
+      let told = try send(try release.signed(by: []), of: act.value, to: channel, api)
+      return try finish(
+        told, nil, done: "nothing to sign; ", isLater: told.value.due == act.value.due,
+        isCompared: builds != nil, channel, api, arguments, terminal)
     }
     let signers = try GivenSigner.signers(settings, arguments, terminal)
     if let fault = release.obstacle(to: signers) {
@@ -84,32 +109,99 @@ enum ReleaseSignCommand {
     }
     if isDryRun {
       return say(
-        act, [], isCompared: builds != nil,
-        "dry run: nothing was signed; release \(id) \(remains(act.value))", arguments,
-        terminal)
+        act, [], isCompared: builds != nil, "dry run: nothing was signed; release \(id) \(remainder)",
+        arguments, terminal)
     }
-    guard try isConfirmed(id, arguments, terminal) else { return .done }
+    let question = builds == nil ? "sign release \(id) without comparing it" : "sign release \(id)"
+    guard try isConfirmed(question, arguments, terminal) else { return .done }
     let statements = try release.signed(by: signers)
-    let request = ScheduleStatementsRequest(statements: statements.map(\.envelope.json))
-    let signed = try api.sign(id, with: request, in: channel)
+    let signed = try send(statements, of: act.value, to: channel, api)
     if signed.value.isUnsigned {
       return say(
-        signed, statements, isCompared: builds != nil, "signed; release \(id) \(remains(signed.value))",
-        arguments,
-        terminal)
+        signed, statements, isCompared: builds != nil,
+        "signed; release \(id) \(signed.value.remainder(channel.channel))", arguments, terminal)
     }
     // An act that isn't due yet keeps its time; another one is due from now on.
-    let isLater = signed.value.due == act.value.due
     return try finish(
-      signed, statements, isLater: isLater, isCompared: builds != nil, channel, api, arguments, terminal)
+      signed, statements, done: "signed; ", isLater: signed.value.due == act.value.due,
+      isCompared: builds != nil, channel, api, arguments, terminal)
   }
 
-  private static func remains(_ act: ScheduledInfo) -> String { "waits for \(act.awaitedWords)" }
+  // MARK: - What keeps it from being made
+
+  /// Refuses to give the last signature of a release that the channel's freeze would then end, before a key is asked for.
+  /// - Parameter count: how many keys are to sign.
+  private static func checkFreeze(
+    _ forecast: Publisher.AwaitedForecast?, _ act: ScheduledInfo, _ release: AwaitedRelease, by count: Int
+  ) throws(Failure) {
+    guard case .made(_, let freeze?) = forecast, isDue(act),
+      release.bundles.allSatisfy({ $0.lacking?.missing ?? 0 <= count })
+    else { return }
+    throw frozen(
+      act, release.channel,
+      ", by \(freeze.author) since \(freeze.since.formatted): \(freeze.reason.onOneLine)")
+  }
+
+  /// Whether an act is carried out as soon as it is signed.
+  private static func isDue(_ act: ScheduledInfo) -> Bool {
+    act.due.milliseconds <= Clock.unixMilliseconds()
+  }
+
+  private static func frozen(_ act: ScheduledInfo, _ channel: ChannelAddress, _ more: String) -> Failure {
+    let place = channel.channel.option
+    return Failure(
+      "channel \(channel.channel) of app \(channel.app) is frozen\(more). With its last signature, release \(act.id) would fail, so nothing was "
+        + "signed, and it still waits: first `xcache channel thaw\(place)`, then `xcache sign \(act.id)\(place)`",
+      code: .refused, name: "frozen")
+  }
+
+  /// Sends statements with their signatures.
+  private static func send(
+    _ statements: [Signed<ReleaseStatement>], of act: ScheduledInfo, to channel: ChannelAddress,
+    _ api: OriginClient
+  ) throws -> OriginAnswer<ScheduledInfo> {
+    let request = ScheduleStatementsRequest(statements: statements.map(\.envelope.json))
+    do throws(OriginError) {
+      return try api.sign(act.id, with: request, in: channel)
+    } catch {
+      switch error.problem?.code {
+      case "frozen": throw frozen(act, channel, "")
+      case "token-ended":
+        throw Failure(
+          "the token with which \(act.author) published release \(act.id) isn't valid any more, so it can't be made, and the signature wasn't "
+            + "kept. Publish it again with a valid token, and take this one back: `xcache schedule cancel \(act.id)\(channel.channel.option)`",
+          code: .refused, name: "token-ended")
+      default: throw error
+      }
+    }
+  }
+
+  /// Says what becomes of an open rollout, and what would refuse the release, if it were made now.
+  private static func tell(
+    _ forecast: Publisher.AwaitedForecast?, _ act: ScheduledInfo, _ terminal: Terminal
+  ) {
+    let now = isDue(act) ? "" : "as things are now: "
+    switch forecast {
+    case .made(let rollout, let freeze):
+      for line in rollout?.lines(dryRun: true, terminal) ?? [] { terminal.note(now + line) }
+      if let freeze {
+        terminal.note(
+          terminal.colour(
+            "\(now)the channel is frozen, by \(freeze.author) since \(freeze.since.formatted): \(freeze.reason.onOneLine); the release would fail",
+            .yellow))
+      }
+    case .refused(let problem):
+      terminal.note(
+        terminal.colour("\(now)the release would fail: \(problem.message.onOneLine)", .yellow))
+    case nil: break
+    }
+  }
 
   /// Asks a person. A program has to say that it doesn't want to be asked.
-  private static func isConfirmed(_ id: Int64, _ arguments: Arguments, _ terminal: Terminal) throws -> Bool {
+  private static func isConfirmed(_ what: String, _ arguments: Arguments, _ terminal: Terminal) throws -> Bool
+  {
     if arguments.has("yes") { return true }
-    guard let answer = try terminal.confirms("sign release \(id)?") else {
+    guard let answer = try terminal.confirms("\(what)?") else {
       throw UsageError("there is no terminal to ask on; -y signs without a question")
     }
     if !answer { terminal.note("nothing was signed") }
@@ -118,7 +210,8 @@ enum ReleaseSignCommand {
 
   // MARK: - Builds
 
-  /// Returns the builds to compare with; nil if there are none.
+  /// Returns the builds to compare with; nil if there are none. Only a person who is asked, or --no-build, goes on without: a script in the
+  /// wrong folder would sign what nobody has looked at.
   private static func builds(
     of release: AwaitedRelease, _ arguments: Arguments, _ remote: RemoteOrigin
   ) throws -> [BundleSource]? {
@@ -128,12 +221,25 @@ enum ReleaseSignCommand {
       if isNamed { throw UsageError("--no-build can't be combined with a build to compare") }
       return nil
     }
-    guard isNamed || !remote.settings.bundles.isEmpty else { return nil }
-    let names = Set(release.bundles.map(\.name))
-    let sources = try PublishCommand.sources(arguments, remote, folders: folders)
-    // What xcache.json names besides isn't in question.
-    let own = isNamed ? sources : sources.filter { names.contains($0.name) }
-    return own.isEmpty ? nil : own
+    let names = release.bundles.map(\.name)
+    if isNamed || !remote.settings.bundles.isEmpty {
+      let sources = try PublishCommand.sources(arguments, remote, folders: folders)
+      // What xcache.json names besides isn't in question.
+      let own = isNamed ? sources : sources.filter { names.contains($0.name) }
+      if !own.isEmpty { return own }
+    }
+    let isAsked = StandardInput.isTerminal && !arguments.has("yes")
+    guard isAsked || arguments.has("dry-run") || !release.needsSignature else {
+      throw UsageError(
+        "no build of \(names.map(\.text).joined(separator: ", ")) here: give DIR, --bundle NAME=DIR, or --no-build to sign without comparing "
+          + "it")
+    }
+    return nil
+  }
+
+  private static func notCompared(_ terminal: Terminal) -> String {
+    terminal.colour(
+      "not compared with a build: only the first signature says where the files come from", .yellow)
   }
 
   // MARK: - What is to be signed
@@ -151,11 +257,7 @@ enum ReleaseSignCommand {
         "bundle \(name) changes, too, back to what it was when this was published, which has its signatures already"
       )
     }
-    terminal.note(
-      isCompared
-        ? "the build here has the same files"
-        : terminal.colour(
-          "not compared with a build: only the first signature says where the files come from", .yellow))
+    terminal.note(isCompared ? "the build here has the same files" : notCompared(terminal))
     if terms.root == nil {
       terminal.note(
         "root \(release.root.document.number) is believed as the origin has it; --root FILE, or \"root\" in xcache.json, names the one that the app is built with"
@@ -209,20 +311,21 @@ enum ReleaseSignCommand {
   ) throws -> ExitCode {
     let isLater = act.value.due.milliseconds > Clock.unixMilliseconds() + 10_000
     return try finish(
-      act, nil, isLater: isLater, isCompared: false, channel, api, arguments, terminal)
+      act, nil, done: "", isLater: isLater, isCompared: false, channel, api, arguments, terminal)
   }
 
   /// Waits until the release is made, unless that is later.
-  /// - Parameter statements: what was signed; nil if nothing had to be.
+  /// - Parameters:
+  ///   - statements: what was signed; nil if nothing had to be.
+  ///   - done: what has been done, in words that others follow.
   private static func finish(
-    _ act: OriginAnswer<ScheduledInfo>, _ statements: [Signed<ReleaseStatement>]?, isLater: Bool,
-    isCompared: Bool, _ channel: ChannelAddress, _ api: OriginClient, _ arguments: Arguments,
+    _ act: OriginAnswer<ScheduledInfo>, _ statements: [Signed<ReleaseStatement>]?, done: String,
+    isLater: Bool, isCompared: Bool, _ channel: ChannelAddress, _ api: OriginClient, _ arguments: Arguments,
     _ terminal: Terminal
   ) throws -> ExitCode {
     let id = act.value.id
-    let signed = statements == nil ? "" : "signed; "
     func say(_ act: OriginAnswer<ScheduledInfo>, _ words: String) -> ExitCode {
-      Self.say(act, statements ?? [], isCompared: isCompared, signed + words, arguments, terminal)
+      Self.say(act, statements ?? [], isCompared: isCompared, done + words, arguments, terminal)
     }
     if isLater, act.value.state == "waiting" {
       return say(
@@ -245,7 +348,7 @@ enum ReleaseSignCommand {
     default:
       let reason = ended.value.reason.map { ": \($0.onOneLine)" } ?? ""
       throw Failure(
-        "\(signed)release \(id) is \(ended.value.state)\(ended.value.endedAt.map { " since \($0.formatted)" } ?? "")\(reason)",
+        "\(done)release \(id) is \(ended.value.state)\(ended.value.endedAt.map { " since \($0.formatted)" } ?? "")\(reason)",
         code: .refused, name: ended.value.code ?? "schedule-over")
     }
   }

@@ -34,7 +34,7 @@ enum UnpublishCommand {
     let answer = try publisher.unpublish(
       bundles, from: try remote.address, try ReleaseOptions().filled(arguments))
     if arguments.has("json") {
-      terminal.say(json: answer.document)
+      terminal.say(json: .object(PrintedRelease.of(answer.document)))
       return .done
     }
     let release = answer.value

@@ -34,7 +34,7 @@ enum TrustCommand {
       of an id, 4 digits at least, or a key's file, also that of its public key. What the root says already changes
       nothing.
       add-key lets a key sign what the others may, or with --channels, --bundles and --prefix what these say; set-scope
-      says it for keys that are there. remove-key --stolen also sets the floors of all bundles that the key could
+      says it for keys that are there, in place of what they may sign until then. remove-key --stolen also sets the floors of all bundles that the key could
       sign, also of those that channels had before, so that nothing comes back that it has signed, and recovers from
       floors that it has signed too high. set-floor sets one: --to SERIAL or now. A floor stays until a later root
       sets it anew, so that root needn't repeat it. If a root lowers a floor, push signs what is live anew where that
@@ -44,7 +44,9 @@ enum TrustCommand {
       more; on takes that back.
       resign signs what the root in force wouldn't take any more, or with --every all that this key hasn't signed: it
       compares each bundle with what was signed before, and refuses those that nobody had signed. Serials stay. push
-      does the same for what a new root wouldn't take.
+      does the same for what a new root wouldn't take. With --sign-key or --sign-with, resign also signs without its
+      floor what leaves a higher one than is in force, since a root has lowered it.
+      status --key FILE says which key of the root a file has.
       The files are in the folder --out (default: this one). The origin's roots are believed only as far as they follow
       from the newest root there, or from --root.
       """,
@@ -55,10 +57,12 @@ enum TrustCommand {
     ] + TrustInit.options + TrustDrafts.options + TrustSign.options + signing + [
       .flag("every", "everything that this key hasn't signed (resign)").only("resign"),
       .value("message", "TEXT", short: "m", "a message for the audit trail").only("push", "resign"),
-      .value("break-glass", "REASON", "even if a channel is frozen; the reason is recorded (push)").only(
-        "push"),
+      .value(
+        "break-glass", "REASON",
+        "even if a channel is frozen, which only refuses a push that makes releases: the first root's (push)"
+      ).only("push"),
       .flag("dry-run", "sign and check; change nothing").only("push", "resign"),
-      .flag("yes", short: "y", "don't ask").only("push", "resign"),
+      .flag("yes", short: "y", "don't ask; push needs it where there is no terminal").only("push", "resign"),
       Command.all.only("status", "push", "resign"),
     ],
     run: run)

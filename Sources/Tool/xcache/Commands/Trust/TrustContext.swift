@@ -65,6 +65,13 @@ struct TrustContext {
     return file
   }
 
+  /// Returns the roots that are known, lowest number first: those of the folder, and those of the origin that follow from them.
+  func known(_ chain: RootChain) throws -> [Signed<TrustRoot>] {
+    let first = chain.roots[0].document.number
+    return try folder.roots().filter { $0.root.app == app && $0.root.number < first }.map(\.signed)
+      + chain.roots
+  }
+
   func overview() throws -> TrustOverview { try remote.api.trust(of: app).value }
 
   /// Returns the origin's roots, as far as they follow from the one that is known.
@@ -85,10 +92,19 @@ struct TrustContext {
     try GivenSigner.signers(GivenSigner.all(arguments, remote.settings), arguments, terminal)
   }
 
-  /// Asks a person whether to go on, unless that was said or nobody is there.
-  func isConfirmed(_ question: String) throws -> Bool {
-    guard !arguments.has("yes"), !arguments.has("json"), !arguments.has("dry-run") else { return true }
-    guard let answer = try terminal.confirms(question) else { return true }
+  /// Asks a person whether to go on, unless that was said.
+  /// - Parameter isNeeded: whether it has to be said where nobody is there to ask, or `--json` is given.
+  func isConfirmed(_ question: String, isNeeded: Bool = false) throws -> Bool {
+    guard !arguments.has("yes"), !arguments.has("dry-run") else { return true }
+    let words = "-y does it without a question, --dry-run only shows it"
+    if arguments.has("json") {
+      guard isNeeded else { return true }
+      throw UsageError("nothing was changed, because with --json nothing can be asked: \(words)")
+    }
+    guard let answer = try terminal.confirms(question) else {
+      guard isNeeded else { return true }
+      throw UsageError("nothing was changed, because there is no terminal to ask on: \(words)")
+    }
     if !answer { terminal.note("nothing was changed") }
     return answer
   }

@@ -100,9 +100,15 @@ enum TrustDrafts {
     case "set-scope":
       let texts = arguments.operands.dropFirst()
       guard !texts.isEmpty else { throw UsageError("KEY is missing") }
+      guard (scopes + ["threshold"]).contains(where: arguments.isGiven) else {
+        throw UsageError(
+          "say what these keys may sign from then on: --channels, --bundles, --prefix, --threshold; '*' is all, and what isn't given "
+            + "is all, too")
+      }
       let keys = try texts.map { try GivenKey($0, arguments, terminal) }
       let given = try grant(arguments, keys: [])
-      return { draft, _ in
+      return { draft, place in
+        warnOfUnknown(arguments, place)
         var grant = given
         for key in keys { grant.keys.insert(try draft.key(key.id)) }
         try draft.setScope(grant)
@@ -145,7 +151,7 @@ enum TrustDrafts {
     guard !arguments.isGiven("sign-key"), !arguments.isGiven("sign-with") else {
       throw UsageError("\(act) signs nothing: `xcache trust sign` signs the draft")
     }
-    let isScoped = ["channels", "bundles", "prefix"].contains(where: arguments.isGiven)
+    let isScoped = scopes.contains(where: arguments.isGiven)
     let given = try grant(arguments, keys: [])
     let signsPrefetch = !arguments.has("no-prefetch")
     let known = try publicKey.map { try TrustKey(reading: $0) }
@@ -154,6 +160,7 @@ enum TrustDrafts {
       if act == "add-root" { return try draft.addRoot(key) }
       var grant = given
       grant.keys = [key.id]
+      warnOfUnknown(arguments, place)
       try draft.addKey(key, grant: isScoped ? grant : nil, signsPrefetch: signsPrefetch)
     }
   }
@@ -216,6 +223,29 @@ enum TrustDrafts {
   }
 
   // MARK: Options
+
+  /// The options that say what a key may sign.
+  private static let scopes = ["channels", "bundles", "prefix"]
+
+  /// Warns of channels and bundles that the origin doesn't know: they may come later, or are misspelt.
+  private static func warnOfUnknown(_ arguments: Arguments, _ place: Place) {
+    func texts(_ option: String) -> [String] {
+      arguments.all(option).flatMap { $0.split(separator: ",").map(String.init) }.filter { $0 != "*" }
+    }
+    let channels = Set(place.overview.channels.map(\.channel.text))
+    for name in texts("channels") where !channels.contains(name) {
+      place.context.terminal.remark(
+        "warning: there is no channel \(name), but \(channels.sorted().joined(separator: ", ")); is it spelt right?"
+      )
+    }
+    let bundles = Set(place.overview.channels.flatMap { $0.bundles + $0.candidate }.map(\.bundle.text))
+    for name in texts("bundles") {
+      let isKnown =
+        name.hasSuffix("*") ? bundles.contains { $0.hasPrefix(name.dropLast()) } : bundles.contains(name)
+      if isKnown { continue }
+      place.context.terminal.remark("warning: no channel has a bundle \(name); is it spelt right?")
+    }
+  }
 
   /// Reads the scope that options give: all where they say nothing.
   static func grant(_ arguments: Arguments, keys: Set<KeyID>) throws -> RootDraft.Grant {

@@ -34,6 +34,13 @@ enum TrustOutput {
     }
     for key in root.prefetch { lines.append("prefetch key \(short(key))") }
     for key in root.heads { lines.append("head key \(short(key))") }
+    lines += floorLines(root, of: other)
+    if let key = root.scriptKey { lines.append("script key \(Base64.encode(key))") }
+    return lines
+  }
+
+  private static func floorLines(_ root: TrustRoot, of other: TrustRoot? = nil) -> [String] {
+    var lines: [String] = []
     for (bundle, floor) in root.floors.sorted(by: { $0.key < $1.key })
     where other.map({ $0.floors[bundle] != nil }) ?? true {
       lines.append("floor of \(bundle): \(time(floor))")
@@ -41,15 +48,19 @@ enum TrustOutput {
     if let floor = root.prefetchFloor, other.map({ $0.prefetchFloor != nil }) ?? true {
       lines.append("floor of prefetch configs: \(time(floor))")
     }
-    if let key = root.scriptKey { lines.append("script key \(Base64.encode(key))") }
     return lines
   }
 
-  /// What one root says and the other doesn't: `+` is new. Floors of the one before stay in force where the other sets none.
+  /// What one root says and the other doesn't: `+` is new. Floors of the one before stay in force where the other sets none. One that is
+  /// named again is said, too: it takes back what has been raised since.
   static func differences(from old: TrustRoot?, to new: TrustRoot) -> [String] {
     let (before, after) = (old.map { lines($0, floorsOf: new) } ?? [], lines(new))
+    let floors = Set(floorLines(new))
     return before.filter { !after.contains($0) }.map { "- \($0)" }
-      + after.filter { !before.contains($0) }.map { "+ \($0)" }
+      + after.compactMap { line in
+        guard before.contains(line) else { return "+ \(line)" }
+        return floors.contains(line) ? "+ \(line) (named again: lowers what was raised since)" : nil
+      }
   }
 
   /// A serial as the time that it usually is.
@@ -110,17 +121,75 @@ enum TrustOutput {
     statements.releases.map { $0.document.json } + statements.prefetch.map { $0.document.json }
   }
 
-  /// What devices would refuse, for a message.
+  /// What devices would refuse, and what is missing, for a message.
   static func refused(_ holdings: Holdings, by judge: RootJudge) -> [String] {
-    holdings.bundles.compactMap { bundle in
+    let root = judge.root.document
+    return holdings.bundles.compactMap { bundle in
       judge.failure(of: bundle.live, bundle.statement, in: bundle.channel).map {
-        "\(bundle.live.bundle) in \(bundle.channel)\(bundle.isCandidate ? ", the candidate" : ""): \($0.rawValue)"
+        "\(bundle.live.bundle) in \(bundle.channel)\(bundle.isCandidate ? ", the candidate" : ""): "
+          + missing($0, bundle, root)
       }
     }
       + holdings.prefetch.compactMap { config in
         judge.failure(ofPrefetch: config.content, config.statement, in: config.channel).map {
-          "the prefetch config of \(config.channel): \($0.rawValue)"
+          "the prefetch config of \(config.channel): " + missing($0, config, root)
         }
       }
+  }
+
+  private static func missing(_ failure: TrustFailure, _ bundle: Holdings.Bundle, _ root: TrustRoot) -> String
+  {
+    switch failure {
+    case .releaseMissing, .releaseKey, .releaseScope, .releasePlace:
+      let grants = root.grants.filter { grant in
+        grant.covers(bundle.live.bundle, in: bundle.channel)
+          && bundle.live.items.allSatisfy { grant.covers($0.url) }
+      }
+      if grants.isEmpty {
+        return "no key of root \(root.number) may sign it, in this channel and with these URLs"
+      }
+      let statement = failure == .releasePlace ? nil : bundle.statement
+      let keys = Array(Set(grants.flatMap(\.signers.keys)))
+      let signed = statement?.signers(among: keys, keys: root.keys, by: SystemVerifier()) ?? []
+      return grants.map { needed($0.signers.threshold, of: $0.signers.keys, signed) }
+        .joined(separator: ", or ")
+    case .releaseFloor:
+      let floor = root.floors[bundle.live.bundle] ?? bundle.floor
+      return "it was signed \(bundle.statement.map { time($0.document.serial) } ?? "before")"
+        + ", which is below the floor\(floor.map { ", \(time($0))" } ?? "")"
+    case .releaseContent: return "what was signed has other files"
+    default: return "devices refuse what there is (\(failure.rawValue))"
+    }
+  }
+
+  private static func missing(_ failure: TrustFailure, _ config: Holdings.Prefetch, _ root: TrustRoot)
+    -> String
+  {
+    switch failure {
+    case .prefetchMissing, .prefetchKey, .prefetchPlace: needed(1, of: root.prefetch, [])
+    case .prefetchFloor:
+      "it was signed before the floor\((root.prefetchFloor ?? config.floor).map { ", \(time($0))" } ?? "")"
+    case .prefetchContent: "what was signed is another one"
+    default: "devices refuse what there is (\(failure.rawValue))"
+    }
+  }
+
+  /// What a root names a key for.
+  static func role(of key: KeyID, in root: TrustRoot) -> String {
+    var roles: [String] = []
+    if root.roots.keys.contains(key) { roles.append("root key") }
+    if root.grants.contains(where: { $0.signers.keys.contains(key) }) { roles.append("release key") }
+    if root.prefetch.contains(key) { roles.append("prefetch key") }
+    if root.heads.contains(key) { roles.append("head key") }
+    return roles.isEmpty
+      ? "key \(short(key)), which root \(root.number) doesn't name"
+      : "\(roles.joined(separator: ", ")) \(short(key))"
+  }
+
+  /// Such as `2 of 60303f8b52c1e0aa, 63a0… must sign; 60303f8b52c1e0aa has`.
+  private static func needed(_ threshold: Int, of keys: [KeyID], _ signed: [KeyID]) -> String {
+    let has = keys.filter(signed.contains)
+    return (keys.count == 1 ? "\(list(keys)) must sign" : "\(threshold) of \(list(keys)) must sign")
+      + (has.isEmpty ? "; none has" : "; \(list(has)) \(has.count == 1 ? "has" : "have")")
   }
 }

@@ -78,6 +78,7 @@ enum TrustPush {
       try settle(file, context)
       let words = number.number == newest ? "is in force" : "was in force before root \(newest)"
       say("nothing to push: root \(number) \(words)", context)
+      if number.number == newest { remarkFloors(overview, file.root, context) }
       return true
     }
     guard number.number == newest + 1 else {
@@ -89,6 +90,21 @@ enum TrustPush {
         code: .refused, name: "root-refused")
     }
     return false
+  }
+
+  /// Says that what is live still has a floor that the root has lowered: pushing again changes nothing about that.
+  private static func remarkFloors(_ overview: TrustOverview, _ root: TrustRoot, _ context: TrustContext) {
+    if root.isOff { return }
+    let raising = overview.channels.flatMap { channel in
+      channel.bundles.filter { bundle in
+        guard let floor = bundle.floor, let inForce = bundle.floorInForce else { return false }
+        return bundle.problem == nil && floor > inForce
+      }.map { "\($0.bundle) in \(channel.channel)" }
+    }
+    guard !raising.isEmpty else { return }
+    context.terminal.remark(
+      "what is live of \(raising.joined(separator: ", ")) leaves a higher floor than is in force; if it is yours, "
+        + "`xcache trust resign --sign-key FILE` signs it without")
   }
 
   /// Returns the roots up to the one in force, of which the new one is checked as a device does it; nil for the first root.
@@ -139,7 +155,7 @@ enum TrustPush {
 
   /// Whether the command itself names a key. What leaves too high a floor may be a thief's: no key of a variable or a settings file signs
   /// it.
-  private static func hasKey(_ context: TrustContext) -> Bool {
+  static func hasKey(_ context: TrustContext) -> Bool {
     context.arguments.isGiven("sign-key") || context.arguments.isGiven("sign-with")
   }
 
@@ -177,9 +193,23 @@ enum TrustPush {
     guard left.isEmpty else {
       throw Failure(
         "devices with \(file.path) would refuse what the channels hold, also with what these keys sign:\n"
-          + Listing.shown(left, hint: "--json lists all").map { "  \($0)" }.joined(separator: "\n"),
+          + Listing.shown(left, hint: "--json lists all").map { "  \($0)" }.joined(separator: "\n")
+          + ownKeyHint(holdings, judge),
         code: .refused, name: "unsigned")
     }
+  }
+
+  /// What somebody can do who has one of two keys.
+  static func ownKeyHint(_ holdings: Holdings, _ judge: RootJudge) -> String {
+    let isShared = holdings.refused(by: judge).bundles.contains { bundle in
+      judge.root.document.grants.contains {
+        $0.signers.threshold > 1 && $0.covers(bundle.live.bundle, in: bundle.channel)
+      }
+    }
+    guard isShared else { return "" }
+    return
+      "\nif others have the keys: while fewer have to sign, each runs `xcache trust resign --every --sign-key FILE` with their own; "
+      + "then the root needs no key (docs/trust.md, Two people)"
   }
 
   private static func isConfirmed(
@@ -196,7 +226,8 @@ enum TrustPush {
       }
       if file.root.isOff { terminal.note("devices that see this root check nothing any more") }
     }
-    return try context.isConfirmed("put root \(file.root.number) of app \(context.app) in force?")
+    return try context.isConfirmed(
+      "put root \(file.root.number) of app \(context.app) in force?", isNeeded: true)
   }
 
   // MARK: Sending

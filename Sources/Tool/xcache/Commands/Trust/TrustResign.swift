@@ -22,19 +22,28 @@ enum TrustResign {
     let holdings = try TrustPush.read(overview, context)
     let judge = RootJudge(root)
     var wanted = holdings.refused(by: judge)
+    let raising = try holdings.raisingFloors(above: context.known(chain))
     var signers: [any StatementSigner] = []
     if arguments.has("every") {
       signers = try context.signers()
       guard !signers.isEmpty else { throw noKey() }
       wanted = unsigned(holdings, by: signers, judge, root.document)
     }
-    guard !wanted.isEmpty else { return say(nil, nil, holdings, root.document, context) }
+    wanted = wanted.without(raising)
+    let lowered = try lowering(raising, isAlone: wanted.isEmpty, context)
+    guard !wanted.isEmpty || !lowered.isEmpty else { return say(nil, nil, holdings, root.document, context) }
     try Vouching.check(wanted, by: chain)
     if signers.isEmpty { signers = try context.signers() }
     guard !signers.isEmpty else { throw noKey() }
-    let statements = try NewStatements(
-      for: wanted, among: holdings, under: root.document, after: chain.roots.dropLast(), by: signers,
-      now: Clock.unixMilliseconds())
+    let now = Clock.unixMilliseconds()
+    let statements =
+      try NewStatements(
+        for: wanted, among: holdings, under: root.document, after: chain.roots.dropLast(), by: signers,
+        now: now)
+      + NewStatements(
+        for: lowered, among: holdings, under: root.document, leavingOut: true, by: signers, now: now)
+    wanted = Holdings(
+      bundles: wanted.bundles + lowered.bundles, prefetch: wanted.prefetch + lowered.prefetch)
     let left = wanted.taking(statements).refused(by: judge)
     guard left.isEmpty else {
       throw Failure(
@@ -53,6 +62,29 @@ enum TrustResign {
     request.dryRun = arguments.has("dry-run") ? true : nil
     let answer = try context.remote.api.keep(request, of: context.app)
     say(answer, statements, holdings, root.document, context)
+  }
+
+  /// Returns what is to be signed without the floor that it leaves: it may be a thief's, so the command itself has to name the key.
+  private static func lowering(_ raising: Holdings, isAlone: Bool, _ context: TrustContext) throws -> Holdings
+  {
+    if raising.isEmpty { return raising }
+    let names =
+      raising.bundles.map { bundle in
+        "\(bundle.live.bundle) in \(bundle.channel) leaves the floor \(bundle.statement.map { TrustOutput.time($0.document.floor) } ?? "")"
+          + ", and \(bundle.floor.map { TrustOutput.time($0) } ?? "none") is in force"
+      }
+      + raising.prefetch.map { "the prefetch config of \($0.channel) leaves a higher floor than is in force" }
+    let list = Listing.shown(names, hint: "").map { "  \($0)" }.joined(separator: "\n")
+    guard TrustPush.hasKey(context) else {
+      let words =
+        "a root has lowered floors that what is live raises again. If it is yours, name a key that may sign it, by --sign-key FILE or "
+        + "--sign-with, and it is signed without; if not, roll back or unpublish:\n\(list)"
+      if isAlone { throw UsageError(words) }
+      context.terminal.remark("warning: \(words)")
+      return Holdings()
+    }
+    context.terminal.remark("signed without the floor that it leaves:\n\(list)")
+    return raising
   }
 
   private static func noKey() -> UsageError {

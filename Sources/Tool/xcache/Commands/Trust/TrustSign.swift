@@ -7,14 +7,30 @@ import Values
 /// `xcache trust sign`: a root key's signature of a draft. It needs no server.
 enum TrustSign {
   static let options: [Option] = [
-    .value("key", "FILE", "a root key to sign with; repeatable (sign)").only("sign")
+    .value(
+      "key", "FILE",
+      "a root key to sign with (sign); a key's file, to see which one it is (status); repeatable"
+    )
+    .only("sign", "status")
   ]
 
   static func run(_ arguments: Arguments, _ terminal: Terminal) throws {
     let path = try arguments.operands("sign", "FILE")[1]
+    if try Kernel.status(path) == nil, let settled = RootFolder.settled(path),
+      try Kernel.status(settled) != nil
+    {
+      return inForce("\(path) is \(settled) now, which was put in force", settled, arguments, terminal)
+    }
     var file = try RootFile(path: path)
     let root = file.root
     let before = try before(root, arguments, in: DurableFile.parent(of: path))
+    // The push gives a draft that name.
+    if root.number != .first,
+      path == RootFolder(DurableFile.parent(of: path)).path(of: root.number)
+        || path == "root-\(root.number).json"
+    {
+      return inForce("\(path) was put in force", path, arguments, terminal)
+    }
     // What is signed is to be read first.
     if !arguments.has("json") {
       terminal.note(
@@ -44,6 +60,17 @@ enum TrustSign {
       "\(isChanged ? "signed" : "unchanged:") \(path): \(TrustOutput.signatures(file.signed, after: before))")
     if TrustOutput.isComplete(file.signed, after: before) {
       terminal.remark("next: `xcache trust push \(path) --sign-key FILE`")
+    }
+  }
+
+  private static func inForce(
+    _ words: String, _ path: String, _ arguments: Arguments, _ terminal: Terminal
+  ) {
+    let words = "nothing to sign: \(words)"
+    if arguments.has("json") {
+      terminal.say(json: ["changed": false, "detail": .string(words), "file": .string(path)])
+    } else {
+      terminal.say(words)
     }
   }
 

@@ -18,8 +18,12 @@ enum TrustStatus {
     let overview = answer.value
     let drafts = try context.folder.drafts().filter { $0.root.app == context.app }
     let chain = try verified(overview, context)
+    let keys = try arguments.all("key").map { ($0, try TrustInit.read($0, arguments, terminal).key.id) }
     if arguments.has("json") {
       var document = answer.document.object ?? JSONObject()
+      if !keys.isEmpty {
+        document["keys"] = .array(keys.map { ["file": .string($0), "keyid": .string($1.text)] })
+      }
       document["verified"] = .bool(chain != nil)
       document["drafts"] = .array(
         drafts.map { TrustDrafts.json(changed: false, $0.signed, chain?.newest.document, $0.path) })
@@ -27,6 +31,7 @@ enum TrustStatus {
       return
     }
     guard let newest = overview.roots.max(by: { $0.number < $1.number }) else {
+      for (path, key) in keys { terminal.say("\(path): key \(TrustOutput.short(key))") }
       terminal.say(
         "app \(context.app) has no root: nothing is signed, and devices take what the origin answers")
       let made = try context.folder.roots().filter { $0.root.app == context.app }
@@ -48,6 +53,7 @@ enum TrustStatus {
         "  not verified: there is no root of the app in \(context.folder.path); give --root FILE or --out DIR"
       )
     }
+    for (path, key) in keys { terminal.say("\(path): \(TrustOutput.role(of: key, in: root))") }
     for line in TrustOutput.lines(root) { terminal.say("  \(line)") }
     say(spareOf: root, overview, terminal)
     for channel in overview.channels { say(headOf: channel, root, terminal) }
@@ -121,9 +127,10 @@ enum TrustStatus {
     for channel in channels {
       for act in ScheduleCommand.waiting(ChannelAddress(context.app, channel), try context.remote.api)
       where act.isUnsigned {
+        let next = act.refusal == nil && !act.isComplete ? "; `xcache sign \(act.id)\(channel.option)`" : ""
         context.terminal.say(
-          "waits  release \(act.id) in \(channel), \(act.summary) by \(act.author): \(act.awaitedWords); "
-            + "`xcache sign \(act.id)\(channel.option)`")
+          "waits  release \(act.id) in \(channel), \(act.summary) by \(act.author), \(act.remainder(channel))\(next)"
+        )
       }
     }
   }
@@ -146,7 +153,7 @@ enum TrustStatus {
           table.add([
             channel.channel.text, bundle.bundle.text + mark, time(bundle.serial),
             bundle.keys.isEmpty ? "—" : bundle.keys.map { String($0.prefix(16)) }.joined(separator: ","),
-            time(bundle.floor), bundle.problem ?? "",
+            time(bundle.floorInForce ?? bundle.floor), bundle.problem ?? "",
           ])
         }
       }
@@ -154,7 +161,7 @@ enum TrustStatus {
         table.add([
           channel.channel.text, "(prefetch config \(prefetch.version))", time(prefetch.serial),
           prefetch.keys.isEmpty ? "—" : prefetch.keys.map { String($0.prefix(16)) }.joined(separator: ","),
-          "—",
+          time(prefetch.floorInForce),
           prefetch.serial == nil && !root.isOff ? TrustFailure.prefetchMissing.rawValue : "",
         ])
       }
