@@ -342,3 +342,9 @@ public let QOS_CLASS_BACKGROUND = qos_class_t()
   _ condition: UnsafeMutablePointer<pthread_cond_t>!, _ mutex: UnsafeMutablePointer<pthread_mutex_t>!,
   _ time: UnsafePointer<timespec>!
 ) -> Int32 { -1 }
+
+// MARK: - Real numbers
+
+public func log(_ x: Double) -> Double { x }
+public func log1p(_ x: Double) -> Double { x }
+public func exp(_ x: Double) -> Double { x }

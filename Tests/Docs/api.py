@@ -226,7 +226,7 @@ def signed(origin):
     origin.xcache(*publish, *key, "--sign-for", "online,test")
     # Two signatures: the release waits for the second.
     for words in (["add-key", "--new", "second.key"], ["set-threshold", "releases", "2"], ["sign", "root-2.draft.json", "--key", "root.key"],
-                  ["push", *key, "--sign-key", "second.key"]):
+                  ["push", "-y", *key, "--sign-key", "second.key"]):
         origin.xcache("trust", *words, *([] if words[0] == "sign" else app))
     (origin.folder / "signed/a.js").write_text("let three")
     waiting = json.loads(origin.xcache(*publish, *key, "--json"))["scheduled"]

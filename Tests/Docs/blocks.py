@@ -25,7 +25,8 @@ TABLE = {
         *[("", DRILL)] * 15, ("apt install", DRILL)],
     "docs/quick-start.md": [("", STEPS)] * 18,
     "docs/guide-release.md": [
-        ("xcache login", GUIDES), ('"index"', GUIDES), ("$ npm run build", GUIDES), ("xcache token create", GUIDES), ("xcache publish", GUIDES),
+        ("xcache login", GUIDES), ('"index"', GUIDES), ("$ npm run build", GUIDES), ("xcache token create", GUIDES),
+        ("xcache publish -m", "not: it needs an app with a root; EndToEnd.TrustCeremonyTests and SigningTests sign"), ("xcache publish", GUIDES),
         ("xcache publish --rollout", "not: EndToEnd.RolloutTests drives these commands"),
         ("xcache publish --ramp", "not: EndToEnd.RolloutAlarmTests drives these commands"),
         ("$ xcache status", GUIDES), ("$ xcache channel freeze", GUIDES), ("$ xcache log", GUIDES)],
@@ -40,9 +41,12 @@ TABLE = {
     "docs/trust.md": [
         ("xcache trust init", GUIDES), ("export XCACHE_SIGN_KEY", GUIDES), ("xcache publish --sign-with", GUIDES), ('"signWith"', GUIDES),
         ("$ xcache publish --sign-key", "not: it needs two people; Tests/EndToEnd/WaitingTests.swift takes the same steps"),
+        *[(start, "not: Tests/Trust/drills.py takes these steps, on two machines")
+          for start in ("(umask", "xcache trust add-key", "xcache trust resign", "xcache trust set-threshold", "xcache trust add-key",
+                        "xcache trust resign", "xcache trust remove-key")],
         ("xcache trust add-key", GUIDES), ("xcache trust add-key", GUIDES), ("xcache token revoke", GUIDES), ("xcache publish", GUIDES),
         ("xcache trust add-key", GUIDES), ("xcache trust set-floor", GUIDES), ("xcache trust add-key", GUIDES), ("xcache trust remove-root", GUIDES),
-        ("xcache restore", GUIDES), ("xcache trust rotate-head", GUIDES), ("rm /srv/www", GUIDES), ("(umask", GUIDES), ("xcache mirror", GUIDES),
+        ("xcache mirror verify", GUIDES), ("xcache trust rotate-head", GUIDES), ("rm /srv/www", GUIDES), ("(umask", GUIDES), ("xcache mirror", GUIDES),
         ("xcache trust off", GUIDES)],
     "docs/guide-runtime.md": [("", SWIFT)] * 7,
     "docs/guide-network.md": [("", SWIFT)] * 3,

@@ -69,7 +69,9 @@ REPLACED = {
                           ("m.example.com/ --index", "m.example.com/ --index --allow-no-pages")],
     "docs/openapi/README.md": [(ORIGIN, "{url}")],
     "docs/trust.md": [("60303f8b", "$ci"), ("7d1a9c04", "$ci2"), ("c2e85b16", "$(id_of ci3.key)"), ("1b4f02aa", "$lost"),
-                      ("5e0b2f6d", "$(id_of pay1.key)"), ("9c41aa70", "$(id_of pay2.key)"), (CDN, "www"), ("/var/lib/xcache-new", "restored"), ("/srv/www", "www")],
+                      ("5e0b2f6d", "$(id_of pay1.key)"), ("9c41aa70", "$(id_of pay2.key)"), (CDN, "www"), ("/var/lib/xcache-new", "restored"), ("/srv/www", "www"),
+                      # There is no terminal to ask on.
+                      ("xcache trust push ", "xcache trust push -y ")],
     "deploy/OPERATIONS.md": [(ORIGIN, "{url}"), (CDN, "www"), ("s3://bucket/hxm", "www2"), ("/srv/xcache-mirror", "www"),
                              ("/var/lib/xcache", "data")],
     "Examples/python/README.md": [("Examples/python", f"/usr/bin/python3 {ROOT}/Examples/python"), ("http://127.0.0.1:8080", "{url}"),
@@ -102,7 +104,7 @@ BEFORE = {
                                   "if xcache rollback --app shop --bundle main --steps 1; then echo 'went below a floor'; exit 1; fi\n",
         "xcache trust remove-root": "lost=$(id_of root.key)\n",
         # Who follows the drills has lost this key, and signs with others.
-        "xcache restore": "rm root.key; xcache mirror --to www\n"},
+        "xcache mirror verify": "rm root.key; xcache mirror --to www\n"},
     "README.md": {"xcache token": TWO_VERSIONS},
     "docs/guide-app.md": {"xcache web": TWO_VERSIONS},
     "docs/guide-web.md": {"$ export": "publish\n", "xcache web init": "echo 'self.ours = 1' >dist/sw.js\n"},

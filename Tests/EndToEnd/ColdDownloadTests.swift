@@ -27,7 +27,7 @@ struct ColdDownloadTests {
 
   /// Repeats the request until the answer has a content coding.
   private static func awaitCoding(_ site: Site, _ path: String) throws -> Bool {
-    try Wait.until(30) {
+    try Wait.until(120) {
       try site.web.ask(path, "HEAD", ["Accept-Encoding": "gzip"])["content-encoding"] != nil
     }
   }

@@ -15,9 +15,9 @@ struct WaitingTests {
     try Site.with { site in
       try site.publish(["a.js": "one", "old.js": "old"])
       let steps = [
-        ["init"], ["push", "--sign-key", "release.key"], ["add-key", "--new", "second.key"],
+        ["init"], ["push", "-y", "--sign-key", "release.key"], ["add-key", "--new", "second.key"],
         ["set-threshold", "releases", "2"], ["sign", "root-2.draft.json", "--key", "root.key"],
-        ["push", "--sign-key", "release.key", "--sign-key", "second.key"],
+        ["push", "-y", "--sign-key", "release.key", "--sign-key", "second.key"],
       ]
       for words in steps {
         let outcome = try run(site, ["trust"] + words)
@@ -163,7 +163,7 @@ struct WaitingTests {
       #expect(try Self.publish(site).exitCode == 0)
       for words in [
         ["set-threshold", "releases", "1"], ["sign", "root-3.draft.json", "--key", "root.key"],
-        ["push", "--sign-key", "second.key"],
+        ["push", "-y", "--sign-key", "second.key"],
       ] {
         let outcome = try Self.run(site, ["trust"] + words)
         try #require(outcome.exitCode == 0, "\(words): \(outcome.errors)")
@@ -241,7 +241,7 @@ struct WaitingTests {
       let steps = [
         ["add-key", "--new", "third.key"], ["remove-key", old],
         ["sign", "root-3.draft.json", "--key", "root.key"],
-        ["push", "--sign-key", "second.key", "--sign-key", "third.key"],
+        ["push", "-y", "--sign-key", "second.key", "--sign-key", "third.key"],
       ]
       for words in steps {
         let outcome = try Self.run(site, ["trust"] + words)

@@ -18,17 +18,18 @@ extension Device {
   }
 
   /// The job of an installation.
-  /// - Parameter willGoBack: called before the switch to a preset that is older than what is held, to which the device goes back; nil
-  ///   if only a newer one is taken.
+  /// - Parameters:
+  ///   - isReturn: whether the preset is older than what is held, and the device goes back to it; else only a newer one is taken.
+  ///   - willSwitch: called before the switch.
   func runInstall(
     _ path: String, _ progress: (@Sendable (Progress) -> Void)? = nil,
-    goingBack willGoBack: ((DeviceIndex) throws(DeviceError) -> Void)? = nil
+    isReturn: Bool = false, willSwitch: (DeviceIndex) throws(DeviceError) -> Void = { _ in }
   ) throws(DeviceError) -> PresetReport {
     let preset = try Preset(path, manifestLimit: settings.manifestLimit)
     let held = try repair()
-    let (version, index) = try preset.index(over: held, isOlder: willGoBack != nil)
+    let (version, index) = try preset.index(over: held, isOlder: isReturn)
     guard let next = index,
-      willGoBack == nil ? !isSkipped(next, holding: held) : mayGoBack(to: next, from: held)
+      isReturn ? mayGoBack(to: next, from: held) : !isSkipped(next, holding: held)
     else {
       return PresetReport(isTaken: false, version: version.text, from: held.version.text)
     }
@@ -38,7 +39,7 @@ extension Device {
     try makeRoom(for: &plan, of: next)
     try unpack(plan.fetch, from: preset, try deltaTable(preset.offers, from: held), progress)
     try storeStatements(of: next, ruling, from: path)
-    try willGoBack?(next)
+    try willSwitch(next)
     try commit(next)
     var report = PresetReport(isTaken: true, version: version.text, from: held.version.text)
     report.files = plan.fetch.count

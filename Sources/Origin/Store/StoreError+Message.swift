@@ -148,26 +148,11 @@ extension StoreError: CustomStringConvertible {
       """
     case .scheduleOver(let act):
       "the scheduled act \(act.id) doesn't wait any more: it is \(act.state.rawValue) since \(Timestamp.words(act.end?.at ?? act.due))"
-    case .authorEnded(let act):
-      """
-      release \(act.id) can't be carried out: the token "\(act.author)" with which it was published was revoked or expires before; \
-      publish it again with another one, and take this one back with `xcache schedule cancel\(Self.options(act.app, act.channel)) \(act.id)`
-      """
-    case .scheduleDamaged(let act):
-      """
-      what is to be signed of release \(act.id) can't be read from the database; \
-      take it back with `xcache schedule cancel\(Self.options(act.app, act.channel)) \(act.id)`, and publish it again
-      """
+    case .authorEnded(let act): Self.authorEndedMessage(act)
+    case .scheduleDamaged(let act): Self.scheduleDamagedMessage(act)
     case .notAwaited(let app, let channel, let id, let bundle):
-      """
-      the scheduled act \(id) waits for no signature of this statement of bundle \(bundle); \
-      `xcache schedule show\(Self.options(app, channel)) \(id)` says for which
-      """
-    case .tooManySchedules(let app, let channel):
-      """
-      channel "\(channel)" of app "\(app)" has \(ScheduleLimits.waiting) scheduled acts, the most that may wait; \
-      `xcache schedule cancel\(Self.options(app, channel)) ID` takes one back
-      """
+      Self.notAwaitedMessage(app, channel, id, bundle)
+    case .tooManySchedules(let app, let channel): Self.tooManySchedulesMessage(app, channel)
     case .freezeOver(let from, let to):
       "a freeze from \(Timestamp.words(from)) to \(Timestamp.words(to)) would already be over; give a later end"
     case .tooManyFreezes(let app, let channel):
@@ -332,7 +317,7 @@ extension StoreError: CustomStringConvertible {
   }
 
   /// The options that name a channel to any command; `online` is the default.
-  private static func options(_ app: AppName, _ channel: ChannelName = .online) -> String {
+  static func options(_ app: AppName, _ channel: ChannelName = .online) -> String {
     " --app \(app)\(channel == .online ? "" : " --channel \(channel)")"
   }
 

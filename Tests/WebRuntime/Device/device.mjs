@@ -25,6 +25,8 @@ let cookies;
 let stores;
 /** The worker's requests while a page opens, if they are recorded instead of sent. */
 let seen;
+/** What was told, or is on its way. */
+const reports = [];
 
 const isNetwork = Symbol("network");
 class Asked {
@@ -145,7 +147,11 @@ const commands = {
         if (options.mode === "same-origin") return Promise.reject(new TypeError("no site"));
         if (options.method === "HEAD" && target === worker.location.href) return Promise.resolve(new Response());
         const own = options.credentials === "same-origin" && cookies && matchesHost(new URL(target).hostname) ? { Cookie: cookies } : {};
-        if (!seen) return fetchByProxy(target, { ...options, headers: { ...options.headers, ...own } });
+        if (!seen) {
+          const answer = fetchByProxy(target, { ...options, headers: { ...options.headers, ...own } });
+          if (options.method === "POST") reports.push(answer.catch(() => {}));
+          return answer;
+        }
         seen.push({ method: options.method, url: target, body: options.body ?? null });
         return Promise.reject(new TypeError("only to be seen"));
       },
@@ -242,4 +248,6 @@ for await (const line of readline.createInterface({ input: process.stdin })) {
   process.stdout.write(`${JSON.stringify(answer)}\n`);
 }
 await Promise.all([...pages.keys()].map(hides));
+// A browser lets them end.
+await Promise.race([Promise.all(reports), new Promise((resolve) => setTimeout(resolve, 1000))]);
 process.exit(0);

@@ -74,7 +74,8 @@ extension Device {
         // The last resort. What the app carries may be older than what the device may take; then nothing changes.
         _ = try runInstall(
           preset,
-          goingBack: { next throws(DeviceError) in
+          isReturn: true,
+          willSwitch: { next throws(DeviceError) in
             try self.recordReturn(from: id, to: HeldManifest(next), cause, url)
           })
       }

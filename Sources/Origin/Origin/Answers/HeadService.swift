@@ -41,7 +41,8 @@ final class HeadService: Sendable {
     let info = channel.channel
     do throws(StoreError) {
       if try store.hasDamagedHead(info.id) {
-        log("error: the head of \(info.app) \(info.name) is damaged in the database, so another one is signed")
+        log(
+          "error: the head of \(info.app) \(info.name) is damaged in the database, so another one is signed")
       }
       let isNew = try store.renewHead(of: info.id, isDaily: isDaily)
       if faults.withLock({ $0.removeValue(forKey: info.id) }) != nil {

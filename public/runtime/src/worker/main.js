@@ -152,6 +152,12 @@ async function out(page) {
   await keeps();
 }
 
+/** @param {import("./store.js").Page} page that has failed for good */
+async function fails(page) {
+  await judges(runtime, page);
+  if (page.seed && page.isFailed) await runtime.updater?.().counts(page);
+}
+
 /** @param {import("./store.js").Page | undefined} page */
 const isOfHeld = (page) => !page || page.version === runtime.manifest.version;
 
@@ -181,7 +187,8 @@ const answers = {
     const page = await pageOf(event);
     if (page) page.began = Date.now();
     if (page && hidden) page.isMarked = false;
-    return runtime.store.write({ pages: runtime.pages });
+    await runtime.store.write({ pages: runtime.pages });
+    if (page?.seed && !runtime.rollout.arm?.at) await runtime.updater?.().counts();
   },
   up: async (event, { isFailed, isRejected, isEmpty, isHanging, lost = [] }) => {
     const page = await pageOf(event);
@@ -200,9 +207,9 @@ const answers = {
     // The failure is counted even if the browser stops this worker now.
     const { pages, health, tally, heal } = runtime;
     await runtime.store.write({ pages, health, tally: tally.batch, heal });
-    if (!page?.hasFailed || !page.isMarked) return;
+    if (!page?.hasFailed) return;
     await after(RENDERS);
-    await judges(runtime, page);
+    await fails(page);
   },
   rendered: async (event) => {
     runtime.rendered(await pageOf(event));
@@ -212,7 +219,7 @@ const answers = {
     const page = await pageOf(event);
     if (page) runtime.left(page);
     await keeps();
-    if (page?.hasFailed) return judges(runtime, page);
+    if (page?.hasFailed) return fails(page);
     return out(page);
   },
   // A page that nobody sees any more may be ended without a word.

@@ -741,7 +741,7 @@ export class Runtime {
     for (const page of this.pages.values()) if (withoutQuery(page.url) === withoutQuery(request.url)) this.late(page);
     const isTry = this.triesAgain(request.url);
     const why = this.whyNetwork(request.url, isTry);
-    this.pages.set(resultingClientId, { url: request.url, version: this.manifest.version, at: now, isTry });
+    this.pages.set(resultingClientId, { url: request.url, version: this.manifest.version, at: now, isTry, seed: this.rollout.arm?.seed });
     if (isTry) void this.store.write({ health: this.health }).catch(() => {});
     if (why && /killed|bypassed|failed/.test(why)) return why;
     for (const ask of prefetchRequests(followedPrefetch(this), request.url)) {

@@ -8,6 +8,7 @@ import { matchKey, stemOf } from "../protocol/urls.js";
 import { ask } from "./asking.js";
 import { calm } from "./calm.js";
 import { readClock } from "./clock.js";
+import { counts, reaches } from "./evidence.js";
 import { check, fetchEntry, fromSite } from "./fetching.js";
 import { tells } from "./healing.js";
 import { fetchBytes, fetchJSON } from "./network.js";
@@ -86,6 +87,14 @@ export class Updater {
   }
 
   /**
+   * Takes note of what is evidence of a rollout.
+   * @param {import("./store.js").Page} [page] that has failed
+   */
+  counts(page) {
+    return counts(this.runtime, { page });
+  }
+
+  /**
    * Goes back to the version before, where there is a way.
    * @param {import("./healing.js").Cause} cause
    * @param {string} url of the page that failed
@@ -94,9 +103,13 @@ export class Updater {
   async returns(cause, url) {
     const { trust, runtime } = this;
     await trust?.begins();
+    await this.counts();
+    const { candidate } = runtime.manifest;
     const way = await this.switches(() => returnsTo(runtime, cause, url, trust));
-    if (way) await this.made({ kind: "returned", ...way, fetched: 0, copied: 0, deltas: 0, bytes: 0 });
-    return way !== undefined;
+    if (!way) return false;
+    await counts(runtime, { left: candidate });
+    await this.made({ kind: "returned", ...way, fetched: 0, copied: 0, deltas: 0, bytes: 0 });
+    return true;
   }
 
   /**
@@ -194,6 +207,7 @@ class Update {
     const { runtime, report } = this;
     await runtime.loading;
     installs(runtime);
+    await counts(runtime, {});
     this.following.isCandidate = runtime.rollout.isIn === true;
     runtime.restless = 0;
     this.polls = pollPolicy(this.settings, runtime.poll);
@@ -257,6 +271,7 @@ class Update {
   async from(source, held) {
     const { runtime } = this;
     this.source = source;
+    reaches(runtime, false);
     // Of a manifest that nobody has checked, no change is enough.
     const base = this.trust?.isUnchecked ? { ...held, version: "0" } : held;
     const data = await ask(this.settings, source, base, true, this.following, this.hearing(source));
@@ -264,6 +279,8 @@ class Update {
     this.share = source === "origin" ? data.reports : 0;
     this.tell(held, false);
     tells(runtime);
+    reaches(runtime, source === "origin");
+    await counts(runtime, {});
     await this.take(data, source, base);
     await this.trust?.tellsStale(this.next);
   }

@@ -236,7 +236,8 @@ enum PublishCommand {
       terminal.remark(
         "bundle \(bundle): this release removes \(Count.text(folders, "folder URL")) of the live version, such as \(url), "
           + "and \(folders == 1 ? "its" : "their") index.html stays; was --index dropped?")
-    case .notSigned, .lacksKey, .raisesFloor, .signsForUnknown, .wouldSign, .wouldWait, .waitsAlready, .stillWaits:
+    case .notSigned, .lacksKey, .raisesFloor, .signsForUnknown, .wouldSign, .wouldWait, .waitsAlready,
+      .stillWaits:
       if let remark = GivenSigning.remark(progress) { terminal.remark(remark) }
     case .lacking(let files, let bytes):
       if !isDryRun { return }

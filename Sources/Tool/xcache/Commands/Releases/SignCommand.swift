@@ -166,11 +166,11 @@ enum ReleaseSignCommand {
     } catch {
       switch error.problem?.code {
       case "frozen": throw frozen(act, channel, "")
-      case "token-ended":
+      case "author-ended":
         throw Failure(
           "the token with which \(act.author) published release \(act.id) isn't valid any more, so it can't be made, and the signature wasn't "
             + "kept. Publish it again with a valid token, and take this one back: `xcache schedule cancel \(act.id)\(channel.channel.option)`",
-          code: .refused, name: "token-ended")
+          code: .refused, name: "author-ended")
       default: throw error
       }
     }
