@@ -197,10 +197,10 @@ extension ChannelTrust {
 }
 
 extension AwaitedStatement {
-  /// - Parameter trust: the root in force; nil, as one that is off, asks for no signatures.
+  /// - Parameter trust: the root in force. Under one that is off, nobody is asked to sign: it is published again, without a key.
   fileprivate init(_ signed: Signed<ReleaseStatement>, _ trust: ChannelTrust?, floor: Serial) {
     guard let trust, !trust.root.isOff else {
-      self.init(signed: signed, signers: [], missing: 0, candidates: [], problem: nil)
+      self.init(signed: signed, signers: [], missing: 0, candidates: [], problem: .releaseKey)
       return
     }
     let signers = signed.signers(among: trust.releaseKeys, keys: trust.root.keys, by: RememberingVerifier())
