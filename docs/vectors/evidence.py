@@ -6,6 +6,7 @@ import math
 import pathlib
 import random
 import sys
+from decimal import Decimal, localcontext
 
 HERE = pathlib.Path(__file__).resolve().parent
 LEAST = 20
@@ -81,6 +82,59 @@ def log_e(hours, ratio):
     return top + math.log(math.fsum(math.exp(bet - top) for bet in bets) / ALTERNATIVES)
 
 
+def log_gamma(x):
+    """By Stirling's series, from 40 on, where its terms below have 30 digits."""
+    if x < 40:
+        return log_gamma(x + 1) - x.ln()
+    bernoulli = ["1/6", "-1/30", "1/42", "-1/30", "5/66", "-691/2730", "7/6", "-3617/510", "43867/798", "-174611/330"]
+    series = Decimal(0)
+    for index, number in enumerate(bernoulli, 1):
+        over, under = map(Decimal, number.split("/"))
+        series += over / under / (2 * index * (2 * index - 1)) / x ** (2 * index - 1)
+    return (x - HALF) * x.ln() - x + (2 * PI).ln() / 2 + series
+
+
+HALF, PI = Decimal("0.5"), Decimal("3.14159265358979323846264338327950288419716939937510582097494459230781640628620899")
+
+
+def interval(opened, failed):
+    """The rates p at which a bet against p, spread over all rates with the weight of Beta(1/2, 1/2), is worth less than 20, between
+    which the true one is with 95 % at any look."""
+    with localcontext() as context:
+        context.prec = 60
+        n = Decimal(opened)
+        k = min(Decimal(failed), n)
+        log_beta = log_gamma(k + HALF) + log_gamma(n - k + HALF) - log_gamma(n + 1) - PI.ln()
+
+        def inside(p):
+            likelihood = (k * p.ln() if k else 0) + ((n - k) * (1 - p).ln() if n - k else 0)
+            return log_beta - likelihood < Decimal(20).ln()
+
+        def end(out, within):
+            for _ in range(130):
+                middle = (out + within) / 2
+                out, within = (out, middle) if inside(middle) else (middle, within)
+            return within
+        rate = k / n
+        low, high = end(Decimal(0), rate) if k else rate, end(Decimal(1), rate) if n - k else rate
+        return [float(low), float(rate), float(high)]
+
+
+def intervals():
+    sums = [(1, 0), (1, 1), (2, 1), (10, 0), (10, 10), (100, 0), (100, 1), (100, 50), (100, 99), (800, 40), (810, 2), (2_000, 4), (10_000, 20),
+            (1_000_000, 2_000), (9.5, 0.25), (0.001, 0), (0.001, 0.001), (0.5, 0.25), (1e-9, 1e-10), (188.42105, 12.75),
+            # Openings and failures are capped apart: there may be more of the latter.
+            (3, 4), (0.25, 7),
+            # Large ones.
+            (2**53, 0), (2**53, 1), (2**53, 2**52), (2**53, 2**53 - 1), (2**53, 2**53), (2**40, 1e-6)]
+    draw = random.Random(95)
+    for _ in range(40):
+        opened = round(draw.choice([1, 30, 1_000, 1_000_000]) * (1 - draw.random()), draw.choice([3, 4]))
+        sums.append((opened, round(opened * draw.random() ** draw.choice([1, 4]), 3)))
+    for opened, failed in sums:
+        yield {"failed": failed, "interval": interval(opened, failed), "opened": opened}
+
+
 def evidence():
     def case(hours, ratio=1.5):
         return {"hours": hours, "log": log_e(hours, ratio), "ratio": ratio}
@@ -151,7 +205,7 @@ def arms():
 
 
 def written():
-    parts = {"arms": arms(), "caps": caps(), "evidence": evidence(), "rows": some_rows()}
+    parts = {"arms": arms(), "caps": caps(), "evidence": evidence(), "intervals": intervals(), "rows": some_rows()}
     return "{\n" + ",\n".join(
         f'"{name}": [\n' + ",\n".join(json.dumps(case, sort_keys=True) for case in cases) + "\n]" for name, cases in parts.items()) + "\n}\n"
 

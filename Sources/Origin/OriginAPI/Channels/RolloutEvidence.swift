@@ -8,7 +8,7 @@ package struct EvidenceInfo: Codable, Hashable, Sendable {
     /// How many devices opened a page, and how many of them failed, as far as their networks count.
     package let opened: Int64
     package let failed: Int64
-    /// The failures per million devices, and between which numbers that is with 95 %; absent without a device.
+    /// The failures per million devices, and between which numbers that is with 95 %, however often one looks; absent without a device.
     package var rate: Int64?
     package var low: Int64?
     package var high: Int64?

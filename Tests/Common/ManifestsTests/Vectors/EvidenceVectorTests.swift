@@ -21,6 +21,18 @@ import Testing
     }
   }
 
+  @Test func intervals() throws {
+    for sample in try Self.cases("intervals") {
+      let sums = try #require(
+        CountedSums(opened: Self.number(sample["opened"]), failed: Self.number(sample["failed"])))
+      let rate = try #require(FailureRate(sums))
+      for (a, b) in zip([rate.low, rate.rate, rate.high], try #require(sample["interval"]?.array)) {
+        // Rates are far below 1.
+        #expect(Self.isClose(a * 1e3, Self.number(b) * 1e3), "\(rate): \(sample)")
+      }
+    }
+  }
+
   @Test func caps() throws {
     for sample in try Self.cases("caps") {
       let cap = try #require(NetworkCap(share: Int(Self.number(sample["share"]))))

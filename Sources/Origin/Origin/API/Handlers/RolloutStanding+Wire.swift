@@ -29,27 +29,13 @@ extension EvidenceInfo {
 extension EvidenceInfo.Arm {
   init(_ sums: CountedSums) {
     self.init(opened: Int64(sums.opened.rounded()), failed: Int64(sums.failed.rounded()))
-    guard let interval = sums.interval else { return }
-    (rate, low, high) = (interval.rate, interval.low, interval.high)
+    guard let interval = FailureRate(sums) else { return }
+    (rate, low, high) = (
+      Self.millionths(interval.rate), Self.millionths(interval.low), Self.millionths(interval.high)
+    )
   }
-}
 
-extension CountedSums {
-  /// The failures per million devices, and the interval in which they are with 95 %; nil without a device.
-  ///
-  /// It is Wilson's (Journal of the American Statistical Association 22, 1927), which is also right for few failures and for none.
-  fileprivate var interval: (rate: Int64, low: Int64, high: Int64)? {
-    guard opened > 0 else { return nil }
-    let z = 1.96
-    // Openings and failures are capped apart, so that there may be more of the latter.
-    let rate = min(1, failed / opened)
-    let middle = (rate + z * z / (2 * opened)) / (1 + z * z / opened)
-    let half =
-      z / (1 + z * z / opened)
-      * (rate * (1 - rate) / opened + z * z / (4 * opened * opened)).squareRoot()
-    func millionths(_ part: Double) -> Int64 { Int64((min(1, max(0, part)) * 1e6).rounded()) }
-    return (millionths(rate), millionths(middle - half), millionths(middle + half))
-  }
+  private static func millionths(_ part: Double) -> Int64 { Int64((part * 1e6).rounded()) }
 }
 
 extension RampTerms {
