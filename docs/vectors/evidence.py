@@ -35,7 +35,8 @@ def limit(counts, share):
 
 
 def counted(rows, share):
-    """Rows (hour, arm, network, opened, failed) as hours: (hour, opened and failed of the candidate, the same of control)."""
+    """Rows (hour, arm, network, opened, failed) as hours: (hour, opened and failed of the candidate, the same of control); and how many
+    openings were reported, how many count, and from how many networks the others came, on the day with the most."""
     def weights(index, time):
         sums = {}
         for row in rows:
@@ -44,13 +45,16 @@ def counted(rows, share):
         limits = {key: limit(list(of.values()), share) for key, of in sums.items()}
         return lambda row: min(1.0, limits[row[0] // time, row[1]] / max(1, sums[row[0] // time, row[1]][row[2]]))
     opened, failed = weights(3, 1), weights(4, 24)
-    hours = {}
+    hours, cut = {}, {}
     for row in rows:
+        if opened(row) < 1:
+            cut.setdefault(row[0] // 24, set()).add(row[2])
         hour = hours.setdefault(row[0], [row[0], 0.0, 0.0, 0.0, 0.0])
         at = 1 if row[1] == "candidate" else 3
         hour[at] += row[3] * opened(row)
         hour[at + 1] += row[4] * failed(row)
-    return [hours[hour] for hour in sorted(hours)]
+    openings = [sum(row[3] for row in rows), sum(row[3] * opened(row) for row in rows), max(map(len, cut.values()), default=0)]
+    return [hours[hour] for hour in sorted(hours)], openings
 
 
 def blocks(hours):
@@ -182,7 +186,8 @@ def caps():
 
 def some_rows():
     def case(rows, share=500):
-        return {"hours": counted(rows, share), "rows": rows, "share": share}
+        hours, openings = counted(rows, share)
+        return {"hours": hours, "openings": openings, "rows": rows, "share": share}
     spread = [[48, "candidate", network, 1, 0] for network in range(100, 200)] + [[50, "control", network, 1, 0] for network in range(100, 200)]
     yield case([])
     yield case(spread)
@@ -191,6 +196,11 @@ def some_rows():
     yield case(spread + [[48, "control", 1, 50, 40]])
     yield case(spread + [[48, "candidate", 1, 5, 2], [49, "candidate", 1, 3, 2], [71, "candidate", 1, 3, 1], [72, "candidate", 1, 3, 1]])
     yield case([[48, "candidate", 1, 5, 2], [48, "candidate", 1, 5, 2], [48, "candidate", 2, 0, 3]])
+    # Few networks: with the cap, hardly anything counts.
+    few = [[hour, arm, network, 70, 1] for hour in (48, 49, 72) for arm in ("candidate", "control") for network in range(1, 4 if hour < 72 else 3)]
+    yield case(few)
+    yield case(few, 5_000)
+    yield case(few, 10_000)
     draw = random.Random(7)
     for _ in range(10):
         yield case([[draw.randint(40, 60), draw.choice(["candidate", "control"]), draw.randint(1, 40), draw.randint(0, 30), draw.randint(0, 2)]

@@ -54,7 +54,11 @@ import Testing
             opened: Int64(Self.number(values[3])), failed: Int64(Self.number(values[4]))))
       }
       let wanted = try (sample["hours"]?.array ?? []).map { try Self.hour($0.array ?? []) }
-      let hours = cap.hours(rows)
+      let (hours, openings) = (cap.counted(rows).hours, cap.counted(rows).openings)
+      let numbers = [Double(openings.reported), openings.counted, Double(openings.networks)]
+      for (a, b) in zip(numbers, try #require(sample["openings"]?.array)) {
+        #expect(Self.isClose(a, Self.number(b)), "\(openings): \(sample)")
+      }
       #expect(hours.map(\.hour) == wanted.map(\.hour))
       for (a, b) in zip(hours, wanted) {
         #expect(Self.isClose(a.candidate.opened, b.candidate.opened))

@@ -41,20 +41,29 @@ package struct NetworkCap: Hashable, Sendable {
     return 1
   }
 
-  /// Returns what is counted of the rows, by hour. All rows of a day must be there.
-  package func hours(_ rows: [EvidenceRow]) -> [EvidenceHour] {
+  /// Returns what is counted of the rows. All rows of a day must be there.
+  package func counted(_ rows: [EvidenceRow]) -> CountedRows {
     let opened = weights(rows, \.opened) { $0.hour }
     let failed = weights(rows, \.failed) { $0.day }
     var hours: [Int64: EvidenceHour] = [:]
+    var openings = CountedOpenings()
     for row in rows {
       // Neither is more than what was stored.
       let sums = CountedSums(
         opened: Double(row.opened) * (opened[Key(row, row.hour)] ?? 0),
         failed: Double(row.failed) * (failed[Key(row, row.day)] ?? 0))
       hours[row.hour, default: EvidenceHour(hour: row.hour)].add(sums ?? .none, to: row.arm)
+      openings.reported = openings.reported.addingClamped(row.opened)
+      openings.counted += sums?.opened ?? 0
     }
-    return hours.values.sorted { $0.hour < $1.hour }
+    let cut = opened.keys.filter { opened[$0] ?? 1 < 1 }
+    let days = Dictionary(grouping: cut) { $0.cell.time / 24 }
+    openings.networks = days.values.map { Set($0.map(\.network)).count }.max() ?? 0
+    return CountedRows(hours: hours.values.sorted { $0.hour < $1.hour }, openings: openings)
   }
+
+  /// Returns what is counted of the rows, by hour. All rows of a day must be there.
+  package func hours(_ rows: [EvidenceRow]) -> [EvidenceHour] { counted(rows).hours }
 
   private struct Cell: Hashable {
     let time: Int64
@@ -87,4 +96,28 @@ package struct NetworkCap: Hashable, Sendable {
         return (key, Double(sum) <= limit ? 1 : limit / Double(sum))
       })
   }
+}
+
+/// What is counted of networks' rows.
+package struct CountedRows: Hashable, Sendable {
+  /// In their order.
+  package let hours: [EvidenceHour]
+  /// What is counted of the openings, and what isn't.
+  package let openings: CountedOpenings
+}
+
+/// How many openings were reported, and how many of them count.
+package struct CountedOpenings: Hashable, Sendable {
+  /// How many were reported, in both arms.
+  package fileprivate(set) var reported: Int64 = 0
+  /// How many of them count.
+  package fileprivate(set) var counted = 0.0
+  /// How many networks the others came from, on the day with the most: those of different days can't be told apart.
+  package fileprivate(set) var networks = 0
+
+  /// Whether more than half aren't counted, of a number that says something: the fleet is in few networks, or appears to be.
+  package var areMostlyLeftOut: Bool { reported >= 50 && counted * 2 < Double(reported) }
+
+  /// No openings.
+  package init() {}
 }

@@ -57,6 +57,26 @@ import Testing
     #expect(hours[0].control == CountedSums(opened: 1, failed: 1))
   }
 
+  @Test func openingsThatAreNotCountedAreTold() throws {
+    let cap = NetworkCap.standard
+    let few = try (1...3).map { try row(24, .candidate, $0, 3_000, 0) } + [try row(25, .control, 1, 1_000, 0)]
+    let openings = cap.counted(few).openings
+    #expect(openings.reported == 10_000 && abs(openings.counted - 4) < 1e-9 && openings.networks == 3)
+    #expect(openings.areMostlyLeftOut)
+    #expect(try #require(NetworkCap(share: 10_000)).counted(few).openings.networks == 0)
+    // Networks of another day may be the same ones.
+    let next = few + [try row(48, .candidate, 1, 10, 0), try row(48, .candidate, 2, 10, 0)]
+    #expect(cap.counted(next).openings.networks == 3)
+    let many = try (1...100).map { try row(24, .candidate, $0, 10, 0) }
+    #expect(cap.counted(many).openings.networks == 0 && !cap.counted(many).openings.areMostlyLeftOut)
+    // So few say nothing about a fleet.
+    #expect(!cap.counted([try row(24, .candidate, 1, 49, 0)]).openings.areMostlyLeftOut)
+    #expect(cap.counted([try row(24, .candidate, 1, 50, 0)]).openings.areMostlyLeftOut)
+    #expect(cap.counted([]).openings == CountedOpenings())
+    let limit = try row(24, .candidate, 1, EvidenceRow.limit, 0)
+    #expect(cap.counted(Array(repeating: limit, count: 2_000)).openings.reported == .max)
+  }
+
   /// Whoever has one network, and sends what he likes, doesn't stop a good release, and doesn't hide a bad one.
   @Test func oneNetworkDecidesNothing() throws {
     func log(_ failures: [RolloutArm: Int], _ fakes: [EvidenceRow]) throws -> Double {
