@@ -108,6 +108,10 @@ static const unsigned char m0027[] = {
 #embed "../../../Migrations/0027_evidence.sql"
 };
 
+static const unsigned char m0028[] = {
+#embed "../../../Migrations/0028_network_cap.sql"
+};
+
 static const xcache_asset migrations[] = {
     {"0001_origin.sql", m0001, sizeof m0001},
     {"0002_prefetch.sql", m0002, sizeof m0002},
@@ -136,6 +140,7 @@ static const xcache_asset migrations[] = {
     {"0025_trust.sql", m0025, sizeof m0025},
     {"0026_signatures.sql", m0026, sizeof m0026},
     {"0027_evidence.sql", m0027, sizeof m0027},
+    {"0028_network_cap.sql", m0028, sizeof m0028},
 };
 
 size_t xcache_migration_count(void) { return sizeof migrations / sizeof migrations[0]; }

@@ -143,7 +143,7 @@ extension Store {
       }
       try db.update(after, of: channel.id)
       let next = try db.plan(
-        course, from: rollout, to: after, isAlarm: request.alarm != nil, channel, now: now)
+        course, after: plan, from: rollout, to: after, isAlarm: request.alarm != nil, channel, now: now)
       if next != plan { try db.keep(next, of: rollout.seed, in: channel.id) }
       var parameters = JSONObject()
       parameters["breakGlass"] = request.breakGlass.map { .string($0) } ?? .null
@@ -218,8 +218,8 @@ extension Database {
 extension Database {
   /// What a rollout does by itself after a change of it.
   fileprivate func plan(
-    _ course: RolloutPlan, from rollout: Rollout, to after: Rollout, isAlarm: Bool, _ channel: ChannelInfo,
-    now: Int64
+    _ course: RolloutPlan, after before: RolloutPlan, from rollout: Rollout, to after: Rollout, isAlarm: Bool,
+    _ channel: ChannelInfo, now: Int64
   ) throws(StoreError) -> RolloutPlan {
     var plan = course
     if isAlarm { plan.alarmedAt = now }
@@ -229,20 +229,29 @@ extension Database {
       plan.firstHour = now / 3_600_000 + 1
     }
     if isResumed || after.audience != rollout.audience {
-      let evidence = try evidence(of: rollout.seed, in: channel.id)
       plan.steppedAt = now
-      plan.steppedCandidate = evidence.sums(.candidate).opened
-      plan.steppedControl = evidence.sums(.control).opened
+      plan.begin(try evidence(of: rollout.seed, in: channel.id, cap: plan.cap))
+    } else if plan.cap != before.cap, let steppedAt = plan.steppedAt {
+      // What counted before the step by the new cap. The hour in which it began can't be divided: none of it counts for the step.
+      plan.begin(
+        try evidence(of: rollout.seed, in: channel.id, to: steppedAt / 3_600_000 + 1, cap: plan.cap))
     }
     return plan
   }
 }
 
 extension RolloutPlan {
+  /// A step begins after this evidence.
+  fileprivate mutating func begin(_ evidence: RolloutEvidence) {
+    steppedCandidate = evidence.sums(.candidate).opened
+    steppedControl = evidence.sums(.control).opened
+  }
+
   /// What it does by itself, for the audit trail.
   fileprivate var terms: JSONValue {
     var members = JSONObject()
     (members["halts"], members["pauses"]) = (.bool(haltsItself), .bool(pausesItself))
+    if cap != .standard { members["networkCap"] = .integer(cap.share) }
     if let ramp {
       members["atLeast"] = .integer(ramp.ramp.atLeast / 1000)
       members["completes"] = .bool(ramp.completes)

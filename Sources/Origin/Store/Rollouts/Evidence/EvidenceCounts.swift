@@ -149,8 +149,9 @@ extension Database {
       day * 24, day * 24 + 24
     ) { $0.get(0, as: String.self) }
     for seed in seeds {
+      let plan = try plan(of: seed, in: channel)
       let rows = try evidenceRows(of: seed, in: channel, from: day * 24, to: day * 24 + 24)
-      for hour in NetworkCap.standard.hours(rows) {
+      for hour in plan.cap.hours(rows) {
         for (arm, sums) in [(RolloutArm.candidate, hour.candidate), (.control, hour.control)] {
           try run(
             """
@@ -159,12 +160,11 @@ extension Database {
             """, channel, seed, hour.hour, arm.rawValue, sums.opened, sums.failed)
         }
       }
-      let first = try plan(of: seed, in: channel).firstHour
       try run(
         """
         INSERT INTO rollout_plan (channel_id, seed, failing_networks) VALUES (?, ?, ?)
         ON CONFLICT DO UPDATE SET failing_networks = max(failing_networks, excluded.failing_networks)
-        """, channel, seed, rows.filter { $0.hour >= first }.failingNetworks)
+        """, channel, seed, rows.filter { $0.hour >= plan.firstHour }.failingNetworks)
     }
     try run(
       "DELETE FROM evidence_network WHERE channel_id = ? AND hour >= ? AND hour < ?", channel, day * 24,

@@ -26,15 +26,18 @@ package struct RolloutCourse: Hashable, Sendable {
   package var haltsItself: Bool?
   /// The steps; nil: as they were, or none. `.some(nil)`: none from now on.
   package var ramp: RolloutRamp??
+  /// How much one network counts; nil: as it was, or the standard for a new rollout.
+  package var cap: NetworkCap?
 
   /// Creates a course.
-  package init(haltsItself: Bool? = nil, ramp: RolloutRamp?? = nil) {
+  package init(haltsItself: Bool? = nil, ramp: RolloutRamp?? = nil, cap: NetworkCap? = nil) {
     self.haltsItself = haltsItself
     self.ramp = ramp
+    self.cap = cap
   }
 
   /// Whether it leaves everything as it was.
-  package var isEmpty: Bool { haltsItself == nil && ramp == nil }
+  package var isEmpty: Bool { haltsItself == nil && ramp == nil && cap == nil }
 }
 
 /// What a rollout does by itself, and what that came to.
@@ -51,6 +54,8 @@ package struct RolloutPlan: Hashable, Sendable {
   package internal(set) var firstHour: Int64 = 0
   /// The steps; nil if a person takes each.
   package internal(set) var ramp: RolloutRamp?
+  /// How much one network counts.
+  package internal(set) var cap = NetworkCap.standard
   /// When the step began, in milliseconds since 1970; nil: with the rollout.
   var steppedAt: Int64?
   /// How many of the candidate's devices had counted until then.
@@ -66,6 +71,7 @@ package struct RolloutPlan: Hashable, Sendable {
     var plan = self
     if let halts = course?.haltsItself { plan.haltsItself = halts }
     if let ramp = course?.ramp { plan.ramp = ramp }
+    if let cap = course?.cap { plan.cap = cap }
     return plan
   }
 }

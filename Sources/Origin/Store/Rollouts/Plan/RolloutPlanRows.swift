@@ -6,7 +6,7 @@ extension Database {
     let kept = try first(
       """
       SELECT pauses, halts, alarmed_at, highest, first_hour, steps, completes, each_opened, at_least, stepped_at,
-        stepped_candidate, stepped_control
+        stepped_candidate, stepped_control, network_cap
       FROM rollout_plan WHERE channel_id = ? AND seed = ?
       """, channel, seed
     ) { (row) throws(StoreError) in
@@ -22,6 +22,8 @@ extension Database {
         plan.ramp = RolloutRamp(ramp, completes: row.get(6, as: Int.self) != 0)
       }
       (plan.steppedAt, plan.steppedCandidate, plan.steppedControl) = (row.get(9), row.get(10), row.get(11))
+      guard let cap = NetworkCap(share: row.get(12)) else { throw .corruptRow("network cap of \(seed)") }
+      plan.cap = cap
       return plan
     }
     return kept ?? RolloutPlan()
@@ -33,18 +35,19 @@ extension Database {
     try run(
       """
       INSERT INTO rollout_plan (channel_id, seed, pauses, halts, alarmed_at, highest, first_hour, steps, completes, each_opened,
-        at_least, stepped_at, stepped_candidate, stepped_control)
-      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+        at_least, stepped_at, stepped_candidate, stepped_control, network_cap)
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
       ON CONFLICT DO UPDATE SET pauses = excluded.pauses, halts = excluded.halts, alarmed_at = excluded.alarmed_at,
         highest = excluded.highest,
         failing_networks = CASE WHEN first_hour = excluded.first_hour THEN failing_networks ELSE 0 END,
         first_hour = excluded.first_hour, steps = excluded.steps, completes = excluded.completes,
         each_opened = excluded.each_opened, at_least = excluded.at_least, stepped_at = excluded.stepped_at,
-        stepped_candidate = excluded.stepped_candidate, stepped_control = excluded.stepped_control
+        stepped_candidate = excluded.stepped_candidate, stepped_control = excluded.stepped_control,
+        network_cap = excluded.network_cap
       """, channel, seed, plan.pausesItself ? 1 : 0, plan.haltsItself ? 1 : 0, plan.alarmedAt, plan.highest,
       plan.firstHour, ramp.map { $0.steps.map(String.init).joined(separator: " ") },
       plan.ramp?.completes == true ? 1 : 0, ramp?.each ?? 2_000, ramp?.atLeast ?? 3_600_000, plan.steppedAt,
-      plan.steppedCandidate, plan.steppedControl)
+      plan.steppedCandidate, plan.steppedControl, plan.cap.share)
   }
 }
 
@@ -72,11 +75,11 @@ extension Store {
 extension Database {
   func standing(of rollout: Rollout, in channel: Int64, now: Int64) throws(StoreError) -> RolloutStanding {
     let plan = try plan(of: rollout.seed, in: channel)
-    let all = try evidence(of: rollout.seed, in: channel)
+    let all = try evidence(of: rollout.seed, in: channel, cap: plan.cap)
     return RolloutStanding(
       rollout: rollout, plan: plan, evidence: all,
       recent: plan.firstHour == 0
-        ? all : try evidence(of: rollout.seed, in: channel, from: plan.firstHour),
+        ? all : try evidence(of: rollout.seed, in: channel, from: plan.firstHour, cap: plan.cap),
       freeze: try freeze(of: channel, at: now))
   }
 }

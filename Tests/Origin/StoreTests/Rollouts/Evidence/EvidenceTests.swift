@@ -76,6 +76,38 @@ import Values
     #expect(sums.opened > 103 && sums.opened < 105 && sums.failed == 1)
   }
 
+  /// A fleet behind one proxy: nothing counts, until somebody says that this is so.
+  @Test func capOfAFleetInFewNetworks() throws {
+    let store = try open()
+    try store.count(try counts(store, networks: 1..<4, opened: 3_000, failed: 3))
+    try store.count(try counts(store, networks: 1..<2, .control, opened: 1_000))
+    let channel = try store.shop()
+    let rollout = try #require(channel.rollout)
+    var evidence = try store.evidence(of: rollout, in: channel)
+    #expect(try sums(store) == ["candidate 3 3", "control 1 0"])
+    #expect(evidence.openings.reported == 10_000 && evidence.openings.counted == 4)
+    #expect(evidence.openings.networks == 3 && evidence.openings.areMostlyLeftOut)
+    var input = RolloutInput(
+      app: channel.app, channel: channel.name, .audience(share: nil, groups: nil, app: nil),
+      by: Actor(name: "anna", address: "10.0.0.7"))
+    input.course = RolloutCourse(cap: NetworkCap(share: 10_000))
+    #expect(try store.changeRollout(input).isChanged)
+    #expect(try !store.changeRollout(input).isChanged)
+    evidence = try store.evidence(of: rollout, in: channel)
+    #expect(try sums(store) == ["candidate 9000 9", "control 1000 0"])
+    #expect(evidence.openings.networks == 0 && !evidence.openings.areMostlyLeftOut)
+    // What a day counted stays, whatever the cap is by then.
+    pass(hours: 48)
+    #expect(try store.closeEvidence())
+    input.course = RolloutCourse(cap: .standard)
+    #expect(try store.changeRollout(input).isChanged)
+    #expect(try sums(store) == ["candidate 9000 9", "control 1000 0"])
+    #expect(try store.evidence(of: rollout, in: channel).openings == CountedOpenings())
+    let rows = try store.auditLog(limit: 2)
+    #expect(!rows[0].result.contains("networkCap"))
+    #expect(rows[1].result.contains(#""course":{"halts":false,"networkCap":10000,"pauses":true}"#))
+  }
+
   @Test(arguments: [true, false]) func networksAreForgottenAfterTwoDays(isOfTheFuture: Bool) throws {
     let store = try open()
     try store.count(try counts(store, failed: 1))

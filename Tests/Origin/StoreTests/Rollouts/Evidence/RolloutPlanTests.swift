@@ -16,8 +16,10 @@ import Values
     "networks": 30,
   ]
 
-  private func open(_ course: RolloutCourse? = nil) throws -> Store {
-    let store = try scratch.open()
+  private func open(_ course: RolloutCourse? = nil, _ options: Store.Options = Store.Options()) throws
+    -> Store
+  {
+    let store = try scratch.open(options)
     try store.publish("a", base: 0, set: ["a.js": Sample("a1")])
     try store.publish("b", base: 0, set: ["b.js": Sample("b1")])
     try store.send([Sample("a2")])
@@ -45,11 +47,13 @@ import Values
   @Test func courseOfARelease() throws {
     let ramp = RolloutRamp(
       try #require(Ramp(steps: [500, 2500], each: 10, atLeast: 60_000)), completes: true)
-    let store = try open(RolloutCourse(haltsItself: true, ramp: .some(ramp)))
+    let cap = try #require(NetworkCap(share: 2_000))
+    let store = try open(RolloutCourse(haltsItself: true, ramp: .some(ramp), cap: cap))
     let rollout = try #require(try store.shop().rollout)
     #expect(rollout.audience == RolloutAudience(share: 500))
     let plan = try standing(store).plan
     #expect(plan.ramp == ramp && plan.haltsItself && plan.pausesItself && plan.alarmedAt == nil)
+    #expect(plan.cap == cap)
     // Made again, it keeps it; another one has none.
     try store.publish("b", base: 2, set: ["b.js": Sample("b2")])
     #expect(try standing(store).plan == plan)
@@ -74,6 +78,48 @@ import Values
     #expect(rows.map(\.act).prefix(2) == ["rollout.resume", "rollout.pause"])
     #expect(rows[0].result.contains(#""course":{"halts":false,"pauses":false}"#))
     #expect(rows[1].author == "xcache" && rows[1].parameters.contains(#""e":133"#))
+  }
+
+  /// With another cap, other sums count, also those of before the step.
+  @Test func stepKeepsItsBeginningWithAnotherCap() throws {
+    let now = Locked<Int64>(1_763_553_600_000)
+    var options = Store.Options()
+    options.clock = { now.withLock { $0 } }
+    let ramp = RolloutRamp(try #require(Ramp(steps: [500, 2500, 5000], each: 100)), completes: false)
+    let store = try open(RolloutCourse(ramp: .some(ramp)), options)
+    func report() throws {
+      let (channel, rollout) = (try store.shop(), try standing(store).rollout)
+      try store.count(
+        RolloutArm.allCases.map {
+          EvidenceCount(
+            channel: channel.id, seed: rollout.seed, hour: store.now / 3_600_000, arm: $0,
+            network: NetworkPrefix(IPAddress(v4: 1)), opened: 90, failed: 0)
+        })
+    }
+    func waits() throws -> RampDecision { try standing(store).decision(now: store.now) }
+    func set(_ course: RolloutCourse, share: Int? = nil) throws {
+      var input = try input(.audience(share: share, groups: nil, app: nil))
+      input.course = course
+      _ = try store.changeRollout(input)
+    }
+    try report()
+    now.withLock { $0 += 3_600_000 }
+    try set(RolloutCourse(), share: 2500)
+    // In the hour in which the step began, and in the next one.
+    for _ in 0..<2 {
+      try report()
+      now.withLock { $0 += 3_600_000 }
+    }
+    #expect(
+      try waits() == .wait(for: [.openings(.candidate, 2, of: 100), .openings(.control, 2, of: 100)]))
+    try set(RolloutCourse(cap: NetworkCap(share: 10_000)))
+    #expect(
+      try waits() == .wait(for: [.openings(.candidate, 90, of: 100), .openings(.control, 90, of: 100)]))
+    try report()
+    #expect(try waits() == .advance(to: 5000))
+    try set(RolloutCourse(cap: .standard))
+    #expect(
+      try waits() == .wait(for: [.openings(.candidate, 2, of: 100), .openings(.control, 2, of: 100)]))
   }
 
   /// An act that was decided before a person has changed the rollout changes nothing.
