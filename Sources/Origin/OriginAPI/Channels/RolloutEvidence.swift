@@ -34,6 +34,21 @@ package struct EvidenceInfo: Codable, Hashable, Sendable {
     }
   }
 
+  /// Openings that aren't counted, since a network counts for a part at most.
+  package struct LeftOut: Codable, Hashable, Sendable {
+    /// How many aren't counted, of how many, both arms together, on the days whose networks are still told apart: two at most.
+    package let opened: Int64
+    package let of: Int64
+    /// From how many networks they came, on the day with the most.
+    package let networks: Int64
+
+    package init(opened: Int64, of: Int64, networks: Int64) {
+      self.opened = opened
+      self.of = of
+      self.networks = networks
+    }
+  }
+
   /// Devices that have the candidate.
   package let candidate: Arm
   /// Devices that they are compared with.
@@ -50,6 +65,12 @@ package struct EvidenceInfo: Codable, Hashable, Sendable {
   @OrNull package var alarmedAt: Moment?
   /// The newest last.
   package let points: [Point]
+  /// The e-value of what counts since a person has resumed the rollout after an alarm, and from when on that is; absent: all counts.
+  package var resumed: Point?
+  /// How much one network counts, at most, of 10,000; absent from an older origin.
+  package var networkCap: Int?
+  /// What isn't counted for that reason; absent unless it is more than half.
+  package var leftOut: LeftOut?
 
   package init(
     candidate: Arm, control: Arm, e: Int64, highest: Int64, networks: Int64, pausesItself: Bool,
@@ -88,7 +109,7 @@ package struct RampTerms: Codable, Hashable, Sendable {
 
 /// What a rollout waits for.
 package struct RolloutWait: Codable, Hashable, Sendable {
-  /// `person`, `resuming`, `completing`, `openings`, `time` or `freeze`, or what only a newer origin knows.
+  /// `person`, `resuming`, `completing`, `openings`, `time`, `networks` or `freeze`, or what only a newer origin knows.
   package let kind: String
   /// The same in words.
   package let text: String

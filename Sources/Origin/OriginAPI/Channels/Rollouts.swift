@@ -13,6 +13,8 @@ package struct RolloutTerms: Codable, Hashable, Sendable {
   package var ramp: RampTerms?
   /// Whether an alarm may halt it; absent: no.
   package var autoHalt: Bool?
+  /// How much one network counts in its evidence, at most, of 10,000; absent: 500.
+  package var networkCap: Int?
 
   package init(share: Int? = nil, groups: [String]? = nil, app: String? = nil) {
     self.share = share
@@ -118,6 +120,8 @@ package struct RolloutRequest: Codable, Sendable {
   package var ramp: RampTerms?
   /// Whether an alarm may halt it.
   package var autoHalt: Bool?
+  /// How much one network counts in its evidence, at most, of 10,000.
+  package var networkCap: Int?
   /// Why although the channel is frozen.
   package var breakGlass: String?
   /// When it is to be done; nil: now.

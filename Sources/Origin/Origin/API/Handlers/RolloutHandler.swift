@@ -32,7 +32,8 @@ struct RolloutHandler: APIHandler {
   func set(_ body: RolloutRequest) throws -> Response {
     guard body.share != nil || body.groups != nil || body.app != nil || body.changesCourse else {
       throw Problem.badRequest(
-        "\"share\", \"groups\", \"app\", \"ramp\" or \"autoHalt\" is required: what is to change")
+        "\"share\", \"groups\", \"app\", \"ramp\", \"autoHalt\" or \"networkCap\" is required: what is to change"
+      )
     }
     let app = try body.app.map { try $0.isEmpty ? nil : Self.range($0) }
     try Self.check(share: body.share, groups: body.groups)
@@ -54,12 +55,12 @@ struct RolloutHandler: APIHandler {
     if case .audience = change {
     } else if body.share != nil || body.groups != nil || body.app != nil || body.changesCourse {
       throw Problem.badRequest(
-        "\"share\", \"groups\", \"app\", \"ramp\" and \"autoHalt\" are for `set`")
+        "\"share\", \"groups\", \"app\", \"ramp\", \"autoHalt\" and \"networkCap\" are for `set`")
     }
     let names = try context.names
     var input = RolloutInput(app: names.app, channel: names.channel, change, by: actor)
     input.breakGlass = try ReleaseHandler.breakGlass(body.breakGlass)
-    if body.changesCourse { input.course = try Self.course(body.ramp, body.autoHalt) }
+    if body.changesCourse { input.course = try Self.course(body.ramp, body.autoHalt, body.networkCap) }
     if let time = try context.scheduled(body.schedule) {
       let open = try open(try allowedCandidate(body.candidate))
       var body = body
@@ -197,13 +198,20 @@ struct RolloutHandler: APIHandler {
     }
     try check(share: share, groups: terms.groups)
     var audience = RolloutAudience(share: share, groups: terms.groups ?? [], app: try terms.app.map(range))
-    let course = try course(terms.ramp, terms.autoHalt)
+    let course = try course(terms.ramp, terms.autoHalt, terms.networkCap)
     if !course.isEmpty { audience.course = course }
     return audience
   }
 
-  private static func course(_ terms: RampTerms?, _ halts: Bool?) throws -> RolloutCourse {
+  private static func course(_ terms: RampTerms?, _ halts: Bool?, _ share: Int?) throws -> RolloutCourse {
     var course = RolloutCourse(haltsItself: halts)
+    course.cap = try share.map { share in
+      guard let cap = NetworkCap(share: share) else {
+        throw Problem.badRequest(
+          "\"networkCap\" must be a number from 1 to 10000: of 10,000 reports, so many of one network count")
+      }
+      return cap
+    }
     guard let terms else { return course }
     if terms.steps.isEmpty {
       course.ramp = .some(nil)
@@ -246,7 +254,7 @@ struct RolloutHandler: APIHandler {
 
 extension RolloutRequest {
   /// Whether it says what the rollout is to do by itself.
-  fileprivate var changesCourse: Bool { ramp != nil || autoHalt != nil }
+  fileprivate var changesCourse: Bool { ramp != nil || autoHalt != nil || networkCap != nil }
 }
 
 extension RolloutAudience {

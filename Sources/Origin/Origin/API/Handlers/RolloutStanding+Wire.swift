@@ -23,6 +23,18 @@ extension EvidenceInfo {
       networks: Int64(evidence.failingNetworks), pausesItself: plan.pausesItself,
       haltsItself: plan.haltsItself, alarmedAt: plan.alarmedAt.map { Moment(milliseconds: $0) },
       points: Array(points.suffix(Self.maxPoints)))
+    if plan.firstHour > 0 {
+      resumed = Point(
+        at: Moment(milliseconds: plan.firstHour * 3_600_000),
+        e: RolloutStanding.number(EValue(standing.recent.hours).log))
+    }
+    networkCap = plan.cap.share
+    let openings = evidence.openings
+    if openings.areMostlyLeftOut {
+      let counted = min(Int64(openings.counted.rounded()), openings.reported)
+      leftOut = LeftOut(
+        opened: openings.reported - counted, of: openings.reported, networks: Int64(openings.networks))
+    }
   }
 }
 
@@ -49,24 +61,52 @@ extension RampTerms {
 extension RolloutStanding {
   /// What the rollout waits for, in words; none if it is about to go on, or to be stopped.
   func waits(now: Int64) -> [RolloutWait] {
-    let isFrozen = freeze != nil
     switch decision(now: now) {
-    case .wait(let waits): return waits.map(wait)
-    case .pause, .halt: return []
-    case .advance, .complete:
-      guard isFrozen else { return [] }
-      return [RolloutWait(kind: "freeze", text: "the channel is frozen")]
+    case .wait(let waits): waits.map(wait) + halting + (waits.contains(where: \.isOfARamp) ? frozen : [])
+    case .pause, .halt: []
+    case .advance, .complete: frozen
     }
   }
 
+  /// A frozen channel lets a ramp wait, whatever else it waits for.
+  private var frozen: [RolloutWait] {
+    guard let freeze else { return [] }
+    let end = freeze.calendar?.to.map { " until \(Timestamp.words($0.milliseconds))" } ?? ""
+    return [RolloutWait(kind: "freeze", text: "the channel is frozen\(end): \(freeze.reason.onOneLine)")]
+  }
+
+  /// It is beyond doubt that the candidate fails too often, but perhaps somebody with a few addresses says so.
+  private var halting: [RolloutWait] {
+    let least = RampDecision.haltNetworks
+    guard plan.haltsItself, recent.failingNetworks < least,
+      EValue(recent.hours).reaches(RampDecision.halts)
+    else { return [] }
+    return [
+      RolloutWait(
+        kind: "networks",
+        text: "failures in \(least) networks, to be halted by itself: so far in \(recent.failingNetworks)")
+    ]
+  }
+
+  /// Whether an alarm would pause the rollout, or would have if it could.
+  private var failsTooOften: Bool { EValue(recent.hours).reaches(RampDecision.pauses) }
+
   private func wait(_ wait: RampWait) -> RolloutWait {
     switch wait {
-    case .person where !plan.pausesItself:
+    case .person where failsTooOften:
       RolloutWait(
-        kind: "person", text: "a person: it was resumed after an alarm, and alarms don't pause it any more")
+        kind: "person",
+        text:
+          "a person: it was resumed after an alarm, and fails too often since then; alarms don't pause it any more"
+      )
     case .person: RolloutWait(kind: "person", text: "a person, who takes each step")
     case .resuming where plan.isAlarmed:
       RolloutWait(kind: "resuming", text: "a person: an alarm has paused it")
+    case .resuming where plan.pausesItself && failsTooOften:
+      RolloutWait(
+        kind: "resuming",
+        text:
+          "a person: it is paused, and if it is resumed, an alarm pauses it again, since it fails too often")
     case .resuming: RolloutWait(kind: "resuming", text: "a person: it is paused")
     case .completing: RolloutWait(kind: "completing", text: "a person, who completes it")
     case .openings(let arm, let opened, let wanted):
@@ -75,6 +115,16 @@ extension RolloutStanding {
         text: "\(Int64(opened)) of \(wanted) devices "
           + (arm == .candidate ? "with the candidate" : "of control") + " have opened a page in this step")
     case .time(let end): RolloutWait(kind: "time", text: "the step lasts until \(Timestamp.words(end))")
+    }
+  }
+}
+
+extension RampWait {
+  /// Whether the rollout would go on by itself.
+  fileprivate var isOfARamp: Bool {
+    switch self {
+    case .openings, .time: true
+    case .person, .resuming, .completing: false
     }
   }
 }

@@ -22,7 +22,8 @@ enum RolloutCommand {
       Devices report whether their pages fail. If the candidate fails more than 1.5 times as often as in the devices that it is
       compared with, the rollout is paused by itself, and with --auto-halt taken back once that is beyond doubt. With --ramp it
       goes on by itself: after each step so many devices of the candidate open a page (--each), and so much time passes
-      (--at-least); `complete` at the end completes it. show says what they reported, and what it waits for.
+      (--at-least); `complete` at the end completes it. show says what they reported, and what it waits for. Reports are
+      anonymous, so one network (/24, /48) counts for 5 % of them at most; --network-cap 100% is for devices that are in few.
       pause: no further device is let in; resume ends that. complete: the candidate becomes the full version, under the
       same number. halt: a new version with the content of the full one takes the candidate back, as a rollback does.
       A release of other bundles makes the candidate again on top of it, under a new number; one of the candidate's own
@@ -32,6 +33,7 @@ enum RolloutCommand {
     options: Command.remote + Command.channel + [
       appVersion.only("set"), group.only("set"), ramp.only("set"), each.only("set"), atLeast.only("set"),
       autoHalt.only("set"), .flag("no-auto-halt", "only a person halts it (set)").only("set"),
+      networkCap.only("set"),
       .value("candidate", "V", "refuse if another version is the candidate").only(
         "set", "pause", "resume", "complete", "halt"),
       .value("message", "TEXT", short: "m", "why it is halted, for the log (halt)").only("halt"),
@@ -41,21 +43,6 @@ enum RolloutCommand {
       Command.all.only("show"),
     ],
     run: run)
-
-  static let appVersion = Option.value(
-    "app-version", "RANGE", "only these app versions: '>=4.2 <5'; any: all")
-  static let group = Option.value(
-    "group", "NAME", "also devices that the app gave this group; repeatable; none: no group")
-
-  private static let ramp = Option.value(
-    "ramp", "STEPS",
-    "go on by itself: 1%,5%,25%,100%,complete; none: a person takes each step")
-  private static let each = Option.value(
-    "each", "N", "the devices that open a page in each step of --ramp (default: 2000)")
-  private static let atLeast = Option.value(
-    "at-least", "TIME", "how long each step of --ramp lasts at least (default: 1h)")
-  private static let autoHalt = Option.flag(
-    "auto-halt", "halt it by itself once it is beyond doubt that it fails too often")
 
   private static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
     switch arguments.operands.first {
@@ -146,12 +133,14 @@ enum RolloutCommand {
     request.app = try range(arguments).map { $0 ?? "" }
     request.ramp = try rampTerms(arguments)
     request.autoHalt = try halts(arguments)
+    request.networkCap = try cap(arguments)
     guard
       request.share != nil || request.groups != nil || request.app != nil || request.ramp != nil
-        || request.autoHalt != nil
+        || request.autoHalt != nil || request.networkCap != nil
     else {
       throw UsageError(
-        "nothing to set: give PERCENT, --group NAME, --app-version RANGE, --ramp STEPS or --auto-halt")
+        "nothing to set: give PERCENT, --group NAME, --app-version RANGE, --ramp STEPS, --auto-halt or --network-cap PERCENT"
+      )
     }
     return try change("set", request, arguments, terminal)
   }
@@ -246,101 +235,6 @@ enum RolloutCommand {
       throw UsageError("--candidate \(text) is not a version number")
     }
     return version
-  }
-
-  // MARK: - Whom a release goes to
-
-  /// The options of commands that make a release.
-  static let releaseOptions: [Option] = [
-    .value("rollout", "PERCENT", "let the release go to a part of the devices first: 5%"), ramp, each,
-    atLeast,
-    autoHalt, appVersion, group, ifNoRollout,
-  ]
-
-  static let ifNoRollout = Option.flag("if-no-rollout", "refuse if a rollout is open")
-
-  /// Returns whom a release goes to first; nil: to all.
-  static func terms(_ arguments: Arguments) throws -> RolloutTerms? {
-    let text = try arguments.value("rollout")
-    let ramp = try rampTerms(arguments)
-    if text == nil, ramp?.steps.isEmpty != false {
-      for name in ["app-version", "group", "auto-halt", "ramp"] where arguments.isGiven(name) {
-        throw UsageError("--\(name) can only be used with --rollout PERCENT, or with the steps of a --ramp")
-      }
-      return nil
-    }
-    var terms = RolloutTerms(share: try text.map { try share($0, in: "--rollout") })
-    terms.ramp = ramp?.steps.isEmpty == false ? ramp : nil
-    terms.autoHalt = arguments.has("auto-halt") ? true : nil
-    terms.groups = try groups(arguments).flatMap { $0.isEmpty ? nil : $0 }
-    terms.app = try range(arguments).flatMap(\.self)
-    return terms
-  }
-
-  /// Returns the steps of `--ramp`; nil if it isn't given, no steps for `none`.
-  private static func rampTerms(_ arguments: Arguments) throws -> RampTerms? {
-    guard let text = try arguments.value("ramp") else {
-      for name in ["each", "at-least"] where arguments.isGiven(name) {
-        throw UsageError("--\(name) can only be used with --ramp STEPS")
-      }
-      return nil
-    }
-    if text == "none" { return RampTerms(steps: []) }
-    var words = text.split(separator: ",", omittingEmptySubsequences: false).map(String.init)
-    let completes = words.last == "complete"
-    if completes { words.removeLast() }
-    var terms = RampTerms(steps: try words.map { try share($0, in: "--ramp") }, completes: completes)
-    guard !terms.steps.isEmpty, terms.steps.first != 0,
-      zip(terms.steps, terms.steps.dropFirst()).allSatisfy(<)
-    else {
-      throw UsageError("--ramp \(text): each step must be above the one before, such as 1%,5%,25%,100%")
-    }
-    terms.each = try arguments.value("each").map { text in
-      guard let count = Int64(text), (1...1_000_000_000).contains(count) else {
-        throw UsageError("--each \(text): expected a number of devices, such as 2000")
-      }
-      return count
-    }
-    terms.atLeast = try arguments.value("at-least").map { text in
-      guard let seconds = text == "0" ? 0 : Arguments.seconds(of: text, in: "smhd"), seconds <= 365 * 86_400
-      else { throw UsageError("--at-least \(text) is not a duration; expected one such as 30m, 6h or 2d") }
-      return seconds
-    }
-    return terms
-  }
-
-  private static func halts(_ arguments: Arguments) throws -> Bool? {
-    let (yes, no) = (arguments.has("auto-halt"), arguments.has("no-auto-halt"))
-    if yes, no { throw UsageError("--auto-halt and --no-auto-halt can't be used together") }
-    return yes ? true : no ? false : nil
-  }
-
-  private static func share(_ text: String, in place: String) throws -> Int {
-    try Percentage.read(text) {
-      UsageError("\(place) \(text): expected a percentage from 0 to 100 with at most two decimals")
-    }
-  }
-
-  /// Returns the groups; nil if none is given, an empty list for `none`.
-  private static func groups(_ arguments: Arguments) throws -> [String]? {
-    let names = arguments.all("group")
-    if names.isEmpty { return nil }
-    if names == ["none"] { return [] }
-    for name in names where !RolloutRule.isGroup(name) || name == "none" {
-      throw UsageError("--group \(name): a name has up to 32 of a-z, 0-9 and -, and begins with a letter")
-    }
-    return Set(names).sorted()
-  }
-
-  /// Returns the range of app versions; nil if it isn't given, `.some(nil)` for `any`.
-  private static func range(_ arguments: Arguments) throws -> String?? {
-    guard let text = try arguments.value("app-version") else { return nil }
-    if text == "any" { return .some(nil) }
-    do {
-      return .some(try AppVersionRange.written(text).text)
-    } catch {
-      throw UsageError("--app-version \(text): \(error)")
-    }
   }
 }
 

@@ -13,13 +13,16 @@ enum RolloutEvidenceLines {
       "e = \(evidence.e), at most \(evidence.highest) so far; "
         + (evidence.pausesItself
           ? "from 100 on it is paused by itself"
-          : "alarms don't pause it: it was resumed after one")
-        + (evidence.haltsItself ? ", and from 10000 on halted" : ""),
+          : "alarms don't pause it: it was resumed after one") + halting(evidence),
     ]
+    if let resumed = evidence.resumed {
+      lines.append("what counts is since it was resumed, from \(resumed.at.formatted) on: e = \(resumed.e)")
+    }
+    if let line = course(evidence.points) { lines.append(line) }
     if let at = evidence.alarmedAt { lines.append("paused by an alarm, \(at.formatted)") }
     if let ramp = list.ramp { lines.append(steps(ramp, at: list.open?.share ?? 0)) }
     for wait in list.waits ?? [] { lines.append("waits for: \(wait.text)") }
-    return lines
+    return lines + leftOut(evidence)
   }
 
   /// The same on one line, for `xcache status`.
@@ -28,7 +31,7 @@ enum RolloutEvidenceLines {
     return "failures: \(arm(evidence.candidate)); of the others \(arm(evidence.control)); e = \(evidence.e)"
   }
 
-  /// `40 of 800 devices (5 %, 3.7 % to 6.7 %)`.
+  /// `40 of 800 devices (5 %, 2.7 % to 8.3 %)`.
   private static func arm(_ arm: EvidenceInfo.Arm) -> String {
     let text = "\(arm.failed) of \(Count.text(arm.opened, "device"))"
     guard let rate = arm.rate, let low = arm.low, let high = arm.high else { return text }
@@ -37,8 +40,41 @@ enum RolloutEvidenceLines {
 
   /// A part of a million as a percentage with at most two decimals.
   private static func percent(_ millionths: Int64) -> String {
-    ShareText.percent(Int(clamping: (millionths + 50) / 100))
+    ShareText.percent(Int(clamping: millionths.addingClamped(50) / 100))
   }
+
+  private static func halting(_ evidence: EvidenceInfo) -> String {
+    guard evidence.haltsItself else { return "" }
+    let least = RampDecision.haltNetworks
+    return ", and from 10000 on halted"
+      + (evidence.networks < least
+        ? ", if it has failed in \(least) networks or more; so far in \(evidence.networks)" : "")
+  }
+
+  // MARK: - Over time
+
+  /// The most bars that are drawn.
+  static let maxBars = 48
+  /// What e is at least, for each height of a bar: four of them are below 100.
+  private static let heights: [Int64] = [.min, 4, 10, 32, 100, 317, 1_000, 3_163]
+
+  /// The e-value over time, one bar for each block of hours, or the highest of several; nil where there is nothing to compare.
+  private static func course(_ points: [EvidenceInfo.Point]) -> String? {
+    guard points.count > 1, let first = points.first, let last = points.last else { return nil }
+    let each = (points.count + maxBars - 1) / maxBars
+    let bars = stride(from: 0, to: points.count, by: each).map { start in
+      bar(points[start..<min(start + each, points.count)].map(\.e).max() ?? 0)
+    }
+    return
+      "e over time: \(bars.joined())  from \(first.at.formatted) to \(last.at.formatted); ▅ is 100 or more"
+  }
+
+  private static func bar(_ e: Int64) -> String {
+    let bars = ["▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"]
+    return bars[heights.lastIndex { e >= $0 } ?? 0]
+  }
+
+  // MARK: - What it goes by
 
   private static func steps(_ ramp: RampTerms, at share: Int) -> String {
     let steps = ramp.steps.map { ShareText.option($0) } + (ramp.completes == true ? ["complete"] : [])
@@ -54,5 +90,19 @@ enum RolloutEvidenceLines {
       return "\(seconds / length) \(unit)"
     }
     return "\(seconds) s"
+  }
+
+  /// Why most of what was reported isn't counted, and what to do.
+  private static func leftOut(_ evidence: EvidenceInfo) -> [String] {
+    let cap = evidence.networkCap ?? 500
+    guard let left = evidence.leftOut else {
+      return cap == 500 ? [] : ["one network counts for \(ShareText.percent(cap)) at most"]
+    }
+    return [
+      "\(left.opened) of \(Count.text(left.of, "opening")) of the last two days aren't counted: they came from "
+        + "\(Count.text(left.networks, "network")), and one counts for \(ShareText.percent(cap)) at most",
+      "  if there is a proxy before the origin, `serve --trust-proxy ADDRESS` tells devices apart;",
+      "  if the devices themselves are in few networks, `xcache rollout set --network-cap 100%` counts all",
+    ]
   }
 }
