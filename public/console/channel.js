@@ -5,7 +5,7 @@ import { stacked } from "./chart.js";
 import { changed, health } from "./health.js";
 import { ofChannel, states } from "./overview.js";
 import { buttons, rolloutButtons } from "./acts.js";
-import { audience, evidenceChart, evidenceFacts, ofBuckets } from "./rollout.js";
+import { audience, evidenceChart, evidenceFacts, ofBuckets, ratesChart } from "./rollout.js";
 import { planned } from "./planned.js";
 import { signatures } from "./trust.js";
 
@@ -103,6 +103,7 @@ export async function open({ names: [app, channel], overview: fleet, reload }) {
   function drawRollout() {
     const open = status.rollout;
     const hour = adoption?.hour;
+    const shown = open && standing?.open?.version === open.version ? standing : null;
     const having = (version) => percent((hour?.versions ?? []).reduce((sum, one) => sum + (one.version === version ? one.polls : 0), 0), hour?.polls ?? 0);
     const link = (version) => el("a", { href: channelLink("release", app, channel, `/${version}`) }, `version ${version}`);
     fill(rollout, !open ? null : card("Rollout", [
@@ -111,9 +112,9 @@ export async function open({ names: [app, channel], overview: fleet, reload }) {
         ["All others", Number(open.full) ? ["stay at ", link(open.full), "; ", el("a", { href: channelLink("compare", app, channel, `?from=${open.full}&to=${open.version}`) }, "compare")] : "have nothing yet"],
         ["By their polls", hour?.polls ? `${having(open.version)} have version ${open.version}, ${having(open.full)} version ${open.full}; of ${plural(hour.polls, "poll")} in this hour and the last` : "no polls in this hour and the last"],
         ["Begun", [when(open.at), " by ", named(open.author), open.changedAt === open.at ? "" : ["; changed ", when(open.changedAt), " by ", named(open.changedBy)]]],
-        ...evidenceFacts(standing?.open?.version === open.version ? standing : null),
+        ...evidenceFacts(shown),
       ], "facts"),
-      evidenceChart(standing?.open?.version === open.version ? standing : null),
+      ratesChart(shown), evidenceChart(shown),
       rolloutButtons({ app, channel, status, reload })]));
   }
 

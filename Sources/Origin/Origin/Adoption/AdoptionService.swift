@@ -14,6 +14,8 @@ final class AdoptionService: Sendable {
   let evidence = Locked(EvidenceBuffer())
   /// By channel.
   let standings = Locked<[Int64: KnownStanding]>([:])
+  /// What keeps a channel's rollout from going on, or being stopped, by itself.
+  let refusals = Locked<[Int64: RolloutRefusal]>([:])
   /// By channel.
   let earlier = Locked<[Int64: EarlierCandidates]>([:])
   private let window = Locked(PollWindow())

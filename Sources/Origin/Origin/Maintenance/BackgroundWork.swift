@@ -26,7 +26,8 @@ struct BackgroundWork: Sendable {
       store: store, adoption: api.adoption, answers: builder, plans: api.plans, shared: api.shared,
       failures: failures, gc: options.gc, purges: api.releases.purges,
       schedules: ScheduleService(api: api, log: log),
-      rollouts: RolloutWatch(store: store, catalog: catalog, releases: api.releases, log: log),
+      rollouts: RolloutWatch(
+        store: store, catalog: catalog, releases: api.releases, adoption: api.adoption, log: log),
       documents: api.documents, log: log)
     scrubber = options.scrub.map { Scrubber(store: store, period: $0, log: log) }
     webhooks = WebhookService(store: store, log: log)

@@ -109,7 +109,7 @@ package struct RampTerms: Codable, Hashable, Sendable {
 
 /// What a rollout waits for.
 package struct RolloutWait: Codable, Hashable, Sendable {
-  /// `person`, `resuming`, `completing`, `openings`, `time`, `networks` or `freeze`, or what only a newer origin knows.
+  /// `person`, `resuming`, `completing`, `openings`, `time`, `networks`, `refused` or `freeze`, or what only a newer origin knows.
   package let kind: String
   /// The same in words.
   package let text: String

@@ -29,9 +29,10 @@ import Values
     #expect(try origin.api("POST", "\(Self.online)/releases", .object(body)).status == 201)
   }
 
-  /// Reports of devices in networks of their own, and a look at the rollout.
+  /// Reports of devices in networks of their own, or in few, and a look at the rollout.
   private func devices(
-    _ count: UInt32, candidate: Int = 0, control: Int = 0, version: String = "3", of origin: TestOrigin? = nil
+    _ count: UInt32, candidate: Int = 0, control: Int = 0, version: String = "3", networks: UInt32 = 1 << 16,
+    of origin: TestOrigin? = nil
   ) throws {
     let origin = origin ?? self.origin
     for (arm, failed) in [("candidate", candidate), ("control", control)] {
@@ -41,7 +42,7 @@ import Values
           "version": .string(version),
         ]
         let body: JSONValue = ["evidence": evidence]
-        let peer = IPAddress(v4: 0x0A00_0001 | device << 8)
+        let peer = IPAddress(v4: 0x0A00_0001 | (device % networks) << 8)
         _ = try origin.ask("POST", "/report?app=shop", body: body.canonical, from: peer)
       }
     }
@@ -52,7 +53,8 @@ import Values
   private func check(_ origin: TestOrigin? = nil) {
     let origin = (origin ?? self.origin).origin
     RolloutWatch(
-      store: origin.store, catalog: origin.catalog, releases: origin.api.releases, rest: 0, log: { _ in }
+      store: origin.store, catalog: origin.catalog, releases: origin.api.releases, adoption: origin.adoption,
+      rest: 0, log: { _ in }
     ).check()
   }
 
@@ -119,11 +121,17 @@ import Values
     let answer = try origin.api("POST", "\(Self.online)/rollout/resume", [:]).json
     #expect(answer["pausesItself"]?.bool == false)
     #expect(try share() == 500)
+    #expect(try shown()["evidence"]?["resumed"] == ["at": "2025-11-19T13:00:00.000Z", "e": 1])
+    #expect(try waits().allSatisfy { $0.hasPrefix("openings: 0 of ") })
     pass(hours: 1)
     try devices(200, candidate: 40)
     // What was reported since then raises an alarm again: it isn't paused, and doesn't go on either.
     #expect(try share() == 500)
-    #expect(try waits().first?.hasPrefix("person: a person: it was resumed") == true)
+    #expect(
+      try waits() == [
+        "person: a person: it was resumed after an alarm, and fails too often since then; alarms don't pause it any more"
+      ])
+    #expect((try shown()["evidence"]?["resumed"]?["e"]?.integer ?? 0) >= 100)
     // Paused and resumed by a person, it stays so.
     _ = try origin.api("POST", "\(Self.online)/rollout/pause", [:])
     #expect(try origin.api("POST", "\(Self.online)/rollout/resume", [:]).json["pausesItself"] == nil)
@@ -183,7 +191,7 @@ import Values
     // A frozen channel: it waits.
     _ = try origin.api("POST", "\(Self.online)/freeze", ["reason": "sale"])
     check()
-    #expect(try share() == 2500 && waits() == ["freeze: the channel is frozen"])
+    #expect(try share() == 2500 && waits() == ["freeze: the channel is frozen: sale"])
     _ = try origin.api("POST", "\(Self.online)/thaw", [:])
     for origin in [origin, try origin.restarted()] { check(origin) }
     #expect(try share() == 10_000)
@@ -193,6 +201,97 @@ import Values
     #expect(try shown()["open"]?["version"]?.string == "3")
     #expect(try waits() == ["completing: a person, who completes it"])
     #expect(try acts("rollout.set") == 2)
+  }
+
+  /// Both rates with what they may be, from docs/vectors/evidence.py.
+  @Test func ratesHaveIntervals() throws {
+    try candidate(["share": 500])
+    #expect(try shown()["evidence"]?["control"] == ["failed": 0, "opened": 0])
+    try devices(200, candidate: 10)
+    let evidence = try #require(try shown()["evidence"])
+    #expect(
+      evidence["candidate"] == ["failed": 10, "high": 120_659, "low": 13_600, "opened": 200, "rate": 50_000])
+    #expect(evidence["control"] == ["failed": 0, "high": 30_611, "low": 0, "opened": 200, "rate": 0])
+    #expect(evidence["points"]?.array?.count == 1 && evidence["resumed"] == nil)
+  }
+
+  /// Hardly a report counts, until somebody says that the fleet is in few networks.
+  @Test func fleetInFewNetworks() throws {
+    try candidate(["ramp": ["atLeast": 0, "each": 50, "steps": [500, 2500]]])
+    try devices(60, networks: 3)
+    var evidence = try #require(try shown()["evidence"])
+    #expect(evidence["leftOut"] == ["networks": 3, "of": 120, "opened": 114])
+    #expect(evidence["networkCap"] == 500 && evidence["candidate"]?["opened"] == 3)
+    #expect(try share() == 500)
+    let path = "\(Self.online)/rollout/set"
+    for bad: JSONValue in [0, -1, 10_001] {
+      #expect(try origin.api("POST", path, ["networkCap": bad]).status == 400)
+    }
+    #expect(try origin.api("POST", path, ["networkCap": 10_000]).json["changed"]?.bool == true)
+    #expect(try origin.api("POST", path, ["networkCap": 10_000]).json["changed"]?.bool == false)
+    evidence = try #require(try shown()["evidence"])
+    #expect(evidence["networkCap"] == 10_000 && evidence["leftOut"] == nil)
+    check()
+    #expect(try share() == 2500)
+  }
+
+  @Test func capOfANewRollout() throws {
+    try candidate(["networkCap": 10_000, "share": 500])
+    try devices(60, networks: 1)
+    #expect(try shown()["evidence"]?["candidate"]?["opened"] == 60)
+    #expect(try origin.api("POST", "\(Self.online)/rollout/pause", ["networkCap": 500]).status == 400)
+  }
+
+  @Test func waitsSayWhatTheyAreFor() throws {
+    try candidate(["ramp": ["atLeast": 0, "each": 50, "steps": [500, 2500]]])
+    let openings = [("with the candidate", 40), ("of control", 40)].map {
+      "openings: \($0.1) of 50 devices \($0.0) have opened a page in this step"
+    }
+    try devices(40)
+    _ = try origin.api("POST", "\(Self.online)/freeze", ["reason": "sale"])
+    #expect(try waits() == openings + ["freeze: the channel is frozen: sale"])
+    _ = try origin.api("POST", "\(Self.online)/thaw", [:])
+    #expect(try waits() == openings)
+    _ = try origin.api("POST", "\(Self.online)/rollout/pause", [:])
+    #expect(try waits() == ["resuming: a person: it is paused"])
+    try devices(200, candidate: 40)
+    let again =
+      "a person: it is paused, and if it is resumed, an alarm pauses it again, since it fails too often"
+    #expect(try waits() == ["resuming: \(again)"])
+  }
+
+  @Test func haltingWaitsForNetworks() throws {
+    try candidate(["autoHalt": true, "networkCap": 10_000, "share": 500])
+    try devices(40, candidate: 40, networks: 4)
+    #expect(
+      try waits() == [
+        "resuming: a person: an alarm has paused it",
+        "networks: failures in 5 networks, to be halted by itself: so far in 4",
+      ])
+  }
+
+  /// What refuses a step is told to those who look, not only to the log.
+  @Test func refusalsAreShown() throws {
+    try candidate(["ramp": ["atLeast": 0, "each": 10, "steps": [500, 2500]]])
+    let channel = try #require(origin.store.channels().first { $0.rollout != nil })
+    func refuse(_ version: ManifestVersion) {
+      origin.origin.adoption.refusals.withLock {
+        $0[channel.id] = RolloutRefusal(candidate: version, words: "it is\nso")
+      }
+    }
+    refuse(channel.version)
+    // It isn't about to go on, so nothing is refused.
+    #expect(try waits().allSatisfy { $0.hasPrefix("openings: ") })
+    _ = try origin.api("POST", "\(Self.online)/rollout/set", ["ramp": ["steps": []]])
+    try devices(20)
+    _ = try origin.api(
+      "POST", "\(Self.online)/rollout/set", ["ramp": ["atLeast": 0, "each": 10, "steps": [500, 2500]]])
+    refuse(channel.full.version)
+    #expect(try waits().isEmpty)
+    refuse(channel.version)
+    #expect(try waits() == ["refused: a person: it can't go on by itself: it is ⏎ so"])
+    check()
+    #expect(try share() == 2500 && origin.origin.adoption.refusals.withLock { $0.isEmpty })
   }
 
   @Test func rampCompletes() throws {

@@ -23,7 +23,8 @@ struct RolloutHandler: APIHandler {
     if let standing = try context.api.adoption.standing(of: channel), standing.rollout == channel.rollout {
       list.evidence = EvidenceInfo(standing)
       list.ramp = standing.plan.ramp.map { RampTerms($0) }
-      list.waits = standing.waits(now: store.now)
+      let refusal = context.api.adoption.refusals.withLock { $0[channel.id] }
+      list.waits = standing.waits(now: store.now, refusal)
     }
     return .json(list)
   }

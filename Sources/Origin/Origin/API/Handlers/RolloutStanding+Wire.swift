@@ -60,11 +60,18 @@ extension RampTerms {
 
 extension RolloutStanding {
   /// What the rollout waits for, in words; none if it is about to go on, or to be stopped.
-  func waits(now: Int64) -> [RolloutWait] {
-    switch decision(now: now) {
+  /// - Parameter refusal: what kept it from going on when that was last tried.
+  func waits(now: Int64, _ refusal: RolloutRefusal?) -> [RolloutWait] {
+    var refused: [RolloutWait] = []
+    if let refusal, refusal.candidate == rollout.candidate {
+      refused = [
+        RolloutWait(kind: "refused", text: "a person: it can't go on by itself: \(refusal.words.onOneLine)")
+      ]
+    }
+    return switch decision(now: now) {
     case .wait(let waits): waits.map(wait) + halting + (waits.contains(where: \.isOfARamp) ? frozen : [])
-    case .pause, .halt: []
-    case .advance, .complete: frozen
+    case .pause, .halt: refused
+    case .advance, .complete: frozen.isEmpty ? refused : frozen
     }
   }
 

@@ -2,6 +2,12 @@ import Manifests
 import Store
 import System
 
+/// Why something couldn't be done about a rollout.
+struct RolloutRefusal: Hashable, Sendable {
+  let candidate: ManifestVersion
+  let words: String
+}
+
 /// Looks at what devices report about open rollouts, and does what follows from it: pauses a rollout whose candidate fails too often, halts
 /// it where that is wanted, and goes on with a ramp.
 ///
@@ -11,6 +17,7 @@ final class RolloutWatch: Sendable {
   private let store: Store
   private let catalog: Published<Catalog>
   private let releases: ReleaseService
+  private let adoption: AdoptionService
   private let log: @Sendable (String) -> Void
   private let state = Locked(State())
 
@@ -20,8 +27,6 @@ final class RolloutWatch: Sendable {
   private struct State {
     /// When a channel's rollout is looked at again, in monotonic nanoseconds.
     var next: [Int64: UInt64] = [:]
-    /// What couldn't be done, so that it is logged once.
-    var refused: [Int64: String] = [:]
     /// Whether a thread is looking.
     var isBusy = false
   }
@@ -30,10 +35,11 @@ final class RolloutWatch: Sendable {
   private let rest: UInt64
 
   init(
-    store: Store, catalog: Published<Catalog>, releases: ReleaseService, rest: UInt64 = 20,
-    log: @escaping @Sendable (String) -> Void
+    store: Store, catalog: Published<Catalog>, releases: ReleaseService, adoption: AdoptionService,
+    rest: UInt64 = 20, log: @escaping @Sendable (String) -> Void
   ) {
     self.store = store
+    self.adoption = adoption
     self.catalog = catalog
     self.releases = releases
     self.rest = rest
@@ -79,17 +85,18 @@ final class RolloutWatch: Sendable {
         try store.note(highest: highest, of: standing.rollout, in: channel)
       }
       try act(standing, in: channel)
-      state.withLock { $0.refused[channel.id] = nil }
+      adoption.refusals.withLock { $0[channel.id] = nil }
     } catch {
       // A freeze ends; whatever else refuses it is tried again, too.
       if case .frozen = error { return }
-      let words = "\(error)"
-      let isNew = state.withLock { state in
-        defer { state.refused[channel.id] = words }
-        return state.refused[channel.id] != words
+      let refusal = RolloutRefusal(candidate: channel.version, words: "\(error)")
+      // It is logged once.
+      let isNew = adoption.refusals.withLock { refusals in
+        defer { refusals[channel.id] = refusal }
+        return refusals[channel.id] != refusal
       }
       if isNew {
-        log("error: the rollout of \(channel.app) \(channel.name) can't go on by itself: \(words)")
+        log("error: the rollout of \(channel.app) \(channel.name) can't go on by itself: \(refusal.words)")
       }
     }
   }
