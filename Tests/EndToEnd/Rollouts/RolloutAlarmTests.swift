@@ -7,10 +7,10 @@ import Values
 
 /// Rollouts that stop and go on by themselves, with the real program; devices' reports come through a proxy.
 @Suite("Rollouts by themselves") struct RolloutAlarmTests {
-  /// Reports of devices in networks of their own.
-  private static func report(_ site: Site, _ version: String, candidate: Int, control: Int, of count: Int)
-    throws
-  {
+  /// Reports of devices in networks of their own, or in few.
+  private static func report(
+    _ site: Site, _ version: String, candidate: Int, control: Int, of count: Int, networks: Int = 256
+  ) throws {
     for (arm, failed) in [("candidate", candidate), ("control", control)] {
       for device in 0..<count {
         let evidence: JSONValue = [
@@ -20,7 +20,7 @@ import Values
         let body: JSONValue = ["evidence": evidence]
         let answer = try site.web.ask(
           "/report?app=shop", "POST",
-          ["X-Forwarded-For": "10.1.\(device).7"],
+          ["X-Forwarded-For": "10.1.\(device % networks).7"],
           body: body.canonical)
         try #require(answer.status == 200, "\(answer.text)")
       }
@@ -52,7 +52,9 @@ import Values
 
     let show = try site.run("rollout", "show", "--app", "shop")
     for line in [
-      "failures: 30 of 150 devices (20 %, ", "          1 of 150 devices (0.67 %, ", "paused by an alarm, ",
+      "failures: 30 of 150 devices (20 %, 10.59 % to 32.39 %) with version 2",
+      "          1 of 150 devices (0.67 %, 0 % to 5.82 %) that they are compared with",
+      "paused by an alarm, ",
       "waits for: a person: an alarm has paused it",
     ] { #expect(show.output.contains(line), "\(show)") }
     let status = try site.run("status", "--app", "shop")
@@ -62,6 +64,7 @@ import Values
     #expect(resumed.output.contains("alarms don't pause it any more"), "\(resumed)")
     let again = try site.run("rollout", "show", "--app", "shop")
     #expect(again.output.contains("alarms don't pause it: it was resumed after one"), "\(again)")
+    #expect(again.output.contains("what counts is since it was resumed, from "), "\(again)")
     try site.stop()
   }
 
@@ -89,12 +92,35 @@ import Values
     try site.stop()
   }
 
+  @Test("A ramp of a fleet in few networks goes on once it is told so") func fewNetworks() throws {
+    let site = try Site(["--trust-proxy", "127.0.0.1"])
+    _ = try site.publish(["a.js": "one"])
+    _ = try site.publish(["a.js": "two"], "--ramp", "5%,25%", "--each", "50", "--at-least", "0")
+    try Self.report(site, "2", candidate: 0, control: 0, of: 60, networks: 3)
+    func show() throws -> String { try site.run("rollout", "show", "--app", "shop").output }
+    let lines = """
+      114 of 120 openings of the last two days aren't counted: they came from 3 networks, and one counts for 5 % at most
+        if there is a proxy before the origin, `serve --trust-proxy ADDRESS` tells devices apart;
+        if the devices themselves are in few networks, `xcache rollout set --network-cap 100%` counts all
+      """
+    #expect(Wait.until(40) { (try? show())?.contains(lines) == true }, "\((try? show()) ?? "")")
+    #expect(try show().contains("waits for: 3 of 50 devices with the candidate"))
+    let set = try site.run("rollout", "set", "--network-cap", "100%", "--app", "shop")
+    #expect(set.exitCode == 0 && set.output.contains("`xcache rollout show` says how it goes on"), "\(set)")
+    #expect(try show().contains("one network counts for 100 % at most"))
+    #expect(
+      Wait.until(40) { (try? Self.rollout(site))?["open"]?["share"]?.integer == 2500 },
+      "\((try? Self.rollout(site)) ?? .null)")
+    try site.stop()
+  }
+
   @Test(
     "Options that can't be",
     arguments: [
       ["--ramp", "5%,5%"], ["--ramp", "complete"], ["--ramp", "0%,5%"], ["--ramp", "5%,"], ["--each", "5"],
       ["--ramp", "5%", "--each", "0"], ["--ramp", "5%", "--at-least", "soon"],
-      ["--auto-halt", "--no-auto-halt"],
+      ["--auto-halt", "--no-auto-halt"], ["--network-cap", "0%"], ["--network-cap", "101%"],
+      ["--network-cap", "all"],
     ])
   func options(_ words: [String]) throws {
     let scratch = try Scratch()

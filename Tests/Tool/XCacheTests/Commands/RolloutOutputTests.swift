@@ -1,0 +1,89 @@
+import Manifests
+import OriginAPI
+import Testing
+import Values
+
+@testable import xcache
+
+/// What `rollout show` prints of the evidence.
+@Suite struct RolloutOutputTests {
+  private static let hour: Int64 = 3_600_000
+
+  private func list(
+    _ values: [Int64] = [], networks: Int64 = 0, halts: Bool = false, pauses: Bool = true,
+    _ change: (inout EvidenceInfo) -> Void = { _ in }
+  ) -> RolloutList {
+    var evidence = EvidenceInfo(
+      candidate: .init(opened: 800, failed: 40, rate: 50_000, low: 26_860, high: 82_908),
+      control: .init(opened: 0, failed: 0), e: values.last ?? 1, highest: 133, networks: networks,
+      pausesItself: pauses, haltsItself: halts, alarmedAt: nil,
+      points: values.enumerated().map {
+        .init(at: Moment(milliseconds: 1_763_553_600_000 + Int64($0.offset) * Self.hour), e: $0.element)
+      })
+    evidence.networkCap = 500
+    change(&evidence)
+    var list = RolloutList(full: ManifestVersion(2), open: nil, rollouts: [])
+    list.evidence = evidence
+    return list
+  }
+
+  @Test func olderOriginSaysNothing() {
+    #expect(RolloutEvidenceLines.all(RolloutList(full: ManifestVersion(2), open: nil, rollouts: [])).isEmpty)
+  }
+
+  @Test func ratesHaveIntervals() {
+    let lines = RolloutEvidenceLines.all(list([133]))
+    #expect(
+      lines == [
+        "failures: 40 of 800 devices (5 %, 2.69 % to 8.29 %) with version ",
+        "          0 of 0 devices that they are compared with",
+        "e = 133, at most 133 so far; from 100 on it is paused by itself",
+      ])
+  }
+
+  @Test func courseOfE() {
+    let lines = RolloutEvidenceLines.all(list([1, 0, 4, 10, 32, 99, 100, 317, 1_000, 3_163, 1 << 53]))
+    #expect(
+      lines.last
+        == "e over time: ▁▁▂▃▄▄▅▆▇██  from 2025-11-19 12:00:00 UTC to 2025-11-19 22:00:00 UTC; ▅ is 100 or more"
+    )
+  }
+
+  /// Of several that share a bar, the highest counts.
+  @Test func longCourseIsDrawnInFewBars() throws {
+    let most = RolloutEvidenceLines.maxBars
+    for (count, bars) in [(most, most), (most + 1, 25), (200, 40)] {
+      var values = Array(repeating: Int64(1), count: count)
+      values[count - 2] = 10_000
+      let line = try #require(RolloutEvidenceLines.all(list(values)).last)
+      #expect(line.count { "▁█".contains($0) } == bars)
+      #expect(line.count { $0 == "█" } == 1)
+    }
+  }
+
+  @Test func haltingTakesNetworks() {
+    let halts = "e = 1, at most 133 so far; from 100 on it is paused by itself, and from 10000 on halted"
+    #expect(RolloutEvidenceLines.all(list(networks: 5, halts: true))[2] == halts)
+    #expect(
+      RolloutEvidenceLines.all(list(networks: 4, halts: true))[2]
+        == halts + ", if it has failed in 5 networks or more; so far in 4")
+  }
+
+  @Test func resumedAfterAnAlarm() {
+    let lines = RolloutEvidenceLines.all(
+      list(pauses: false) { $0.resumed = .init(at: Moment(milliseconds: 1_763_557_200_000), e: 7) })
+    #expect(lines[2].hasSuffix("; alarms don't pause it: it was resumed after one"))
+    #expect(lines[3] == "what counts is since it was resumed, from 2025-11-19 13:00:00 UTC on: e = 7")
+  }
+
+  @Test func openingsThatAreNotCounted() {
+    let lines = RolloutEvidenceLines.all(
+      list { $0.leftOut = .init(opened: 9_812, of: 10_000, networks: 3) })
+    #expect(
+      lines.suffix(3).first
+        == "9812 of 10000 openings of the last two days aren't counted: they came from 3 networks, and one counts for 5 % at most"
+    )
+    #expect(
+      RolloutEvidenceLines.all(list { $0.networkCap = 2_500 }).last == "one network counts for 25 % at most")
+  }
+}
