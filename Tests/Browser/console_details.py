@@ -301,6 +301,15 @@ def rollouts(console, site):
     for words in ("version 2, for 5% of the devices", "stay at version 1", "no polls in this hour"):
         console.says(words, "#view")
     console.says("candidate, 5%", "#timeline li")
+    # What devices report is written every 10 seconds, and drawn.
+    assert not console.has("#rates")
+    site.evidence("candidate", 1, 2, "staged")
+    site.evidence("control", 0, 2, "staged")
+    until(lambda: site.ask("GET", f"{channel}/rollout")[1]["evidence"]["control"]["opened"] == 1, "the reports", 40)
+    console.go("#/", "table")
+    console.go(place, "#rates .rate.own rect")
+    console.says("1 of 1 device (100 %; with 95 %, 2.5 % to 100 %)", "#view")
+    console.says("0 of 1 device (0 %; with 95 %, 0 % to 97.5 %)", "#view")
     # A share is a percentage; the previewed one is sent.
     opened_with = lambda button: (console.click(button), console.wait("dialog[open]"))
     opened_with("#rollout-change-share")

@@ -58,6 +58,12 @@ class Site:
         urllib.request.urlopen(urllib.request.Request(
             f"{self.url}/report?app=shop", data=json.dumps({"counts": counts, "version": str(version)}).encode())).read()
 
+    def evidence(self, arm, failed, version, channel="online"):
+        """Reports that a device of an arm opened a page of a rollout, and whether one failed."""
+        urllib.request.urlopen(urllib.request.Request(
+            f"{self.url}/report?app=shop&channel={channel}",
+            data=json.dumps({"evidence": {"arm": arm, "failed": failed, "opened": 1, "version": str(version)}}).encode())).read()
+
     def publish(self, files, message="", check=True):
         """Publishes texts by name; returns their download URLs, or without `check` the exit code."""
         self.published += 1
