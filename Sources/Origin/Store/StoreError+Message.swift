@@ -200,7 +200,7 @@ extension StoreError: CustomStringConvertible {
       "that would complete the rollout of version \(candidate), and its prefetch config concerns the whole channel, which a token for "
         + "some bundles may not change; nothing was changed"
     case .rolloutOfFirst:
-      "a channel's first release goes to all devices: without it there is nothing for those that aren't in the rollout; leave --rollout out"
+      "a channel's first release goes to all devices: without it there is nothing for those that aren't in the rollout; leave --rollout and --ramp out"
     case .archive(let error): "a zip file of the channel can't be created: \(error)"
     case .notPinned(let version): "version \(version) is not pinned; `xcache pin list` shows the pinned ones"
     case .leased(let holders):

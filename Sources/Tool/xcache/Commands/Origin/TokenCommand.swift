@@ -19,8 +19,8 @@ enum TokenCommand {
       missing. --all-apps and --no-expiry say that there is to be no limit. The token itself is printed only once; what
       it may do is printed beside it, and later by 'xcache whoami'. Scopes:
       read     status, log, show, diff, mirror
-      publish  also publish, unpublish, rollback, promote, pin, prefetch and policy (kill and resume, but not scripts);
-               with --bundle only releases of these bundles: the right one for a CI job
+      publish  also publish, unpublish, rollback, rollout, promote, schedule, pin, prefetch and policy (kill and resume,
+               but not scripts); with --bundle only releases of these bundles: the right one for a CI job
       admin    also tokens, new apps and channels, freeze, hosts, policy scripts, gc, audit
       If the last admin token is lost, stop the server and create a new one with --data.
       """,

@@ -19,7 +19,7 @@ extension RolloutCommand {
   static let atLeast = Option.value(
     "at-least", "TIME", "how long each step of --ramp lasts at least (default: 1h)")
   static let autoHalt = Option.flag(
-    "auto-halt", "halt it by itself once it is beyond doubt that it fails too often")
+    "auto-halt", "halt it by itself if it fails too often, at odds of 10,000 to 1")
   static let networkCap = Option.value(
     "network-cap", "PERCENT", "how much of the evidence one network makes up, at most (default: 5%)")
 
@@ -37,7 +37,8 @@ extension RolloutCommand {
     let ramp = try rampTerms(arguments)
     if text == nil, ramp?.steps.isEmpty != false {
       for name in ["app-version", "group", "auto-halt", "network-cap", "ramp"] where arguments.isGiven(name) {
-        throw UsageError("--\(name) can only be used with --rollout PERCENT, or with the steps of a --ramp")
+        let (option, also) = name == "ramp" ? ("ramp none", "") : (name, " or --ramp STEPS")
+        throw UsageError("--\(option) can only be used with --rollout PERCENT\(also)")
       }
       return nil
     }
@@ -62,11 +63,18 @@ extension RolloutCommand {
     var words = text.split(separator: ",", omittingEmptySubsequences: false).map(String.init)
     let completes = words.last == "complete"
     if completes { words.removeLast() }
+    if words.contains("complete") {
+      throw UsageError("--ramp \(text): complete can only be the last step, such as 1%,5%,25%,100%,complete")
+    }
     var terms = RampTerms(steps: try words.map { try share($0, in: "--ramp") }, completes: completes)
-    guard !terms.steps.isEmpty, terms.steps.first != 0,
-      zip(terms.steps, terms.steps.dropFirst()).allSatisfy(<)
-    else {
+    guard let first = terms.steps.first, first != 0 else {
+      throw UsageError("--ramp \(text): the first step must be a percentage above 0, such as 1%,5%,25%,100%")
+    }
+    guard zip(terms.steps, terms.steps.dropFirst()).allSatisfy(<) else {
       throw UsageError("--ramp \(text): each step must be above the one before, such as 1%,5%,25%,100%")
+    }
+    guard terms.steps.count <= Ramp.stepLimit else {
+      throw UsageError("--ramp \(text): more than \(Ramp.stepLimit) steps")
     }
     terms.each = try arguments.value("each").map { text in
       guard let count = Int64(text), (1...1_000_000_000).contains(count) else {
@@ -76,7 +84,7 @@ extension RolloutCommand {
     }
     terms.atLeast = try arguments.value("at-least").map { text in
       guard let seconds = text == "0" ? 0 : Arguments.seconds(of: text, in: "smhd"), seconds <= 365 * 86_400
-      else { throw UsageError("--at-least \(text) is not a duration; expected one such as 30m, 6h or 2d") }
+      else { throw UsageError("--at-least \(text): expected a time such as 6h, at most 365d, or 0") }
       return seconds
     }
     return terms

@@ -19,11 +19,12 @@ enum RolloutCommand {
       `publish --rollout 5%` (or promote, rollback, prefetch push) begins a rollout: its version, the candidate, goes to 5 % of the
       devices, and all others stay at the full version. Each device decides for itself, and stays in once it is in.
       set: the share of the devices (0% to 100%), the groups and the range of app versions; what isn't given stays.
-      Devices report whether their pages fail. If the candidate fails more than 1.5 times as often as in the devices that it is
-      compared with, the rollout is paused by itself, and with --auto-halt taken back once that is beyond doubt. With --ramp it
-      goes on by itself: after each step so many devices of the candidate open a page (--each), and so much time passes
-      (--at-least); `complete` at the end completes it. show says what they reported, and what it waits for. Reports are
-      anonymous, so one network (/24, /48) counts for 5 % of them at most; --network-cap 100% is for devices that are in few.
+      Devices report whether their pages fail. If those with the candidate fail more than 1.5 times as often as the devices that
+      they are compared with, the origin pauses the rollout, and with --auto-halt takes it back, at odds of 10,000 to 1.
+      With --ramp it goes on by itself: to the next step when --each devices with the candidate have opened a page in this one,
+      and --at-least has passed; `complete` at the end completes it. Without --each and --at-least a new ramp has their
+      defaults, also if the one before had others. show says what devices reported, and what the rollout waits for. Reports
+      are anonymous, so one network (/24, /48) counts for 5 % of them at most; --network-cap 100% is for devices in few.
       pause: no further device is let in; resume ends that. complete: the candidate becomes the full version, under the
       same number. halt: a new version with the content of the full one takes the candidate back, as a rollback does.
       A release of other bundles makes the candidate again on top of it, under a new number; one of the candidate's own
