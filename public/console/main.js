@@ -1,5 +1,5 @@
 import { currentSession, Ended, get, me, Refusal, signIn, signOut, Unreachable } from "./api.js";
-import { el, fill, keepAges, tell } from "./dom.js";
+import { el, fill, keepAges, plural, tell } from "./dom.js";
 import * as overview from "./overview.js";
 
 const $ = (id) => document.getElementById(id);
@@ -115,7 +115,7 @@ function showProblems(fleet) {
   const more = fleet.problems.length - overview.fewProblems;
   fill(box, el("ul", {}, overview.items(fleet.problems.slice(0, overview.fewProblems)),
     more > 0 ? el("li", {}, el("a", { href: "#/?all", id: "more-problems", click: toAll }, `${more} more on the overview`)) : null));
-  tell(fleet.problems.length ? `${fleet.problems.length} problems; the first: ${fleet.problems[0].detail}` : "No problems.");
+  tell(fleet.problems.length ? `${plural(fleet.problems.length, "problem")}${fleet.problems.length > 1 ? "; the first" : ""}: ${fleet.problems[0].detail}` : "No problems.");
 }
 
 /** One request at a time: the overview for the banner, then what the page shows, in turns. */
