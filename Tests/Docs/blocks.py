@@ -49,7 +49,7 @@ TABLE = {
         ("xcache trust add-key", GUIDES), ("xcache trust set-floor", GUIDES), ("xcache trust add-key", GUIDES), ("xcache trust remove-root", GUIDES),
         ("xcache mirror verify", GUIDES), ("xcache trust rotate-head", GUIDES), ("rm /srv/www", GUIDES), ("(umask", GUIDES), ("xcache mirror", GUIDES),
         ("xcache trust off", GUIDES)],
-    "docs/guide-runtime.md": [("", SWIFT)] * 7,
+    "docs/guide-runtime.md": [("", SWIFT)] * 8,
     "docs/guide-network.md": [("", SWIFT)] * 3,
     "docs/guide-ios.md": [(".package", TEXTS), *[("", TEXTS)] * 4],
     "docs/guide-webkit.md": [("apt-get install", TEXTS), (".package", TEXTS), *[("", SWIFT)] * 5, ("make webkit", TEXTS), ("{", TEXTS)],

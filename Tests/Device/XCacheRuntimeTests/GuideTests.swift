@@ -33,6 +33,8 @@ private enum Guide {
         switch event {
         case .switched(let from, let to): print("version \(from) → \(to)")
         case .failed(let error): print("no update: \(error)")
+        case .returned(let from, let to, let cause, _):
+          print("version \(from) doesn't work (\(cause)): back to \(to)")
         default: break
         }
       }
@@ -64,6 +66,9 @@ private enum Guide {
     runtime.appVersion = "4.2.0"
     runtime.groups = ["qa"]
     if runtime.holdsCandidate { runtime.leaveCandidate() }
+    // guide
+    if await !runtime.reject("no checkout") { print("there is no version to go back to") }
+    await runtime.confirm()
     // guide
     await runtime.close()
     // end
@@ -100,6 +105,6 @@ private struct UnreachableTransport: Transport {
       block.split(separator: "\n", omittingEmptySubsequences: false)
         .map { $0.hasPrefix("    ") ? $0.dropFirst(4) : $0 }.joined(separator: "\n") + "\n"
     }
-    #expect(shown.count == 7 && shown == compiled)
+    #expect(shown.count == 8 && shown == compiled)
   }
 }
