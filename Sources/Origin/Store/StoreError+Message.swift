@@ -265,6 +265,7 @@ extension StoreError: CustomStringConvertible {
       switch known.state {
       case .remade:
         "version \(wanted) was made again, on top of a release of other bundles by \(known.changedBy)"
+      case .open: "the rollout of version \(wanted) was changed by \(known.changedBy)"
       case .superseded: "another release, by \(known.changedBy), took the place of version \(wanted)"
       default: "the rollout of version \(wanted) was \(known.state.rawValue) by \(known.changedBy)"
       }

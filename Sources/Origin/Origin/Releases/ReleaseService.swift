@@ -173,14 +173,15 @@ final class ReleaseService: Sendable {
   /// Halts the open rollout of a channel; once this returns, every new poll of those that have the candidate takes them back.
   func haltRollout(
     _ names: (app: AppName, channel: ChannelName), _ candidate: ManifestVersion?, reason: String,
-    by actor: Actor, caller: AccessToken?, record: AnswerRecord<ReleaseOutcome>? = nil
+    by actor: Actor, caller: AccessToken?, ifIs: (rollout: Rollout, plan: RolloutPlan)? = nil,
+    record: AnswerRecord<ReleaseOutcome>? = nil
   ) throws(StoreError) -> ReleaseOutcome {
     let scope = StagedReleases.Scope(app: names.app, channel: names.channel, bundles: nil)
     return try commit(scope, by: caller, isDryRun: false, version: \.version) {
       [store] (digest, committed) throws(StoreError) in
       try store.haltRollout(
-        names.app, names.channel, candidate, by: actor, reason: reason, digest: digest, committed: committed,
-        record: record)
+        names.app, names.channel, candidate, by: actor, reason: reason, ifIs: ifIs, digest: digest,
+        committed: committed, record: record)
     }
   }
 }

@@ -41,8 +41,9 @@ package struct RolloutInput: Sendable {
   package var course: RolloutCourse?
   /// The numbers of the alarm that pauses it; nil if a person changes it.
   package var alarm: JSONValue?
-  /// The rollout that the change was decided for: it isn't made if the rollout is another one by then, or has changed.
-  package var ifIs: Rollout?
+  /// The rollout that the change was decided for, and what that did by itself: it isn't made if the rollout is another one by then, or
+  /// one of them has changed.
+  package var ifIs: (rollout: Rollout, plan: RolloutPlan)?
 
   /// Creates a request about whichever rollout is open.
   package init(app: AppName, channel: ChannelName, _ change: Change, by actor: Actor) {
@@ -170,12 +171,14 @@ extension Store {
   ///   - candidate: the candidate that it is about; nil: whichever is open.
   ///   - actor: who halts it.
   ///   - reason: why.
+  ///   - ifIs: as in `RolloutInput`; nil if a person halts it.
   ///   - digest: as in `commit`.
   ///   - committed: as in `commit`.
   ///   - record: keeps the answer for retries.
   /// - Throws: `noRollout`, `otherRollout`.
   package func haltRollout(
     _ app: AppName, _ name: ChannelName, _ candidate: ManifestVersion?, by actor: Actor, reason: String,
+    ifIs: (rollout: Rollout, plan: RolloutPlan)? = nil,
     digest: ((PreparedRelease) throws(StoreError) -> SHA256)? = nil,
     committed: (ReleaseOutcome) -> Void = { _ in }, record: AnswerRecord<ReleaseOutcome>? = nil
   ) throws(StoreError) -> ReleaseOutcome {
@@ -183,6 +186,12 @@ extension Store {
       keeping: record, now: clock(), goesFirst: true, then: { committed($0) }
     ) { (db) throws(StoreError) in
       let (channel, rollout) = try db.openRollout(app, name, candidate)
+      if let ifIs {
+        let plan = try db.plan(of: rollout.seed, in: channel.id)
+        guard ifIs.rollout == rollout, plan.agrees(with: ifIs.plan) else {
+          throw .otherRollout(wanted: rollout.candidate, known: rollout, open: rollout)
+        }
+      }
       let bundles = try db.bundles(of: rollout, in: channel.id)
       var input = ReleaseInput(
         app: app, channel: name, author: actor.name, message: reason,
@@ -265,7 +274,7 @@ extension RolloutPlan {
 extension RolloutInput {
   /// Whether the rollout is still the one that the change was decided for.
   fileprivate func mayChange(_ rollout: Rollout, _ plan: RolloutPlan) -> Bool {
-    if let ifIs, ifIs != rollout { return false }
+    if let ifIs, ifIs.rollout != rollout || !plan.agrees(with: ifIs.plan) { return false }
     return alarm == nil || plan.pausesItself
   }
 

@@ -87,8 +87,11 @@ final class RolloutWatch: Sendable {
       try act(standing, in: channel)
       adoption.refusals.withLock { $0[channel.id] = nil }
     } catch {
-      // A freeze ends; whatever else refuses it is tried again, too.
-      if case .frozen = error { return }
+      switch error {
+      // A freeze ends, and after a person's act the next look decides anew. Whatever else refuses it is tried again, too.
+      case .frozen, .noRollout, .otherRollout: return
+      default: break
+      }
       let refusal = RolloutRefusal(candidate: channel.version, words: "\(error)")
       // It is logged once.
       let isNew = adoption.refusals.withLock { refusals in
@@ -107,34 +110,44 @@ final class RolloutWatch: Sendable {
     let place = "\(channel.app) \(channel.name): version \(rollout.candidate)"
     switch decision {
     case .wait: return
-    case .pause:
-      var input = input(.pause, channel, rollout)
-      input.alarm = standing.alarm
-      if try releases.changeRollout(input).isChanged {
-        log("warning: \(place) fails too often, its rollout is paused: \(standing.alarmText)")
-      }
+    case .pause: _ = try pause(standing, in: channel)
     case .halt:
+      // First nobody new is let in: a halt may be refused, or wait for a place that files are pushed to.
+      let paused = try rollout.isPaused ? nil : pause(standing, in: channel)
       let reason = "it fails too often: \(standing.alarmText)"
       _ = try releases.haltRollout(
-        (channel.app, channel.name), rollout.candidate, reason: reason, by: Self.actor, caller: nil)
+        (channel.app, channel.name), rollout.candidate, reason: reason, by: Self.actor, caller: nil,
+        ifIs: (paused ?? rollout, standing.plan))
       log("warning: \(place) is halted: \(reason)")
     case .advance(let share):
       let change = RolloutInput.Change.audience(share: share, groups: nil, app: nil)
-      if try releases.changeRollout(input(change, channel, rollout)).isChanged {
+      if try releases.changeRollout(input(change, standing, in: channel)).isChanged {
         log("\(place) goes on to \(ShareText.percent(share)) of the devices")
       }
     case .complete:
-      if try releases.changeRollout(input(.complete, channel, rollout)).isChanged {
+      if try releases.changeRollout(input(.complete, standing, in: channel)).isChanged {
         log("\(place) is the version of all devices now")
       }
     }
   }
 
-  private func input(_ change: RolloutInput.Change, _ channel: ChannelInfo, _ rollout: Rollout)
-    -> RolloutInput
-  {
+  /// - Returns: the rollout afterwards; nil if it wasn't paused.
+  private func pause(_ standing: RolloutStanding, in channel: ChannelInfo) throws(StoreError) -> Rollout? {
+    var input = input(.pause, standing, in: channel)
+    input.alarm = standing.alarm
+    let outcome = try releases.changeRollout(input)
+    guard outcome.isChanged else { return nil }
+    log(
+      "warning: \(channel.app) \(channel.name): version \(standing.rollout.candidate) fails too often, its rollout is paused: \(standing.alarmText)"
+    )
+    return outcome.after
+  }
+
+  private func input(
+    _ change: RolloutInput.Change, _ standing: RolloutStanding, in channel: ChannelInfo
+  ) -> RolloutInput {
     var input = RolloutInput(app: channel.app, channel: channel.name, change, by: Self.actor)
-    (input.candidate, input.ifIs) = (rollout.candidate, rollout)
+    (input.candidate, input.ifIs) = (standing.rollout.candidate, (standing.rollout, standing.plan))
     return input
   }
 }

@@ -66,6 +66,12 @@ package struct RolloutPlan: Hashable, Sendable {
   /// Whether an alarm has paused it, in spite of which no person has resumed it.
   package var isAlarmed: Bool { alarmedAt != nil && pausesItself }
 
+  /// Whether nothing was changed since that a decision rests on.
+  func agrees(with other: RolloutPlan) -> Bool {
+    (pausesItself, haltsItself, firstHour) == (other.pausesItself, other.haltsItself, other.firstHour)
+      && ramp == other.ramp && cap == other.cap
+  }
+
   /// The plan with what a request changes.
   func with(_ course: RolloutCourse?) -> RolloutPlan {
     var plan = self

@@ -40,7 +40,8 @@ import Values
 
   private func alarmed(_ store: Store) throws -> RolloutOutcome {
     var input = try input(.pause, by: program)
-    (input.alarm, input.ifIs) = (alarm, try standing(store).rollout)
+    let standing = try standing(store)
+    (input.alarm, input.ifIs) = (alarm, (standing.rollout, standing.plan))
     return try store.changeRollout(input)
   }
 
@@ -125,13 +126,13 @@ import Values
   /// An act that was decided before a person has changed the rollout changes nothing.
   @Test func personGoesFirst() throws {
     let store = try open()
-    let before = try standing(store).rollout
+    let before = try standing(store)
     _ = try store.changeRollout(try input(.audience(share: 100, groups: nil, app: nil)))
     for change in [
       RolloutInput.Change.audience(share: 2500, groups: nil, app: nil), .pause, .complete,
     ] {
       var late = try input(change, by: program)
-      late.ifIs = before
+      late.ifIs = (before.rollout, before.plan)
       #expect(try !store.changeRollout(late).isChanged)
     }
     #expect(try standing(store).rollout.audience.share == 100)
