@@ -25,7 +25,7 @@ package struct EvidenceInfo: Codable, Hashable, Sendable {
   /// How the e-value went.
   package struct Point: Codable, Hashable, Sendable {
     package let at: Moment
-    /// At most 2^53, as every e-value here.
+    /// At most 2^53 - 1, as every e-value here.
     package let e: Int64
 
     package init(at: Moment, e: Int64) {

@@ -155,6 +155,46 @@ import Values
     #expect(try acts("rollout.halt") == 1)
   }
 
+  /// While a halt waits, as for a place that files are pushed to, nobody new is let in; and it isn't done if a person has changed
+  /// the rollout by then.
+  @Test func haltThatFailsLeavesItPaused() throws {
+    let isDown = Locked(false)
+    let origin = try TestOrigin(
+      { options in
+        options.push = ReleasePush(names: { _ in isDown.withLock { $0 } ? ["file"] : [] }) {
+          (_) throws(StoreError) in
+          if isDown.withLock({ $0 }) { throw .pushFailed(place: "the CDN", reason: "a test") }
+        }
+      }, clock: { [now] in now.withLock { $0 } })
+    try origin.publish(["a.js": "one"])
+    var body = try origin.release(["a.js": "two"]).object ?? JSONObject()
+    body["rollout"] = ["autoHalt": true, "share": 500]
+    #expect(try origin.api("POST", "\(Self.online)/releases", .object(body)).status == 201)
+    isDown.withLock { $0 = true }
+    try devices(400, candidate: 100, control: 1, version: "2", of: origin)
+    let list = try origin.api("GET", "\(Self.online)/rollout").json
+    #expect(list["open"]?["version"]?.string == "2" && list["open"]?["paused"]?.bool == true)
+    #expect(list["evidence"]?["alarmedAt"]?.string != nil)
+    #expect(origin.origin.api.releases.staged.all.count == 1)
+    _ = try origin.api("POST", "\(Self.online)/rollout/set", ["autoHalt": false])
+    isDown.withLock { $0 = false }
+    let staged = origin.origin.api.releases.staged
+    for _ in 0..<400 where !staged.all.isEmpty { Clock.sleep(for: .milliseconds(50)) }
+    #expect(staged.all.isEmpty)
+    #expect(try origin.api("GET", "\(Self.online)/rollout").json["open"]?["version"]?.string == "2")
+  }
+
+  /// An e-value beyond the numbers that JSON's readers take.
+  @Test func largestValueCanBeRead() throws {
+    try candidate(["share": 500])
+    try devices(400, candidate: 400)
+    let evidence = try shown()["evidence"]
+    #expect(evidence?["e"]?.integer == 9_007_199_254_740_991)
+    #expect(evidence?["highest"]?.integer == 9_007_199_254_740_991)
+    let row = try #require(try origin.store.auditLog(limit: 10).first { $0.act == "rollout.pause" })
+    #expect(row.parameters.contains(#""e":9007199254740991"#))
+  }
+
   @Test func nobodyIsHaltedUnasked() throws {
     try candidate(["share": 500])
     try devices(400, candidate: 200)

@@ -77,12 +77,26 @@ package struct RolloutStanding: Sendable {
   }
 
   private static func whole(_ count: Double) -> Int64 {
-    Int64(min(count, Double(EvidenceRow.limit)).rounded())
+    Int64(min(count, Double(largest)).rounded())
   }
 
-  /// Returns an e-value as a whole number, at most 2^53.
+  /// The largest whole number that JSON's readers take (RFC 8259, section 6).
+  private static let largest: Int64 = 1 << 53 - 1
+
+  /// Returns an e-value as a whole number, at most 2^53 - 1.
   /// - Parameter log: its natural logarithm.
   package static func number(_ log: Double) -> Int64 {
-    log < 36 ? Int64(RealMath.exp(log)) : EvidenceRow.limit
+    log < 36 ? Int64(RealMath.exp(log)) : largest
+  }
+}
+
+extension RampDecision {
+  /// Whether it lets more devices in, now or in time. Where a person has let in none, a ramp would do that by the clock alone.
+  fileprivate var letsIn: Bool {
+    switch self {
+    case .advance, .complete: true
+    case .wait(let waits): waits.contains { if case .time = $0 { true } else { false } }
+    case .pause, .halt: false
+    }
   }
 }
