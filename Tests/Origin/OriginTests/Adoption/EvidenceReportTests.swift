@@ -54,6 +54,20 @@ import Values
     #expect(try sums() == ["candidate 10 1", "control 10 0"])
   }
 
+  /// Nobody opened before the rollout began: hours of which the fleet knows nothing aren't for those who invent devices.
+  @Test func noHourIsBeforeTheRollout() throws {
+    for age in 0...24 as ClosedRange<Int64> {
+      let early: JSONValue = [
+        "age": .integer(age), "arm": "control", "failed": 0, "opened": 1, "version": "3",
+      ]
+      #expect(try report(["evidence": early], from: UInt32(age)).status == 200)
+    }
+    #expect(try sums() == ["candidate 0 0", "control 25 0"])
+    let channel = try #require(try origin.store.channels().first)
+    let evidence = try origin.store.evidence(of: try #require(channel.rollout), in: channel)
+    #expect(evidence.hours.map(\.hour) == [1_763_553_600_000 / 3_600_000])
+  }
+
   @Test func otherVersionsAreIgnored() throws {
     for version in ["0", "1", "2", "4", "9007199254740991"] {
       #expect(try report(["evidence": evidence(version)]).status == 200, "\(version)")

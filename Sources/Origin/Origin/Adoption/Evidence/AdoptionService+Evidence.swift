@@ -36,7 +36,10 @@ extension AdoptionService {
     guard report.opened + report.failed > 0, let rollout = channel.rollout,
       isCandidate(report.version, of: rollout, in: channel)
     else { return }
-    let hour = store.now / 3_600_000 - report.age
+    let now = store.now / 3_600_000
+    // Nobody can have opened before the rollout began. Hours without devices of the fleet would be those of whoever invents some. If the
+    // clock was set back since, the beginning lies in the future.
+    let hour = max(now - report.age, min(now, rollout.startedAt / 3_600_000))
     evidence.withLock {
       $0.add(
         opened: report.opened, failed: report.failed,
