@@ -366,6 +366,23 @@ import Values
     #expect(try shown()["evidence"]?["candidate"]?["opened"]?.integer == 40)
   }
 
+  /// Who lets no device in doesn't want time alone to do it again.
+  @Test func rampFromNobodyTakesAPerson() throws {
+    try candidate(["ramp": ["atLeast": 60, "completes": true, "each": 10, "steps": [500, 10_000]]])
+    _ = try origin.api("POST", "\(Self.online)/rollout/set", ["share": 0])
+    pass(hours: 5)
+    check()
+    #expect(try share() == 0)
+    #expect(try waits() == ["person: a person: no device is let in"])
+    // Those of a group come first, for a time.
+    _ = try origin.api("POST", "\(Self.online)/rollout/set", ["groups": ["qa"]])
+    check()
+    #expect(try waits().first?.hasPrefix("time: ") == true)
+    pass(hours: 5)
+    check()
+    #expect(try share() == 500)
+  }
+
   @Test func remadeCandidateKeepsItsRamp() throws {
     try candidate(["ramp": ["atLeast": 0, "each": 30, "steps": [500, 2500]]])
     try devices(20)

@@ -106,6 +106,8 @@ extension RolloutStanding {
         text:
           "a person: it was resumed after an alarm, and fails too often since then; alarms don't pause it any more"
       )
+    case .person where plan.ramp != nil && rollout.audience.share == 0:
+      RolloutWait(kind: "person", text: "a person: no device is let in")
     case .person: RolloutWait(kind: "person", text: "a person, who takes each step")
     case .resuming where plan.isAlarmed:
       RolloutWait(kind: "resuming", text: "a person: an alarm has paused it")

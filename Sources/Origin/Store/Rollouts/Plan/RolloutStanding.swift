@@ -30,6 +30,9 @@ package struct RolloutStanding: Sendable {
     let state = state
     let decision = RampDecision.of(
       state, ramp: plan.ramp?.decided, haltsItself: plan.haltsItself, now: now)
+    if rollout.audience.share == 0, rollout.audience.groups.isEmpty, decision.letsIn {
+      return .wait(for: [.person])
+    }
     switch decision {
     // A person has resumed it in spite of an alarm, and takes what follows.
     case .pause where !plan.pausesItself: return .wait(for: [.person])
