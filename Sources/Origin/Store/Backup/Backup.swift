@@ -89,6 +89,7 @@ extension Store {
     var batch = FileBatch()
     // A single transaction; a run that ends before the commit leaves the earlier backup.
     try copy.run("BEGIN")
+    try copy.closeEvidence()
     for blob in blobs {
       try lease.renewIfDue()
       try step("backup")

@@ -172,6 +172,14 @@ extension Database {
     try forgetEvidenceKeys(of: channel, day: day)
   }
 
+  /// Puts together all days, so that nothing stays of the networks in a copy of the database, which may be kept for years.
+  func closeEvidence() throws(StoreError) {
+    let days = try all("SELECT channel_id, day FROM evidence_key") {
+      (channel: $0.get(0, as: Int64.self), day: $0.get(1, as: Int64.self))
+    }
+    for day in days { try closeEvidence(of: day.channel, day: day.day) }
+  }
+
   /// Overwrites keys before their rows are deleted: deleted bytes stay in the file until others take their place.
   private func forgetEvidenceKeys(of channel: Int64, day: Int64?) throws(StoreError) {
     try run(

@@ -187,6 +187,24 @@ import Values
     #expect(try rows(store, "SELECT max(opened) FROM evidence_network WHERE network = 0") == 600)
   }
 
+  /// A backup may be kept for years, and who has a key can try all prefixes.
+  @Test func backupsHaveSumsAlone() throws {
+    let store = try open()
+    try store.count(try counts(store, failed: 1))
+    let before = try sums(store)
+    _ = try store.backUp(to: scratch.path + "/backup")
+    let copy = try Database(path: scratch.path + "/backup/xcache.db", .writing)
+    #expect(try copy.value(Int.self, "SELECT count(*) FROM evidence_network") == 0)
+    #expect(try copy.value(Int.self, "SELECT count(*) FROM evidence_key") == 0)
+    #expect(try copy.value(Int.self, "SELECT failing_networks FROM rollout_plan") == 100)
+    let channel = try store.shop()
+    let kept = try copy.evidence(of: try #require(channel.rollout).seed, in: channel.id, cap: .standard)
+    #expect(Int(kept.sums(.candidate).failed.rounded()) == 100)
+    try copy.close()
+    // The origin itself goes on with them.
+    #expect(try rows(store) == 100 && sums(store) == before)
+  }
+
   @Test func evidenceGoesWithItsRollout() throws {
     let store = try open()
     try store.count(try counts(store))
