@@ -125,6 +125,8 @@ package enum StoreError: Error, Sendable {
   case noRollout(AppName, ChannelName, last: Rollout?)
   /// Thrown when the open rollout is another one than the request is about.
   case otherRollout(wanted: ManifestVersion, known: Rollout?, open: Rollout)
+  /// Thrown when a rollout was to be resumed or completed at a certain time, and an alarm has paused it since that was scheduled.
+  case alarmed(AppName, ChannelName, ManifestVersion, at: Int64)
   /// Thrown when a prefetch config is to join the open rollout, and that goes to other devices.
   case otherAudience(Rollout)
   /// Thrown when a prefetch config is to go along with a candidate, and there is none: the release changes nothing.

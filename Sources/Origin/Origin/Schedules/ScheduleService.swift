@@ -133,7 +133,7 @@ final class ScheduleService: Sendable {
     }
     try requirement.check(token, request)
     var context = RequestContext(api: api, request: request, caller: token)
-    context.run = ScheduledRun(id: due.act.id, token: token)
+    context.run = ScheduledRun(id: due.act.id, token: token, at: due.act.at)
     let document = try open(context)
     try document.append(due.request.span.bytes)
     return try document.finish(context)

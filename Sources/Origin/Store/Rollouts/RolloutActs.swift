@@ -39,6 +39,9 @@ package struct RolloutInput: Sendable {
   package var breakGlass: String?
   /// What it is to do by itself from now on; only with an audience.
   package var course: RolloutCourse?
+  /// When the change was scheduled, in milliseconds since 1970; nil for one that is made at once. Whoever scheduled it didn't know of an
+  /// alarm since.
+  package var scheduledAt: Int64?
   /// The numbers of the alarm that pauses it; nil if a person changes it.
   package var alarm: JSONValue?
   /// The rollout that the change was decided for, and what that did by itself: it isn't made if the rollout is another one by then, or
@@ -109,7 +112,7 @@ extension Store {
   ///   - committed: called after the commit, before anything else can be written, with the channel afterwards, and
   ///     with its other documents if they changed.
   ///   - record: keeps the answer for retries.
-  /// - Throws: `noRollout`, `otherRollout`; `frozen`, except for a pause.
+  /// - Throws: `noRollout`, `otherRollout`, `alarmed`; `frozen`, except for a pause.
   package func changeRollout(
     _ request: RolloutInput, committed: (ChannelInfo, ChannelExtras?) -> Void = { _, _ in },
     record: AnswerRecord<RolloutOutcome>? = nil
@@ -122,6 +125,12 @@ extension Store {
       let now = clock()
       let after = request.changed(rollout, now: now)
       let plan = try db.plan(of: rollout.seed, in: channel.id)
+      if let at = request.scheduledAt, request.change == .resume || request.change == .complete,
+        plan.isAlarmed,
+        let alarm = plan.alarmedAt, alarm >= at
+      {
+        throw .alarmed(channel.app, channel.name, rollout.candidate, at: alarm)
+      }
       let course = plan.with(request.course)
       guard request.mayChange(rollout, plan),
         after.audience != rollout.audience || after.isPaused != rollout.isPaused || after.state != .open

@@ -134,11 +134,14 @@ package struct ScheduledRun: Hashable, Sendable {
   package let id: Int64
   /// The token with which it is carried out.
   package let token: AccessToken
+  /// When it was scheduled, in milliseconds since 1970.
+  package let at: Int64
 
   /// Creates a run of an act that was found to be due.
-  package init(id: Int64, token: AccessToken) {
+  package init(id: Int64, token: AccessToken, at: Int64 = 0) {
     self.id = id
     self.token = token
+    self.at = at
   }
 }
 

@@ -72,7 +72,7 @@ struct RolloutHandler: APIHandler {
     }
     return try following(body.candidate) { candidate in
       var input = input
-      input.candidate = candidate
+      (input.candidate, input.scheduledAt) = (candidate, context.run?.at)
       return try context.answering { outcome in
         var answer = RolloutAnswer(
           rollout: RolloutInfo(outcome.after), was: RolloutInfo(outcome.before),

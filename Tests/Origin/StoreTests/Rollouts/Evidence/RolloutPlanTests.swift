@@ -138,6 +138,52 @@ import Values
     #expect(try standing(store).rollout.audience.share == 100)
   }
 
+  /// So does one after a person has changed what the rollout does by itself, and a halt.
+  @Test func personChangesTheCourseFirst() throws {
+    let store = try open(RolloutCourse(haltsItself: true))
+    let before = try standing(store)
+    var change = try input(.audience(share: nil, groups: nil, app: nil))
+    change.course = RolloutCourse(haltsItself: false)
+    #expect(try store.changeRollout(change).isChanged)
+    let now = try standing(store)
+    for (rollout, plan) in [(before.rollout, before.plan), (now.rollout, before.plan)] {
+      var late = try input(.complete, by: program)
+      late.ifIs = (rollout, plan)
+      #expect(try !store.changeRollout(late).isChanged)
+      #expect {
+        _ = try store.haltRollout(
+          try AppName("shop"), .online, rollout.candidate, by: program, reason: "it fails",
+          ifIs: (rollout, plan))
+      } throws: {
+        ($0 as? StoreError)?.description.contains("was changed by anna") == true
+      }
+    }
+    _ = try store.haltRollout(
+      try AppName("shop"), .online, nil, by: program, reason: "it fails", ifIs: (now.rollout, now.plan))
+    #expect(try store.shop().rollout == nil)
+  }
+
+  /// What was scheduled before an alarm doesn't overrule it: nobody has looked.
+  @Test func scheduledStepsWaitForAPersonAfterAnAlarm() throws {
+    let store = try open()
+    let before = store.now
+    _ = try alarmed(store)
+    let alarm = try #require(try standing(store).plan.alarmedAt)
+    for change in [RolloutInput.Change.resume, .complete] {
+      var late = try input(change)
+      late.scheduledAt = before
+      #expect {
+        _ = try store.changeRollout(late)
+      } throws: {
+        ($0 as? StoreError)?.description.contains("an alarm has paused its rollout") == true
+      }
+    }
+    #expect(try standing(store).rollout.isPaused)
+    var knowing = try input(.complete)
+    knowing.scheduledAt = alarm + 1
+    #expect(try store.changeRollout(knowing).isChanged)
+  }
+
   @Test func alarmIsTold() throws {
     let store = try open()
     _ = try alarmed(store)
