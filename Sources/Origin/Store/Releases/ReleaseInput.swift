@@ -195,7 +195,13 @@ extension ReleaseInput {
       "version": .string(outcome.version.text),
     ]
     var members = result.object ?? JSONObject()
-    if let change = outcome.rollout { members["rollout"] = change.json }
+    if let change = outcome.rollout {
+      var rollout = change.json.object ?? JSONObject()
+      if change.open != nil, let course = self.rollout?.course, !course.isEmpty {
+        rollout["course"] = RolloutPlan().with(course).terms
+      }
+      members["rollout"] = .object(rollout)
+    }
     var act = AuditEvent(
       name, app: app, channel: channel, parameters: .object(parameters), result: .object(members))
     act.note(outcome.trust)

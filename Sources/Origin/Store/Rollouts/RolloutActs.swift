@@ -266,7 +266,7 @@ extension RolloutPlan {
   }
 
   /// What it does by itself, for the audit trail.
-  fileprivate var terms: JSONValue {
+  var terms: JSONValue {
     var members = JSONObject()
     (members["halts"], members["pauses"]) = (.bool(haltsItself), .bool(pausesItself))
     if cap != .standard { members["networkCap"] = .integer(cap.share) }

@@ -55,6 +55,11 @@ import Values
     let plan = try standing(store).plan
     #expect(plan.ramp == ramp && plan.haltsItself && plan.pausesItself && plan.alarmedAt == nil)
     #expect(plan.cap == cap)
+    let row = try #require(try store.auditLog(limit: 1).first)
+    #expect(
+      row.result.contains(
+        #""course":{"atLeast":60,"completes":true,"each":10,"halts":true,"#),
+      "\(row.result)")
     // Made again, it keeps it; another one has none.
     try store.publish("b", base: 2, set: ["b.js": Sample("b2")])
     #expect(try standing(store).plan == plan)
