@@ -64,7 +64,12 @@ extension AdoptionService {
   /// Writes what was reported about rollouts since the last call. What isn't written is lost, in both arms alike.
   func flushEvidence() {
     do throws(StoreError) {
-      let reported = evidence.withLock { $0.take() }
+      // Threads that answer devices wait for the lock: what was counted is made into rows without it.
+      var taken = evidence.withLock { buffer in
+        defer { buffer = EvidenceBuffer() }
+        return buffer
+      }
+      let reported = taken.take()
       if !reported.isEmpty {
         try store.count(reported)
         standings.withLock { $0 = [:] }
