@@ -144,7 +144,10 @@ extension Database {
     }
     if isChange, let audience, let channel, !opens {
       guard let open = channel.rollout else { throw .noCandidate(channel.app, channel.name) }
-      if open.audience != audience { throw .otherAudience(open) }
+      // What a new rollout is to do by itself is kept elsewhere.
+      var wanted = audience
+      wanted.course = nil
+      if open.audience != wanted { throw .otherAudience(open) }
     }
     if isChange {
       version =

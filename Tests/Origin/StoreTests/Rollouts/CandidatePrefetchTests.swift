@@ -323,6 +323,7 @@ import TestSupport
     try store.send([Sample("a2")])
     var release = try store.request([try store.change("a", base: 1, set: ["a.js": Sample("a2")])])
     release.rollout = RolloutAudience(share: 100)
+    release.rollout?.course = RolloutCourse(haltsItself: true)
     release.prefetch = PrefetchCarryOver(content: next, source: 7, from: try ChannelName("staging"))
     var dry = release
     dry.dryRun = true
@@ -330,6 +331,7 @@ import TestSupport
     let outcome = try store.commit(release)
     #expect(planned.prefetch == outcome.prefetch && outcome.prefetch?.version == ManifestVersion(2))
     #expect(outcome.rollout?.open?.prefetch == 2)
+    #expect(try store.standing(of: try store.shop())?.plan.haltsItself == true)
     // A promotion from here takes the candidate's config.
     #expect(try store.prefetch(of: try store.shop(), while: ManifestVersion(3), as: nil)?.content == next)
     #expect(try store.prefetch(of: try store.shop(), while: ManifestVersion(2), as: nil)?.content == full)
