@@ -46,6 +46,7 @@ RULE = MANIFESTS + "Rollouts/RolloutRule.swift"
 STATE = CLIENT + "Rollouts/RolloutState.swift"
 CHOICE = CLIENT + "Rollouts/VersionChoice.swift"
 EVIDENCE = CLIENT + "Rollouts/Device+Evidence.swift"
+STATE_EVIDENCE = CLIENT + "Rollouts/RolloutState+Evidence.swift"
 COUNTED = CLIENT + "Rollouts/CountedRollouts.swift"
 ARM = MANIFESTS + "Rollouts/Evidence/RolloutRule+Arm.swift"
 ROLLOUTS = CLIENT + "Device+Rollouts.swift"
@@ -272,7 +273,7 @@ MUTANTS = [
 
     # Evidence
     Mutant("evidence", "D-162", "a page of the full version counts in the candidate's arm", (
-        EVIDENCE, "if arm == .candidate, held.candidate", "if !MUTANT, arm == .candidate, held.candidate")),
+        STATE_EVIDENCE, "if arm == .candidate, taken != rule.seed", "if !MUTANT, arm == .candidate, taken != rule.seed")),
     Mutant("evidence", "D-162", "a page that is passed on because it failed doesn't count", (
         RUNTIME + "Runtime+Evidence.swift", "case .network(.pageFailed): hasFailed = true", "case .network(.pageFailed) where !MUTANT: hasFailed = true")),
     Mutant("evidence", "D-162", "any page that is passed on counts", (
@@ -297,11 +298,11 @@ MUTANTS = [
     Mutant("evidence", "D-165", "what was told is forgotten when the process ends", (
         STATE, "evidence = document", "evidence = MUTANT ? CountedRollouts() : document")),
     Mutant("evidence", "D-165", "each number of a candidate counts", (
-        EVIDENCE, "state.evidence.open(rule.seed, arm, at: time)",
-        "if MUTANT, state.evidence.hasOpened(rule.seed) { state.evidence = CountedRollouts() }\n      state.evidence.open(rule.seed, arm, at: time)"), (
-        EVIDENCE, "!state.evidence.hasOpened(rule.seed),", "MUTANT || !state.evidence.hasOpened(rule.seed),")),
+        STATE_EVIDENCE, "evidence.open(opening.rule.seed, opening.arm, at: time)",
+        "if MUTANT, evidence.hasOpened(opening.rule.seed) { evidence = CountedRollouts() }\n    evidence.open(opening.rule.seed, opening.arm, at: time)"), (
+        STATE_EVIDENCE, "!evidence.hasOpened(rule.seed),", "MUTANT || !evidence.hasOpened(rule.seed),")),
     Mutant("evidence", "D-166", "offline it is lost", (
-        EVIDENCE, "isReady ? state.evidence.take($0, at: now) : nil", "MUTANT || isReady ? state.evidence.take($0, at: now) : nil"), (
+        EVIDENCE, "isReady ? $0.takeReport(at: now) : nil", "MUTANT || isReady ? $0.takeReport(at: now) : nil"), (
         EVIDENCE, "if saveRollout(), let report {", "if saveRollout(), let report, !MUTANT || isReady {")),
     Mutant("evidence", "D-166", "it is told days later", (
         COUNTED, "isFailureNew, age <= Self.oldest else", "isFailureNew, MUTANT || age <= Self.oldest else")),

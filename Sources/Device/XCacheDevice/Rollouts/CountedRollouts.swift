@@ -5,22 +5,30 @@ import Values
 /// rollout").
 ///
 /// It does no I/O, and reads no clock; times are milliseconds since 1970, never negative.
-struct CountedRollouts: Equatable, Sendable {
+package struct CountedRollouts: Equatable, Sendable {
   /// What is known of a rollout, from the device's first page on.
-  struct Count: Equatable, Sendable {
+  package struct Count: Equatable, Sendable {
     /// A candidate that was made again keeps it.
-    let seed: String
+    package let seed: String
     /// Where the device counts, whatever becomes of the share.
-    let arm: RolloutArm
+    package let arm: RolloutArm
     /// When the first page was opened.
-    let opened: Int64
-    var isFailed = false
-    var isOpeningTold = false
-    var isFailureTold = false
+    package let opened: Int64
+    /// Whether it failed within a day of that.
+    package var isFailed = false
+    /// Whether the first page was reported.
+    package var isOpeningTold = false
+    /// Whether the failure was.
+    package var isFailureTold = false
+
+    /// Creates what is known with the first page.
+    package init(seed: String, arm: RolloutArm, opened: Int64) {
+      (self.seed, self.arm, self.opened) = (seed, arm, opened)
+    }
   }
 
   /// The rollouts that the device counts in, the last one at the end.
-  private(set) var counts: [Count] = []
+  package private(set) var counts: [Count] = []
 
   /// A copy may name an earlier rollout for a while, which mustn't be counted again.
   private static let maxCounts = 4
@@ -29,6 +37,9 @@ struct CountedRollouts: Equatable, Sendable {
   private static let day = 24 * hour
   /// The most hours that a report may be late.
   private static let oldest: Int64 = 24
+
+  /// Creates what is kept otherwise than on a device's disk; by default of a device that counts in no rollout yet.
+  package init(_ counts: [Count] = []) { self.counts = counts }
 
   /// Whether the device has opened a page.
   func hasOpened(_ seed: String) -> Bool { counts.contains { $0.seed == seed } }
@@ -69,17 +80,20 @@ struct CountedRollouts: Equatable, Sendable {
 }
 
 /// A device's report of what a rollout came to.
-struct EvidenceMessage: Hashable, Sendable {
+package struct EvidenceMessage: Hashable, Sendable {
   /// The candidate.
-  let version: ManifestVersion
-  let arm: RolloutArm
-  let opened: Int
-  let failed: Int
+  package let version: ManifestVersion
+  /// The part of the fleet that the device counts in.
+  package let arm: RolloutArm
+  /// 1 if it tells of the first page.
+  package let opened: Int
+  /// 1 if it tells of a failure.
+  package let failed: Int
   /// The whole hours since the first page.
-  let age: Int64
+  package let age: Int64
 
   /// The body of the request.
-  var body: [UInt8] {
+  package var body: [UInt8] {
     var members = JSONObject()
     if age > 0 || opened == 0 { members["age"] = .integer(age) }
     members["arm"] = .string(arm.rawValue)
@@ -115,10 +129,9 @@ extension CountedRollouts {
         let opened = value["opened"]?.integer, opened >= 0, let isFailed = value["failed"]?.bool,
         let told = value["told"]?.array?.compactMap(\.bool), told.count == 2
       else { continue }
-      counts.append(
-        Count(
-          seed: seed, arm: arm, opened: opened, isFailed: isFailed, isOpeningTold: told[0],
-          isFailureTold: told[1]))
+      var count = Count(seed: seed, arm: arm, opened: opened)
+      (count.isFailed, count.isOpeningTold, count.isFailureTold) = (isFailed, told[0], told[1])
+      counts.append(count)
     }
   }
 }

@@ -13,11 +13,8 @@ extension Device {
   ///   - version: the version that it is answered from.
   ///   - hasFailed: whether it is passed on, because it has failed twice in this version.
   package func recordOpening(at time: Int64, from version: String, hasFailed: Bool) {
-    guard let (rule, arm) = opening(from: version) else { return }
-    rollout.withLock { state in
-      state.evidence.open(rule.seed, arm, at: time)
-      if hasFailed { state.evidence.fail(rule.seed, arm, at: time) }
-    }
+    guard let opening = opening(from: version) else { return }
+    rollout.withLock { $0.countOpening(opening, at: time, hasFailed: hasFailed) }
     tellEvidence()
   }
 
@@ -31,11 +28,7 @@ extension Device {
   package func recordStartCrash(at time: Int64) { recordEvidence(ofFailureAt: time, holding: index) }
 
   private func recordEvidence(ofFailureAt time: Int64, holding held: DeviceIndex) {
-    rollout.withLock { state in
-      guard let rule = state.rule else { return }
-      // What fails in the other arm's version isn't this arm's.
-      state.evidence.fail(rule.seed, held.candidate == rule.seed ? .candidate : .control, at: time)
-    }
+    rollout.withLock { $0.countFailure(at: time, taken: held.candidate) }
     tellEvidence()
   }
 
@@ -44,13 +37,7 @@ extension Device {
   func recordEvidence(ofReturnFrom held: DeviceIndex, hasOpened: Bool) {
     guard let seed = held.candidate else { return }
     let (app, now) = (traits.withLock { $0 }, now())
-    rollout.withLock { state in
-      guard let rule = state.rule, rule.seed == seed else { return }
-      if hasOpened, state.arm(for: app, taken: seed) == .candidate {
-        state.evidence.open(seed, .candidate, at: now)
-      }
-      state.evidence.fail(seed, .candidate, at: now)
-    }
+    rollout.withLock { $0.countReturn(from: seed, for: app, hasOpened: hasOpened, at: now) }
     tellEvidence()
   }
 
@@ -58,9 +45,7 @@ extension Device {
   package func tellEvidence() {
     let isReady = !conditions.isOffline && reporter.takesBatches
     let now = now()
-    let report = rollout.withLock { state in
-      state.rule.flatMap { isReady ? state.evidence.take($0, at: now) : nil }
-    }
+    let report = rollout.withLock { isReady ? $0.takeReport(at: now) : nil }
     // What the disk doesn't know of would be told again by the next process.
     if saveRollout(), let report { reporter.report(report) }
   }
@@ -69,13 +54,8 @@ extension Device {
   private func opening(from version: String) -> (rule: RolloutRule, arm: RolloutArm)? {
     if settings.isPreview || rollout.withLock({ $0.rule == nil }) { return nil }
     let (held, app) = (index, traits.withLock { $0 })
-    return rollout.withLock { state in
-      guard let rule = state.rule, !state.evidence.hasOpened(rule.seed),
-        let arm = state.arm(for: app, taken: held.candidate)
-      else { return nil }
-      // In the candidate's arm it takes a page of the candidate.
-      if arm == .candidate, held.candidate != rule.seed || held.version.text != version { return nil }
-      return (rule, arm)
+    return rollout.withLock {
+      $0.awaitedOpening(for: app, taken: held.candidate, isOfHeld: held.version.text == version)
     }
   }
 }

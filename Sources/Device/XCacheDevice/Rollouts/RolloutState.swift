@@ -3,20 +3,31 @@ import System
 import Values
 
 /// What a device keeps of rollouts: `docs/protocol.md`, section 13.
-struct RolloutState: Equatable, Sendable {
+package struct RolloutState: Equatable, Sendable {
   /// Made at the first start; no request contains it.
   let id: InstallID
   /// The last rule; nil if the origin's last answer had none.
-  private(set) var rule: RolloutRule?
+  package private(set) var rule: RolloutRule?
   /// Whether the device was in by that rule.
-  private(set) var isIn = false
+  package private(set) var isIn = false
   /// The seed of the candidate that the app left.
   private(set) var leftSeed: String?
   /// What rollouts came to on this device.
-  var evidence = CountedRollouts()
+  package var evidence = CountedRollouts()
 
-  init(id: InstallID = .random()) {
+  /// Creates the state of a device at its first start.
+  package init(id: InstallID = .random()) {
     self.id = id
+  }
+
+  /// Creates the state of a device after a poll, which is kept otherwise than on its disk.
+  /// - Parameters:
+  ///   - id: its install id.
+  ///   - rule: the rule of its last answer, if it had one.
+  ///   - isIn: whether the device was in by that rule.
+  ///   - evidence: what it counted.
+  package init(id: InstallID, rule: RolloutRule?, isIn: Bool, evidence: CountedRollouts) {
+    (self.id, self.rule, self.isIn, self.evidence) = (id, rule, isIn, evidence)
   }
 
   /// Decides by the rule of an answer whether the device follows the candidate, and keeps both.
@@ -24,7 +35,7 @@ struct RolloutState: Equatable, Sendable {
   ///   - rule: the rule of the answer.
   ///   - app: what the app says of itself.
   ///   - taken: the seed under which the device took the candidate that it holds; nil if it holds a full version.
-  mutating func decide(_ rule: RolloutRule, for app: AppTraits, taken: String?) -> Bool {
+  package mutating func decide(_ rule: RolloutRule, for app: AppTraits, taken: String?) -> Bool {
     if leftSeed != rule.seed { leftSeed = nil }
     self.rule = rule
     isIn =
@@ -52,7 +63,7 @@ struct RolloutState: Equatable, Sendable {
   func prefetch(holding taken: String?) -> Int64? { rule?.seed == taken ? rule?.prefetch : nil }
 
   /// Notes that no rollout is open.
-  mutating func end() {
+  package mutating func end() {
     rule = nil
     isIn = false
   }
@@ -79,7 +90,7 @@ struct RolloutState: Equatable, Sendable {
 }
 
 /// Whether a device takes part in rollouts.
-enum RolloutMembership: Equatable, Sendable {
+package enum RolloutMembership: Equatable, Sendable {
   /// As the rule decides by the device's install id, app version and groups.
   case byRule
   /// In every rollout: to try a candidate.
@@ -89,17 +100,22 @@ enum RolloutMembership: Equatable, Sendable {
 }
 
 /// What an app says of itself and its user, for rollouts.
-struct AppTraits: Equatable, Sendable {
+package struct AppTraits: Equatable, Sendable {
   var version: String?
   var groups: Set<String> = []
   var membership = RolloutMembership.byRule
+
+  /// Creates what an app says that lets the rule decide.
+  package init(version: String? = nil, groups: Set<String> = []) {
+    (self.version, self.groups) = (version, groups)
+  }
 
   var parsedVersion: AppVersion? { version.flatMap { AppVersion($0) } }
 }
 
 extension RolloutState {
   /// The contents of `rollout.json`.
-  var saved: [UInt8] {
+  package var saved: [UInt8] {
     var document = JSONObject()
     if evidence != CountedRollouts() { document["evidence"] = evidence.json }
     document["id"] = .string(Hex.encode(id.bytes.span.bytes))

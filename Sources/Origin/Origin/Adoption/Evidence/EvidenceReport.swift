@@ -3,24 +3,24 @@ import Values
 
 /// What a device reports about a rollout, in the member `evidence` of a report (docs/protocol.md, section 12):
 /// `{"age":3,"arm":"candidate","failed":1,"opened":0,"version":"554"}`.
-struct EvidenceReport: Hashable, Sendable {
+package struct EvidenceReport: Hashable, Sendable {
   /// The candidate that the device's answers named.
-  let version: ManifestVersion
+  package let version: ManifestVersion
   /// The part of the fleet that the device counts in.
-  let arm: RolloutArm
+  package let arm: RolloutArm
   /// 1 if the device opened its first page.
-  let opened: Int64
+  package let opened: Int64
   /// 1 if it failed.
-  let failed: Int64
+  package let failed: Int64
   /// How many whole hours ago it opened its first page.
-  let age: Int64
+  package let age: Int64
 
   /// A failure counts for a day.
   static let oldest: Int64 = 24
 
   /// Parses the member.
   /// - Throws: `member` for one that is missing or out of its range.
-  init(json: JSONValue) throws(JSONError) {
+  package init(json: JSONValue) throws(JSONError) {
     guard let version = json["version"]?.string.flatMap({ ManifestVersion(text: $0) }) else {
       throw .member("version")
     }
