@@ -6,7 +6,7 @@ set -euo pipefail
 cd "$(dirname "$0")/../.."
 out=${OUT:-.build/ramps}
 mkdir -p "$out"
-swift=(swiftc -O -wmo -parse-as-library -swift-version 6 -package-name xcache -I "$out" -L "$out")
+swift=(swiftc -O -wmo -swift-version 6 -package-name xcache -I "$out" -L "$out")
 "${swift[@]}" -module-name System -emit-module -emit-module-path "$out/System.swiftmodule" -emit-library -static \
   -o "$out/libSystem.a" Sources/Common/System/{RealMath,ClampedSums}.swift
 # What else these files know of rollouts.
@@ -14,5 +14,6 @@ echo 'enum RolloutRule { static let all = 10_000 }' >"$out/rule.swift"
 "${swift[@]}" -module-name Manifests -emit-module -emit-module-path "$out/Manifests.swiftmodule" -emit-library -static \
   -o "$out/libManifests.a" "$out/rule.swift" \
   $(find Sources/Common/Manifests/Rollouts/Evidence -name '*.swift' ! -name '*+*')
-"${swift[@]}" -o "$out/ramps" Benchmarks/Fleet/{ramps,networks}.swift -lManifests -lSystem
+echo 'Ramps.run(Array(CommandLine.arguments.dropFirst()))' >"$out/main.swift"
+"${swift[@]}" -o "$out/ramps" "$out/main.swift" Benchmarks/Fleet/Ramps/*.swift -lManifests -lSystem
 "$out/ramps" "$@"

@@ -1,24 +1,6 @@
-// Simulated ramps against the code that decides about rollouts (docs/evidence.md). Benchmarks/Fleet/ramps.sh builds and runs it.
+// Simulated ramps against the code that decides about rollouts (docs/evidence.md): `xcache-fleet ramps`, or ramps.sh, which builds these
+// files alone.
 import Manifests
-
-/// SplitMix64 (Steele, Lea, Flood, 2014), and what is drawn from it.
-struct Chance {
-  private var state: UInt64
-
-  init(seed: UInt64) { state = seed }
-
-  mutating func next() -> UInt64 {
-    state &+= 0x9E37_79B9_7F4A_7C15
-    var z = state
-    z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
-    z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
-    return z ^ (z >> 31)
-  }
-
-  mutating func unit() -> Double { Double(next() >> 11) * 0x1p-53 }
-  mutating func happens(_ rate: Double) -> Bool { unit() < rate }
-  mutating func below(_ limit: Int) -> Int { Int(next() % UInt64(limit)) }
-}
 
 /// A fleet and a release.
 struct Scenario {
@@ -118,9 +100,9 @@ func report(_ scenario: Scenario, ramps: Int, seed: UInt64) {
       + " halted after 50 % \(quantile(halted, 0.5)), 99 % \(quantile(halted, 0.99))")
 }
 
-@main enum Ramps {
-  static func main() {
-    let words = Array(CommandLine.arguments.dropFirst())
+enum Ramps {
+  /// - Parameter words: how many ramps of each scenario, the seed, how a scenario begins or `networks`, and sizes of fleets.
+  static func run(_ words: [String]) {
     let ramps = words.first.flatMap { Int($0) } ?? 1_000
     let seed = words.dropFirst().first.flatMap { UInt64($0) } ?? 1
     let chosen = words.dropFirst(2).first ?? ""
