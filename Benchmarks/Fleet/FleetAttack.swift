@@ -16,10 +16,14 @@ struct FleetAttack: Sendable {
   /// How many reports of each kind come from each of them in an hour: more than count.
   static let perHour: Int64 = 100_000
 
+  /// The arms of which failures and openings are made up.
+  var arms: (failing: RolloutArm, opening: RolloutArm) {
+    aim == .pausing ? (.candidate, .control) : (.control, .candidate)
+  }
+
   /// Sends an hour's reports.
   func report(to origin: FleetOrigin, _ mix: FleetMix, hour: Int64) {
-    let (failing, opening): (RolloutArm, RolloutArm) =
-      aim == .pausing ? (.candidate, .control) : (.control, .candidate)
+    let (failing, opening) = arms
     for attacker in 0..<networks {
       let network = mix.network(ofAttacker: attacker)
       origin.count(failing, opened: 0, failed: Self.perHour, network, hour: hour)

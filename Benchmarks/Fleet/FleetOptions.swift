@@ -15,6 +15,8 @@ struct FleetOptions: Sendable {
   var fails = 0.002
   var base = 0.002
   var steps = [100, 500, 2_500, 10_000]
+  /// Whether the rollout is completed after the last one.
+  var completes = true
   var each: Int64 = 2_000
   var atLeast: Int64 = 3_600_000
   var haltsItself = false
@@ -52,7 +54,7 @@ struct FleetOptions: Sendable {
     The release
       --fails SHARE       devices that fail with the candidate within a day (0.2%)
       --base SHARE        devices that fail with the version before (0.2%)
-      --ramp SHARE,…      the steps (1%,5%,25%,100%); the rollout is completed after the last one if that is 100%
+      --ramp SHARE,…      the steps, as publish takes them (1%,5%,25%,100%,complete)
       --each N            devices of the candidate that have to open a page in each step (2000)
       --at-least TIME     how long each step lasts at least (1h)
       --auto-halt         an alarm may halt the rollout
@@ -137,8 +139,10 @@ extension FleetOptions {
     case "--fails": fails = try Self.share(name, value)
     case "--base": base = try Self.share(name, value)
     case "--ramp":
-      steps = []
-      for part in value.split(separator: ",", omittingEmptySubsequences: false) {
+      var parts = value.split(separator: ",", omittingEmptySubsequences: false)
+      (steps, completes) = ([], parts.last == "complete")
+      if completes { parts.removeLast() }
+      for part in parts {
         steps.append(Int((try Self.share(name, String(part)) * 10_000).rounded()))
       }
     case "--each": each = Int64(try Self.number(name, value, 1...1_000_000_000))

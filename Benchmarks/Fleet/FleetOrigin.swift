@@ -55,10 +55,9 @@ final class FleetOrigin {
     app = try AppName("shop")
     for version in 1...Int(Self.full) { try Self.publish(store, app, version, base: version - 1) }
     var audience = RolloutAudience(share: options.steps[0])
-    let all = options.steps.last == RolloutRule.all
     if let ramp = Ramp(steps: options.steps, each: options.each, atLeast: options.atLeast) {
       audience.course = RolloutCourse(
-        haltsItself: options.haltsItself, ramp: RolloutRamp(ramp, completes: all))
+        haltsItself: options.haltsItself, ramp: RolloutRamp(ramp, completes: options.completes))
     }
     try Self.publish(store, app, Int(Self.candidate), base: Int(Self.full), audience)
     channel = try store.channel(app, .online)

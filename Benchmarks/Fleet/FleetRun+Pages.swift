@@ -12,9 +12,9 @@ extension FleetRun {
   /// The part of updates that aren't there before the app is left.
   private static let slowUpdates = 0.05
   /// The part of pages that are followed by another one, within ten minutes.
-  private static let followed = 0.5
+  static let followed = 0.5
   /// The part of devices that fail later than with their first page.
-  private static let late = 0.5
+  static let late = 0.5
 
   /// A device opens a page, polls, goes to what it is offered, and reports.
   mutating func open(_ number: Int) throws {

@@ -122,7 +122,7 @@ enum FleetTable {
   }
 
   /// To the right of a column; to its left if its width is negative.
-  private static func pad(_ text: String, _ width: Int) -> String {
+  static func pad(_ text: String, _ width: Int) -> String {
     let space = String(repeating: " ", count: max(0, abs(width) - text.count))
     return width < 0 ? text + space : space + text
   }

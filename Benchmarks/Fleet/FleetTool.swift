@@ -8,6 +8,7 @@ enum FleetTool {
     if words.first == "ramps" { return ramps(Array(words.dropFirst())) }
     do {
       let options = try FleetOptions(words, environment: Environment.variables)
+      if options.origin != nil { Environment.exit(try FleetSample(options).run() ? 0 : 1) }
       try run(options)
     } catch let error as UsageError {
       fail(error.text, status: 2)
