@@ -391,6 +391,11 @@ bench-runtime: packages ## what a page's request costs, on a manifest of 20,000 
 	swift build $(RELEASE) --product runtime-bench
 	@d=$$(mktemp -d) && trap 'rm -rf "$$d"' EXIT && .build/release/runtime-bench prepare "$$d/device" && .build/release/runtime-bench run "$$d/device"
 
+bench-fleet: packages ## a million simulated devices take a good release by a ramp, and a bad one (1 minute; FLEET="OPTIONS", docs/evidence.md)
+	swift build $(RELEASE) --product xcache-fleet
+	.build/release/xcache-fleet $(or $(FLEET),--every 6h)
+	$(if $(FLEET),,.build/release/xcache-fleet --fails 5% --auto-halt --every 6h)
+
 bench-prefetch: packages ## a page's data behind a slow line, with and without its call sent ahead
 	swift build $(RELEASE) --product network-bench
 	@f=$$(mktemp -d); .build/release/network-bench prefetch $$f; r=$$?; rm -rf $$f; exit $$r

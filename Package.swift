@@ -198,6 +198,15 @@ let package = Package(
       name: "zstd-bench", dependencies: ["Compression", "System"], path: "Benchmarks/Zstd",
       swiftSettings: swift),
 
+    // A simulated fleet, on the code by which devices and origins decide about rollouts: make bench-fleet.
+    .executableTarget(
+      name: "xcache-fleet",
+      dependencies: [
+        "HTTP", "HTTPClient", "Manifests", "Origin", "OriginAPI", "OriginClient", "Store", "System",
+        "XCacheDevice", "Values",
+      ],
+      path: "Benchmarks/Fleet", exclude: ["ramps.sh"], swiftSettings: swift),
+
     support("TestSupport", ["System"]),
     support("SocketServer", ["System"]),
     support("TLSPeer", ["CSSL", "System"]),

@@ -23,6 +23,7 @@ struct FleetOptions: Sendable {
   // Somebody whose reports aren't true
   var attackers = 0
   var aim = FleetAttack.Aim.pausing
+  var attackFrom: Int64 = 0
   // The run, in virtual time
   var days = 14
   var settle: Int64 = 86_400_000
@@ -62,6 +63,7 @@ struct FleetOptions: Sendable {
     Somebody whose reports aren't true
       --attackers N       networks that they come from (0)
       --attack AIM        pause, a release that is good; or hide, one that is bad (pause)
+      --attack-from TIME  when they begin, after the rollout (0h)
 
     The run
       --days N            the most days (14)
@@ -77,7 +79,7 @@ struct FleetOptions: Sendable {
       --hosts NAME,…      the hosts of its pages (m.example.com)
       --sample 1/N        which part of the fleet (1/1000)
       --hour TIME         how long a virtual hour takes (3s)
-      --days, --fails, --base, --attackers … as above; the ramp is the origin's
+      --devices, --days, --fails, --attackers and so on as above; ramp and --auto-halt are the origin's
 
     TIME is a number with s, m, h or d; SHARE a number with %.
 
@@ -124,7 +126,8 @@ extension FleetOptions {
 
   private static let names: Set<String> = [
     "--devices", "--seed", "--offline", "--networks", "--fails", "--base", "--ramp", "--each", "--at-least",
-    "--attackers", "--attack", "--days", "--settle", "--every", "--origin", "--token", "--app", "--channel",
+    "--attackers", "--attack", "--attack-from", "--days", "--settle", "--every", "--origin", "--token",
+    "--app", "--channel",
     "--hosts", "--sample", "--hour",
   ]
 
@@ -151,6 +154,7 @@ extension FleetOptions {
     case "--attack":
       guard let aim = FleetAttack.Aim(rawValue: value) else { throw Self.wrong(name, value, "pause or hide") }
       self.aim = aim
+    case "--attack-from": attackFrom = try Self.time(name, value)
     case "--days": days = try Self.number(name, value, 1...90)
     case "--settle": settle = try Self.time(name, value)
     case "--every": every = max(60_000, try Self.time(name, value))

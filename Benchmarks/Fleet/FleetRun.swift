@@ -61,7 +61,9 @@ struct FleetRun {
     let every = Int(options.every / 60_000)
     for minute in minutes.indices {
       let now = FleetMix.start + Int64(minute) * 60_000
-      if minute % 60 == 0 { attack?.report(to: origin, mix, hour: now / 3_600_000) }
+      if minute % 60 == 0, now - FleetMix.start >= options.attackFrom {
+        attack?.report(to: origin, mix, hour: now / 3_600_000)
+      }
       // A page may be followed by another one in the same minute.
       while minutes[minute] > 0 {
         let device = Int(minutes[minute]) - 1

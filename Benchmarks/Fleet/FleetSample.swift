@@ -87,7 +87,7 @@ struct FleetSample {
       let time = Int(passed / Double(options.hour) * 3_600)
       if time >= options.days * 86_400 { return }
       if time / 3_600 >= hour {
-        try attack?.report()
+        if Int64(hour) * 3_600_000 >= options.attackFrom { try attack?.report() }
         if Int64(hour) * 3_600_000 % options.every == 0 { try show(hour) }
         hour = time / 3_600 + 1
       }
