@@ -29,6 +29,9 @@ final class FleetOrigin {
   /// The order in which networks first reported, so that equal runs write equal rows.
   private var order: [NetworkPrefix: Int] = [:]
   private var hasNews = false
+  /// The day of the last rows that were written, and how many these were on it: a look reads them all.
+  private var day: Int64 = 0
+  private var written = 0
   private var nextLook: Int64 = 0
 
   /// The rules of answers, by their number; 0 is none.
@@ -112,6 +115,8 @@ final class FleetOrigin {
     if !counts.isEmpty {
       try store.count(counts)
       hasNews = true
+      written = counts.count + (day == now / 86_400_000 ? written : 0)
+      day = now / 86_400_000
     }
     while try store.closeEvidence() {}
     guard channel.rollout != nil, now >= nextLook, hasNews || standing.map(isDue(now)) ?? true else {
@@ -121,10 +126,7 @@ final class FleetOrigin {
     looks += 1
     guard let standing = try store.standing(of: channel) else { return false }
     self.standing = standing
-    // A minute for each 10,000 openings of a day, up to half an hour.
-    let opened = standing.evidence.hours.filter { $0.hour > now / 3_600_000 - 24 }
-      .reduce(0.0) { $0 + $1.candidate.opened + $1.control.opened }
-    nextLook = now + 60_000 * min(30, Int64(opened / 10_000))
+    nextLook = now + 60_000 * min(30, Int64(written / 20_000))
     let highest = EValue(standing.evidence.hours).log
     if highest > standing.plan.highest { try store.note(highest: highest, of: standing.rollout, in: channel) }
     return try act(standing, now)

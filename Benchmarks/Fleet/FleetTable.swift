@@ -123,7 +123,7 @@ enum FleetTable {
 
   /// To the right of a column; to its left if its width is negative.
   static func pad(_ text: String, _ width: Int) -> String {
-    let space = String(repeating: " ", count: max(0, abs(width) - text.count))
+    let space = String(repeating: " ", count: max(width < 0 ? 0 : 1, abs(width) - text.count))
     return width < 0 ? text + space : space + text
   }
 }
