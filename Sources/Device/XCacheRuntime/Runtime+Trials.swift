@@ -30,8 +30,8 @@ extension Runtime {
     else { return }
     let url = Self.key(page.url)
     await pageThreads.run { device.beginStart(of: page.id, url, from: version) }
-    // It may have been closed meanwhile.
-    if !isUndecided(page) { endStart(of: page) }
+    // It may have been closed meanwhile, or the app may be in the background.
+    if !isUndecided(page) || !device.conditions.isForeground { endStart(of: page) }
   }
 
   /// Whether what becomes of a page isn't known yet, and matters.
