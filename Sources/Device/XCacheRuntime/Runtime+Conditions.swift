@@ -18,6 +18,7 @@ extension Runtime {
     let (old, new) = device.changeConditions(change)
     if new.network != old.network, !new.isOffline { networkChanged() }
     if new.allowsLargeUpdates, !old.allowsLargeUpdates { startBacklog() }
+    if new.isForeground, !old.isForeground { restartDeadlines() }
     // The app may be terminated from now on.
     if !new.isForeground, old.isForeground {
       removeCrashMarker()

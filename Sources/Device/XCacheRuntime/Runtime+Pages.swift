@@ -89,14 +89,27 @@ extension Runtime {
   private func beginDeadline(_ number: Int, of page: OpenPage) {
     let milliseconds = min(max(settings.pageDeadline, 1), 600_000)
     Task { [weak self] in
-      try? await Task.sleep(for: .milliseconds(milliseconds))
+      await ProcessTime.sleep(milliseconds: milliseconds)
       self?.endDeadline(number, of: page)
     }
   }
 
+  /// Starts the deadlines of pages anew that were opened, or didn't come up, before the app came back to the foreground: engines don't
+  /// paint in the background, either.
+  func restartDeadlines() {
+    let pages = state.withLock { state in
+      state.pages.values.filter { !$0.isDecided && !$0.isHidden }.map { open in
+        state.pages[open.page.id]?.deadlines += 1
+        return (number: open.deadlines + 1, page: open.page)
+      }
+    }
+    for (number, page) in pages { beginDeadline(number, of: page) }
+  }
+
   private func endDeadline(_ number: Int, of page: OpenPage) {
+    let isForeground = conditions.isForeground
     let isDue = state.withLock { state in
-      state.pages[page.id].map { $0.deadlines == number && !$0.isHidden } ?? false
+      state.pages[page.id].map { $0.deadlines == number && !$0.isHidden && isForeground } ?? false
     }
     if isDue { decide(page, failed: .pageFailed) } else { endLoad(of: page) }
   }

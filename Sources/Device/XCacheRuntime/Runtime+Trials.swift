@@ -62,7 +62,7 @@ extension Runtime {
     }
     guard delay > 0 else { return }
     Task { [weak self] in
-      try? await Task.sleep(for: .milliseconds(delay))
+      await ProcessTime.sleep(milliseconds: delay)
       self?.writeNote { device.prove(source) }
     }
   }

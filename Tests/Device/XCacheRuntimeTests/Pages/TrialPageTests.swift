@@ -109,6 +109,41 @@ import Values
     #expect(saved?.trial != nil && saved?.mark == nil)
   }
 
+  /// The app goes to the background while a mark is being written.
+  @Test func theMarkGoesAlsoWhenItComesLate() async throws {
+    let runtime = try await switched()
+    for _ in 0..<50 {
+      let page = runtime.open(RuntimeBench.page)
+      async let answer = bench.ask(runtime, RuntimeBench.page, destination: .document, page: page)
+      runtime.changeConditions { $0.isForeground = false }
+      _ = try await answer
+      await runtime.finishNotes()
+      #expect(saved?.mark == nil)
+      runtime.changeConditions { $0.isForeground = true }
+      runtime.close(page)
+    }
+  }
+
+  /// Engines don't paint in the background: what doesn't come up there hasn't failed.
+  @Test func deadlinesWaitForTheForeground() async throws {
+    let runtime = try await switched { $0.pageDeadline = 50 }
+    for _ in 0..<3 {
+      let page = try await shown(runtime)
+      runtime.changeConditions { $0.isForeground = false }
+      try await Task.sleep(for: .milliseconds(100))
+      await runtime.finishNotes()
+      #expect(saved?.trial?.failures == 0)
+      runtime.close(page)
+      runtime.changeConditions { $0.isForeground = true }
+    }
+    _ = try await shown(runtime)
+    runtime.changeConditions { $0.isForeground = false }
+    try await Task.sleep(for: .milliseconds(100))
+    runtime.changeConditions { $0.isForeground = true }
+    // Now it has the whole time again.
+    while saved?.trial?.failures != 1 { try await Task.sleep(for: .milliseconds(5)) }
+  }
+
   /// A page that came up has proved its version when the process has lived for a while after.
   @Test func aVersionIsProvedAfterAWhile() async throws {
     let runtime = try await switched { $0.proofDelay = 20 }
