@@ -25,6 +25,7 @@ SCRIPTS = CLIENT + "Documents/Device+Scripts.swift"
 CACHE = CLIENT + "Cache/DeviceCache.swift"
 TRIAL = CLIENT + "Healing/TrialState.swift"
 TRIALS = CLIENT + "Healing/Device+Trials.swift"
+RETURN = CLIENT + "Healing/Device+Return.swift"
 OPENING = CLIENT + "Cache/CacheFolder+Opening.swift"
 ROOM = CLIENT + "Cache/DeviceCache+Room.swift"
 FETCHER = CLIENT + "Update/Fetcher.swift"
@@ -267,7 +268,9 @@ MUTANTS = [
     Mutant("healing", "D-158", "if the version before fails as well, the other one stays skipped", (
         TRIAL, "else if isAwaited(held) { lift() }", "else if isAwaited(held), !MUTANT { lift() }")),
     Mutant("healing", "D-158", "the same version is left again and again", (
-        TRIAL, "guard let trial, trial.id == held, spared != held.version else", "guard let trial, trial.id == held, MUTANT || spared != held.version else")),
+        TRIAL, "guard let trial, trial.id == held, !isSpared(held) else", "guard let trial, trial.id == held, MUTANT || !isSpared(held) else")),
+    Mutant("healing", "D-159", "what the app says is followed again and again", (
+        RETURN, "cause == .rejected ? !$0.isSpared(id) :", "cause == .rejected ? MUTANT || !$0.isSpared(id) :")),
     Mutant("healing", "D-161", "what is known is never written", (
         TRIALS, "      if saved == next { return }\n", "      if MUTANT || saved == next { return }\n")),
 
@@ -293,7 +296,7 @@ MUTANTS = [
     Mutant("evidence", "D-164", "a process that ended in its first page counts for nothing", (
         RUNTIME + "Runtime.swift", "if let crash = marker.crash(at: clock()) {", "if !MUTANT, let crash = marker.crash(at: clock()) {")),
     Mutant("evidence", "D-164", "a return counts for nothing", (
-        CLIENT + "Healing/Device+Return.swift", "recordEvidence(ofReturnFrom: held, hasOpened: cause != .rejected)",
+        RETURN, "recordEvidence(ofReturnFrom: held, hasOpened: cause != .rejected)",
         "if !MUTANT { recordEvidence(ofReturnFrom: held, hasOpened: cause != .rejected) }")),
     Mutant("evidence", "D-165", "what was told is forgotten when the process ends", (
         STATE, "evidence = document", "evidence = MUTANT ? CountedRollouts() : document")),

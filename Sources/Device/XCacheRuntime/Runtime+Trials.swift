@@ -16,7 +16,8 @@ extension Runtime {
 
   /// Says that the version held doesn't work: the device goes back to the version before at once, and skips this one. `reason` is for
   /// the app's own log, and comes with the event.
-  /// - Returns: false if there is no way back: the version has proved itself, or the version before had to be given up.
+  /// - Returns: false if there is no way back: the version has proved itself, the version before had to be given up, or its first page
+  ///   failed, too, when the device went back before.
   @discardableResult
   public func reject(_ reason: String = "") async -> Bool {
     await goBack(.rejected, url: "", reason: reason)
@@ -93,7 +94,7 @@ extension Runtime {
       if let signal { device.stop(signal) }
     }
     let outcome = await updateThread.run { () -> Result<VersionReturn?, DeviceError> in
-      Result { () throws(DeviceError) in try device.goBack(cause, url: url) }
+      Result { () throws(DeviceError) in try device.goBack(cause, url: url, from: version) }
     }
     switch outcome {
     case .success(let done?):

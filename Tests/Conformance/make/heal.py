@@ -232,4 +232,8 @@ case("a version below a floor that came meanwhile", ["D-155", "T-14"], trusted, 
      trigger(s.poll(2), signed.root_url(2)), fails, {"state": {"version": "2"}})
 case("the floors of a version that hasn't proved itself count for nothing", ["D-151", "T-14"], signed.to_two, fails, back)
 
+# What the app says of a version that isn't left again.
+
+case("if the version before failed, what the app says changes nothing before a page has come up", ["D-158", "D-159"], to_two, lifted, {"reject": True}, two, {"untold": RETURNED})
+
 books = [book]

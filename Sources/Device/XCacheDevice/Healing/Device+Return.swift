@@ -23,13 +23,18 @@ extension Device {
   /// Call it once, before the first page.
   package func resumeTrials() {
     guard settings.goesBack else { return forgetTrials() }
+    let start = index
+    // If the disk fails once more, the version in force stays until the next start, as below.
+    if (try? resumeReturnToPreset()) == nil { return }
     settleTrials()
     // What is damaged is of no use.
     if cache.withLock({ $0.previous == nil }), folder.mark(folder.previous) != nil {
       try? folder.remove(folder.previous)
     }
-    let start = index
     let held = HeldManifest(start)
+    if index.version < start.version {
+      return recordEvidence(ofReturnFrom: start, hasOpened: trials.withLock { $0.skip?.cause != .rejected })
+    }
     if trials.withLock({ $0.isReturning(from: held) }) {
       // If the disk fails once more, the version in force stays until the next start. If it may not go there any more, for good.
       let isOver = (try? job { () throws(DeviceError) in try finishReturn(from: try repair()) }) != nil
@@ -42,9 +47,34 @@ extension Device {
       }
       return
     }
-    guard let mark = trials.withLock({ $0.mark }) else { return }
-    try? changeTrials { $0.recordCrash(holding: held) }
-    if trials.withLock({ $0.isFailed(held) }) { _ = try? goBack(.start, url: mark.url) }
+    let mark = trials.withLock { $0.mark }
+    if mark != nil { try? changeTrials { $0.recordCrash(holding: held) } }
+    // Without a mark: an earlier process ended between the last failure, or crash, and the return.
+    if let cause = trials.withLock({ $0.failure(of: held) }) { _ = try? goBack(cause, url: mark?.url ?? "") }
+  }
+
+  /// Goes on with a return to what the app carries, which an earlier process began: nothing else has that manifest.
+  private func resumeReturnToPreset() throws(DeviceError) {
+    let held = HeldManifest(index)
+    guard let preset = settings.preset,
+      let skip = trials.withLock({ $0.isReturning(from: held) ? $0.skip : nil }),
+      cache.withLock({ $0.previous?.id }) != skip.target
+    else { return }
+    try job { () throws(DeviceError) in
+      try returnToPreset(preset, from: held, skip.cause, skip.url)
+    }
+  }
+
+  /// The last resort. What the app carries may be older than what the device may take; then nothing changes.
+  private func returnToPreset(
+    _ preset: String, from id: HeldManifest, _ cause: ReturnCause, _ url: String
+  ) throws(DeviceError) {
+    _ = try runInstall(
+      preset,
+      isReturn: true,
+      willSwitch: { next throws(DeviceError) in
+        try self.recordReturn(from: id, to: HeldManifest(next), cause, url)
+      })
   }
 
   private func forgetTrials() {
@@ -57,27 +87,23 @@ extension Device {
   /// - Parameters:
   ///   - cause: why; with `rejected`, also if nothing failed.
   ///   - url: the page that was the reason.
+  ///   - version: what this is about; nil for the version in force. An update may have switched to another one meanwhile.
   /// - Returns: from which version to which; nil if there was nothing to do, or there is no way back.
   package func goBack(
-    _ cause: ReturnCause, url: String
+    _ cause: ReturnCause, url: String, from version: String? = nil
   ) throws(DeviceError) -> VersionReturn? {
     try job { () throws(DeviceError) -> VersionReturn? in
       let held = try repair()
       let id = HeldManifest(held)
-      guard let trial = trials.withLock({ $0.trial }), trial.id == id,
-        cause == .rejected || trials.withLock({ $0.isFailed(id) })
+      guard version == nil || version == held.version.text,
+        let trial = trials.withLock({ $0.trial }), trial.id == id,
+        trials.withLock({ cause == .rejected ? !$0.isSpared(id) : $0.failure(of: id) != nil })
       else { return nil }
       if wayBack(from: held, to: trial.previous) != nil {
         try recordReturn(from: id, to: trial.previous, cause, url)
         try finishReturn(from: held)
       } else if let preset = settings.preset {
-        // The last resort. What the app carries may be older than what the device may take; then nothing changes.
-        _ = try runInstall(
-          preset,
-          isReturn: true,
-          willSwitch: { next throws(DeviceError) in
-            try self.recordReturn(from: id, to: HeldManifest(next), cause, url)
-          })
+        try returnToPreset(preset, from: id, cause, url)
       }
       settleTrials()
       let now = index

@@ -50,7 +50,7 @@ extension Device {
     let held = HeldManifest(index)
     // What can't be written counts in this process.
     try? changeTrials { $0.recordFailure(of: number, holding: held) }
-    return trials.withLock { $0.isFailed(held) }
+    return trials.withLock { $0.failure(of: held) != nil }
   }
 
   /// Records that a page of a version came up; the version has proved itself when the process has lived for a while after.
@@ -120,7 +120,10 @@ extension Device {
     let held = index
     guard settings.goesBack, held.version > .none else { return }
     let (owner, kept) = cache.withLock { ($0.owner, $0.previous) }
-    let isOnTrial = trials.withLock { $0.trial?.id == HeldManifest(held) }
+    // One that the device was about to leave hasn't, either.
+    let isOnTrial = trials.withLock {
+      $0.trial?.id == HeldManifest(held) || $0.isReturning(from: HeldManifest(held))
+    }
     // Of a version that hasn't proved itself itself, and has no way back, nobody knows whether it is one.
     guard
       let previous = isOnTrial

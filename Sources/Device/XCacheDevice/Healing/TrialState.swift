@@ -122,10 +122,14 @@ struct TrialState: Equatable, Sendable {
     held.version == version && spared != version && (isOnTrial(held) || isAwaited(held))
   }
 
-  /// Whether the device has to go back.
-  func isFailed(_ held: HeldManifest) -> Bool {
-    guard let trial, trial.id == held, spared != held.version else { return false }
-    return trial.crashes >= Self.limit || trial.failures >= Self.limit && !trial.isUp
+  /// Whether the manifest in force isn't left before a page has come up.
+  func isSpared(_ held: HeldManifest) -> Bool { spared == held.version }
+
+  /// Why the device has to go back; nil if it doesn't.
+  func failure(of held: HeldManifest) -> ReturnCause? {
+    guard let trial, trial.id == held, !isSpared(held) else { return nil }
+    if trial.crashes >= Self.limit { return .start }
+    return trial.failures >= Self.limit && !trial.isUp ? .page : nil
   }
 
   mutating func addMark(_ version: ManifestVersion, _ url: String) {
@@ -233,11 +237,10 @@ extension TrialState.Trial {
       let before = json["before"].flatMap({ HeldManifest(json: $0) }),
       let previous = json["previous"].flatMap({ HeldManifest(json: $0) }),
       let failures = json["failures"]?.integer, let crashes = json["crashes"]?.integer,
-      let isUp = json["up"]?.bool
+      (0...1_000_000).contains(failures), (0...1_000_000).contains(crashes), let isUp = json["up"]?.bool
     else { return nil }
     self.init(
-      id: id, before: before, previous: previous, failures: Int(clamping: failures),
-      crashes: Int(clamping: crashes), isUp: isUp)
+      id: id, before: before, previous: previous, failures: Int(failures), crashes: Int(crashes), isUp: isUp)
   }
 }
 

@@ -33,7 +33,7 @@ private final class Trials {
     value.recordCrash(holding: two)
   }
 
-  var isFailed: Bool { value.isFailed(two) }
+  var isFailed: Bool { value.failure(of: two) != nil }
 
   func goesBack() {
     value.goBack(from: two, to: one, .page, "https://m.test/index.html")
@@ -49,7 +49,7 @@ private final class Trials {
     #expect(!trials.isFailed)
     trials.fails()
     #expect(trials.isFailed)
-    #expect(!trials.value.isFailed(trials.one))
+    #expect(trials.value.failure(of: trials.two) == .page && trials.value.failure(of: trials.one) == nil)
   }
 
   @Test func aPageThatCameUpEndsIt() {
