@@ -10,9 +10,11 @@ extension Runtime {
   func supply(
     _ file: ListedFile, _ head: LocalHead, _ device: Device, for request: PageRequest
   ) async -> PageAnswer {
+    lacks(file, true, for: request)
     switch MissingFile(size: file.size, isPart: head.status == 206, device.conditions, settings.device) {
     case .wait:
       guard let outcome = await fetch(file, device) else { return .network(.cancelled) }
+      lacks(file, outcome.lacksNetwork, for: request)
       // A policy may have come meanwhile.
       if let url = try? ResourceURL(request.url), let reason = passReason(request, url, device) {
         return .network(reason)
@@ -20,7 +22,21 @@ extension Runtime {
       return answer(outcome, head)
     case .pass(let fills):
       if fills { fill(file, device) }
-      return .network(device.conditions.isOffline ? .unavailable : .tooLarge)
+      let isOffline = device.conditions.isOffline
+      lacks(file, isOffline, for: request)
+      return .network(isOffline ? .unavailable : .tooLarge)
+    }
+  }
+
+  /// Notes whether a page lacks a listed file because of the network, or still waits for it.
+  private func lacks(_ file: ListedFile, _ isLacking: Bool, for request: PageRequest) {
+    guard let id = request.page?.id else { return }
+    state.withLock { state in
+      if isLacking {
+        state.pages[id]?.lacking.insert(file.url)
+      } else {
+        state.pages[id]?.lacking.remove(file.url)
+      }
     }
   }
 
@@ -59,5 +75,17 @@ extension Runtime {
       }
     }
     return await run.value(for: waiter) { device.stop(run.signal) }
+  }
+}
+
+extension FileFetch.Outcome {
+  /// Whether it is the network, or a server that is overloaded, that has kept the file from coming: another time it may come.
+  fileprivate var lacksNetwork: Bool {
+    guard case .failure(let error) = self else { return false }
+    return switch error {
+    case .noAnswer: true
+    case .status(_, let code, _): code == 408 || code == 429 || code >= 500
+    default: false
+    }
   }
 }

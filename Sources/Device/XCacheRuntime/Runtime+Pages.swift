@@ -22,6 +22,8 @@ extension Runtime {
       didSet { wasHidden = wasHidden || isHidden }
     }
     private(set) var wasHidden = false
+    /// The listed files that the network has kept from the page. Whatever becomes of it says nothing about its version.
+    var lacking: Set<String> = []
     /// The number of deadlines started so far; only the last one counts.
     var deadlines = 0
     private(set) var hasAnswer = false
@@ -183,14 +185,19 @@ extension Runtime {
       return (isNew ? source : nil, nil, state.health.saved)
     }
     if let source = outcome.proven { recordSuccess(of: page, from: source) }
-    if failure != nil, outcome.saved != nil, let source = state.withLock({ $0.pages[page.id]?.source }) {
-      countFailure(of: page, from: source)
-      recordFailure(of: page, from: source)
-    }
+    if failure != nil, outcome.saved != nil { versionFailed(page) }
     if let version = outcome.version { hub.send(.pageFailed(url: page.url, version: version)) }
     guard let saved = outcome.saved else { return }
     let file = settings.healthFile
     writeNote { try? DurableFile.write(saved, to: file) }
+  }
+
+  /// Counts a page that failed against its version, unless the network kept one of its files from it.
+  private func versionFailed(_ page: OpenPage) {
+    guard let open = state.withLock({ $0.pages[page.id] }), let source = open.source, open.lacking.isEmpty
+    else { return endStart(of: page) }
+    countFailure(of: page, from: source)
+    recordFailure(of: page, from: source)
   }
 
   /// The key that identifies a page: its URL without query and fragment.

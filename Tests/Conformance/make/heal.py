@@ -236,4 +236,12 @@ case("the floors of a version that hasn't proved itself count for nothing", ["D-
 
 case("if the version before failed, what the app says changes nothing before a page has come up", ["D-158", "D-159"], to_two, lifted, {"reject": True}, two, {"untold": RETURNED})
 
+# Files that aren't here.
+
+case("pages that lack a listed file because of the network say nothing of their version", ["D-152", "D-158"], got(world, meteredLimit=1), {"conditions": {"network": "metered"}},
+     serve(world.origin(2, 1), world.files(2, 1), fresh=True), later(), trigger(world.poll(1)), later(), ask(INDEX, local("<p>two"), asks=[world.url(2, INDEX)]),
+     {"conditions": {"network": "offline"}},
+     *[[opens(name), ask(APP, "network", page=name), {"scriptFailed": name}, {"pageClose": name}] for name in "ab"], {"state": {"version": "2"}},
+     {"conditions": {"network": "unmetered"}}, bad("c", "let two", APP), bad("d", "let two", APP), {"state": {"version": "1"}})
+
 books = [book]
