@@ -56,13 +56,14 @@ extension Runtime {
   /// it.
   public func open(_ url: String) -> OpenPage {
     let marker = device.map { settings.marker(policy: $0.runtimePolicy.version) }
-    let isOff = isInterceptionOff
+    // In the background, the process may be ended without anything being wrong.
+    let isMarkable = !isInterceptionOff && conditions.isForeground
     let now = device?.time ?? 0
     let (page, begun) = state.withLock { state -> (OpenPage, CrashMarker?) in
       let held = device?.snapshot
       let page = OpenPage(id: state.nextPage, url: url, version: held?.version ?? "0")
       // The first page that is intercepted, not the first page: a policy may have switched interception on since the start.
-      let isFirst = !state.hasMarked && !isOff
+      let isFirst = !state.hasMarked && isMarkable
       if isFirst { state.hasMarked = true }
       state.nextPage += 1
       state.pages[page.id] = Open(page, held, at: now)
@@ -70,7 +71,12 @@ extension Runtime {
       return (page, isFirst ? marker : nil)
     }
     device?.pageOpened(page.id)
-    if let begun { writeNote { begun.begin(at: now) } }
+    if let begun {
+      // It may be over by then.
+      writeNote { [weak self] in
+        if self?.state.withLock({ $0.marker != nil }) == true { begun.begin(at: now) }
+      }
+    }
     beginDeadline(0, of: page)
     return page
   }

@@ -214,6 +214,7 @@ case("a day later it is on again, and in the same process", ["D-111"], begin, of
 case("a day later another process has it on again", ["D-111"], begin, off, {"stop": True}, later(24 * 3600 + 60), start(build="1"), lapsed)
 case("a clock that was set back ends it, too", ["D-111", "D-130"], begin, off, {"stop": True}, later(-3600), start(build="1"), lapsed)
 case("processes that were asked to end don't count", ["D-111"], begin, [one_start, {"stop": True}, start(build="1")] * 4, lapsed)
+case("nor ones whose page was opened in the background", ["D-111"], begin, [{"conditions": {"foreground": False}}, one_start, crash()] * 4, lapsed)
 
 books = []
 for name, cases in (("serve", serving), ("aside", aside), ("health", book.cases)):
