@@ -28,6 +28,8 @@ extension Device {
       if let known { rollout.withLock { $0 = $0.id == known.id ? $0 : known } }
       savedRollout.withLock { $0 = known }
       savedTrials.withLock { $0 = nil }
+      // What is skipped stays so; the way back of a trial is gone.
+      try? changeTrials { _ in }
     }
     return index
   }
