@@ -67,7 +67,9 @@ extension Runtime {
     }
     if let backlog { device.stop(backlog) }
     let result = await updateThread.run { () -> Result<UpdateReport, DeviceError> in
-      Result { () throws(DeviceError) in
+      // A higher version ends what there is to tell.
+      device.tellReturn()
+      return Result { () throws(DeviceError) in
         try device.update(
           force: force, until: signal, progress: { hub.send(.progress($0)) },
           found: { hub.send(.updateFound(version: $0)) })

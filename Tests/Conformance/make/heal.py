@@ -236,6 +236,12 @@ case("the floors of a version that hasn't proved itself count for nothing", ["D-
 
 case("if the version before failed, what the app says changes nothing before a page has come up", ["D-158", "D-159"], to_two, lifted, {"reject": True}, two, {"untold": RETURNED})
 
+# Told in time.
+
+case("offline it is told later, also if there is a higher version by then", ["D-158"], to_two, {"conditions": {"network": "offline"}}, fails, up("c", "<p>one"),
+     serve(world.origin(3, 1), world.files(3, 1), fresh=True), {"conditions": {"network": "unmetered"}}, trigger(skips(world.poll(1)), *world.downloads(3, 1)), three,
+     {"told": [RETURNED | {"cause": "page"}]})
+
 # Files that aren't here.
 
 case("pages that lack a listed file because of the network say nothing of their version", ["D-152", "D-158"], got(world, meteredLimit=1), {"conditions": {"network": "metered"}},
