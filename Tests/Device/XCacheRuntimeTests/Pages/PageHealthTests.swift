@@ -137,5 +137,11 @@ private final class Health {
     runtime.changeConditions { $0.isForeground = false }
     await runtime.finishNotes()
     #expect(try DurableFile.read(path) == nil)
+    await runtime.close()
+    let next = try await bench.runtime()
+    next.changeConditions { $0.isForeground = false }
+    _ = next.open(RuntimeBench.page)
+    await next.finishNotes()
+    #expect(try DurableFile.read(path) == nil)
   }
 }
