@@ -254,6 +254,8 @@ MUTANTS = [
         TRIAL, "static let limit = 2", "static let limit = MUTANT ? 3 : 2")),
     Mutant("healing", "D-152", "pages that fail after one has come up count", (
         TRIAL, "trial.failures >= Self.limit && !trial.isUp", "trial.failures >= Self.limit && (MUTANT || !trial.isUp)")),
+    Mutant("healing", "D-152", "pages that lack a file because of the network count", (
+        PAGES, "let source = open.source, open.lacking.isEmpty", "let source = open.source, MUTANT || open.lacking.isEmpty")),
     Mutant("healing", "D-153", "the mark is never written", (
         RUNTIME + "Runtime+Trials.swift", "guard case .local = answer, request.destination == .document,", "guard !MUTANT, case .local = answer, request.destination == .document,")),
     Mutant("healing", "D-153", "the mark stays when a page is closed", (
@@ -267,6 +269,8 @@ MUTANTS = [
         POLLER, "if let skipped = settings.skipped, answer.version == skipped {", "if !MUTANT, let skipped = settings.skipped, answer.version == skipped {")),
     Mutant("healing", "D-158", "if the version before fails as well, the other one stays skipped", (
         TRIAL, "else if isAwaited(held) { lift() }", "else if isAwaited(held), !MUTANT { lift() }")),
+    Mutant("healing", "D-158", "a higher version ends what was to be told", (
+        UPDATES, "      device.tellReturn()\n      return Result", "      if !MUTANT { device.tellReturn() }\n      return Result")),
     Mutant("healing", "D-158", "the same version is left again and again", (
         TRIAL, "guard let trial, trial.id == held, !isSpared(held) else", "guard let trial, trial.id == held, MUTANT || !isSpared(held) else")),
     Mutant("healing", "D-159", "what the app says is followed again and again", (
@@ -408,6 +412,8 @@ MUTANTS = [
         AHEAD, "      own.isForeign\n", "      own.isForeign && !MUTANT\n")),
     Mutant("documents", "D-111", "what turned interception off never lapses", (
         CRASHES, "now >= time && now - time < age", "now >= time && (MUTANT || now - time < age)")),
+    Mutant("documents", "D-111", "a page that is opened in the background is marked", (
+        PAGES, "!isInterceptionOff && conditions.isForeground", "!isInterceptionOff && (MUTANT || conditions.isForeground)")),
     Mutant("documents", "D-111", "processes that were asked to end count", (
         CRASHES, "func end() { try?", "func end() { if !MUTANT { try?"), (
         CRASHES, "Kernel.remove(path) }", "Kernel.remove(path) } }")),

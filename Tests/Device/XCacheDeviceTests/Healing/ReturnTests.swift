@@ -1,3 +1,4 @@
+import Archive
 import DeviceTestSupport
 import Manifests
 import System
@@ -121,6 +122,50 @@ import Values
       steps += 1
     }
     #expect(steps > 5 && outcomes == ["1", "2"])
+  }
+
+  /// The same where only the app's preset is left.
+  @Test func crashesOfAReturnToThePreset() throws {
+    bench.origin.restore(to: 1)
+    let preset = try zip(Self.first)
+    var (steps, isDone) = (0, false)
+    while !isDone {
+      let name = "device-\(steps)"
+      let disk = FailingDisk()
+      var device: Device? = try switched(name, disk) { $0.preset = preset }
+      try device?.cache.withLock { cache throws(DeviceError) in try cache.dropPrevious() }
+      #expect(device.map(failTwice) == true)
+      disk.fail(after: steps)
+      _ = try? device?.goBack(.page, url: "")
+      isDone = !disk.hasFailed
+      device = nil
+
+      let next = try self.device(name) { $0.preset = preset }
+      next.resumeTrials()
+      #expect(try bench.state(name) == old, "stopped before step \(steps)")
+      #expect(next.trials.withLock { $0.skip?.cause } == .page)
+      steps += 1
+    }
+    #expect(steps > 5)
+  }
+
+  /// Writes a zip of the version that the origin has.
+  private func zip(_ files: [String: [UInt8]]) throws -> String {
+    var body: [UInt8] = []
+    let url = "\(FakeOrigin.server)/configure.json?app=shop&channel=online"
+    _ = try bench.origin.get(TransportRequest(url, limit: 1 << 20)) {
+      $0.withUnsafeBytes { body.append(contentsOf: $0) }
+      return true
+    }
+    var inputs = try files.sorted { $0.key < $1.key }.map {
+      ArchiveInput(BundleZip.path(ofFile: ResourceFileName(try ResourceURL($0.key)).text), bytes: $0.value)
+    }
+    inputs.append(ArchiveInput(BundleZip.manifestName, bytes: body))
+    let path = "\(bench.scratch.path)/preset.zip"
+    let sink = ArchiveFileSink(try Kernel.open(path, [.write, .create, .truncate]), path: path)
+    try Archive.write(inputs, threads: 1, to: sink)
+    _ = try sink.finish()
+    return path
   }
 
   /// However far the switch came, a device that has made it can go back.
