@@ -40,6 +40,13 @@ let package = Package(
         .product(name: "XCacheDevice", package: "xcache"), .product(name: "XCacheRuntime", package: "xcache"),
       ],
       path: "Benchmarks/Open"),
+    .executableTarget(
+      name: "healing-app",
+      dependencies: [
+        "WebKitTestSupport", "XCacheWebKit", .product(name: "DeviceLinux", package: "xcache"),
+        .product(name: "XCacheDevice", package: "xcache"), .product(name: "XCacheRuntime", package: "xcache"),
+      ],
+      path: "Tests/Healing/App"),
     .testTarget(
       name: "XCacheWebKitTests",
       dependencies: [

@@ -17,6 +17,8 @@ extension Runtime {
     var milestones: Set<PageMilestone> = []
     /// Whether it is known to have come up or failed.
     var isDecided = false
+    /// Whether it failed only because it didn't say anything in time.
+    var isLate = false
     /// Whether the page is out of sight.
     var isHidden = false {
       didSet { wasHidden = wasHidden || isHidden }
@@ -119,19 +121,36 @@ extension Runtime {
     let isDue = state.withLock { state in
       state.pages[page.id].map { $0.deadlines == number && !$0.isHidden && isForeground } ?? false
     }
-    if isDue { decide(page, failed: .pageFailed) } else { endLoad(of: page) }
+    if isDue { decide(page, failed: .pageFailed, isLate: true) } else { endLoad(of: page) }
   }
 
   /// The page painted, or its script reported that it is ready.
-  public func pageCameUp(_ page: OpenPage) { decide(page, failed: nil) }
+  public func pageCameUp(_ page: OpenPage) {
+    decide(page, failed: nil)
+    let late = state.withLock { state -> String? in
+      guard let open = state.pages[page.id], open.isLate else { return nil }
+      state.pages[page.id]?.isLate = false
+      return open.source
+    }
+    if let late { recordLateSuccess(of: page, from: late) }
+  }
 
   /// A script of the page failed. That counts only if the page hasn't come up yet; a hidden page is taken to have come up
   /// once it is loaded.
   public func scriptFailed(_ page: OpenPage) {
     let counts = state.withLock { state in
-      state.pages[page.id].map { !$0.isHidden || !$0.milestones.contains(.load) } ?? false
+      // What such a page shows later is no sign that it works.
+      state.pages[page.id]?.isLate = false
+      return state.pages[page.id].map { !$0.isHidden || !$0.milestones.contains(.load) } ?? false
     }
     if counts { decide(page, failed: .scriptFailed) }
+  }
+
+  /// The engine's process of the page ended by itself; `close` the page after. That counts if the page hasn't come up yet and somebody
+  /// sees it: systems end processes that nobody sees to save memory.
+  public func processEnded(_ page: OpenPage) {
+    let isSeen = state.withLock { state in state.pages[page.id].map { !$0.isHidden } ?? false }
+    if isSeen, conditions.isForeground { decide(page, failed: .pageFailed) }
   }
 
   /// The page was closed. A page that was left before it came up isn't counted.
@@ -172,12 +191,13 @@ extension Runtime {
   }
 
   /// Decides whether a page came up; only its first signal counts, and the end of its deadline is one.
-  private func decide(_ page: OpenPage, failed failure: DeviceCount?) {
+  private func decide(_ page: OpenPage, failed failure: DeviceCount?, isLate: Bool = false) {
     endLoad(of: page)
     let held = self.version
     let outcome = state.withLock { state -> (version: String?, proven: String?, saved: [UInt8]?) in
       guard let open = state.pages[page.id], !open.isDecided else { return (nil, nil, nil) }
       state.pages[page.id]?.isDecided = true
+      state.pages[page.id]?.isLate = isLate
       // A page answered by the network says nothing about the version held.
       guard let source = open.source else { return (nil, nil, nil) }
       // A switch itself is saved when its update has ended.

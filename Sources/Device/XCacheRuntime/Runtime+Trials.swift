@@ -68,6 +68,14 @@ extension Runtime {
     }
   }
 
+  /// Records that a page which was answered from `source` came up after its deadline: a busy device is slow with every version, so that
+  /// isn't why it goes back.
+  func recordLateSuccess(of page: OpenPage, from source: String) {
+    guard let device, awaitsVerdict(of: page, from: source, device) else { return }
+    writeNote { device.takeBackFailure(of: source) }
+    recordSuccess(of: page, from: source)
+  }
+
   /// Records that a page which was answered from `source` failed, and has the device go back if that is to be done.
   func recordFailure(of page: OpenPage, from source: String) {
     guard let device, awaitsVerdict(of: page, from: source, device) else { return }

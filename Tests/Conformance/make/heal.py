@@ -105,7 +105,8 @@ case("it is told when a page has come up", ["D-158"], to_two, fails, {"untold": 
      {"stop": True}, start(), up("e", "<p>one"), {"told": [RETURNED | {"cause": "page"}]})
 case("without the page's query", ["D-158"], to_two, bad("a"), {"pageOpen": INDEX + "?id=7", "as": "b"}, ask(INDEX + "?id=7", local("<p>two"), page="b", destination="document"),
      {"scriptFailed": "b"}, up("c", "<p>one"), {"told": [RETURNED | {"cause": "page"}]}, {"secrets": ["id=7"]})
-case("so are crashes", ["D-158"], to_two, [opens("a"), killed()] * 2, up("c", "<p>one"), {"told": [RETURNED | {"cause": "start"}]})
+case("so are crashes, once the origin has answered a poll of that process", ["D-158"], to_two, [opens("a"), killed()] * 2, up("c", "<p>one"), {"untold": RETURNED},
+     later(), trigger(skips(world.poll(1))), {"told": [RETURNED | {"cause": "start"}]})
 case("it is told whatever share of the counts the origin wants", ["D-158"], switched(extras={"reports": 0}), fails, up("c", "<p>one"), {"told": [RETURNED | {"cause": "page"}]})
 case("offline it is told later", ["D-158"], to_two, {"conditions": {"network": "offline"}}, fails, up("c", "<p>one"), {"untold": RETURNED},
      {"conditions": {"network": "unmetered"}}, trigger(skips(world.poll(1))), {"told": [RETURNED | {"cause": "page"}]})

@@ -306,7 +306,10 @@
     /// Handles the end of the content process: what was shown is gone.
     func terminated() {
       let address = (shown ?? opening)?.url
-      for page in [opening, shown] { if let page { host.proxy?.left(page) } }
+      for page in [opening, shown].compactMap({ $0 }) {
+        host.runtime?.processEnded(page)
+        host.proxy?.left(page)
+      }
       (opening, shown) = (nil, nil)
       let isOfBlank = blank != .none
       if isOfBlank { blank = .lost }

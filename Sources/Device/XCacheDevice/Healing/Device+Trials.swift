@@ -53,6 +53,13 @@ extension Device {
     return trials.withLock { $0.failure(of: held) != nil }
   }
 
+  /// Records that the last page of a version that failed, because it said nothing in time, came up after all.
+  package func takeBackFailure(of version: String) {
+    guard let number = ManifestVersion(text: version) else { return }
+    let held = HeldManifest(index)
+    try? changeTrials { $0.takeBackFailure(of: number, holding: held) }
+  }
+
   /// Records that a page of a version came up; the version has proved itself when the process has lived for a while after.
   package func recordSuccess(of version: String) {
     guard let number = ManifestVersion(text: version) else { return }
@@ -79,9 +86,12 @@ extension Device {
     settleTrials()
   }
 
-  /// Reports, once, that the device went back, when a page has come up since.
+  /// Reports, once, that the device went back, when a page has come up since and the origin has answered a poll of this process: a report
+  /// that doesn't arrive isn't repeated.
   package func tellReturn() {
-    guard let skip = trials.withLock({ $0.report }), !conditions.isOffline else { return }
+    guard reporter.takesBatches, !conditions.isOffline, let skip = trials.withLock({ $0.report }) else {
+      return
+    }
     guard (try? changeTrials { $0.recordReport() }) != nil else { return }
     var report = FailureReport(
       version: skip.id.version.text, url: skip.url, reason: .returned, occasion: "returned")

@@ -57,6 +57,8 @@ struct TrialState: Equatable, Sendable {
   private(set) var mark: Mark?
   /// A version that isn't left again before a page has come up: the one before it failed, too.
   private(set) var spared: ManifestVersion?
+  /// What was skipped until a page failed in this process.
+  private var lifted: Skip?
 
   init() {}
 
@@ -84,7 +86,7 @@ struct TrialState: Equatable, Sendable {
     if let skip, skip.id.version <= held.version, !isReturning(from: held) || skip.target != previous {
       self.skip = nil
     }
-    if let spared, spared < held.version { self.spared = nil }
+    if let spared, spared < held.version { (self.spared, lifted) = (nil, nil) }
     if let mark, !needsMark(mark.version, holding: held) { self.mark = nil }
   }
 
@@ -93,7 +95,7 @@ struct TrialState: Equatable, Sendable {
     from id: HeldManifest, to target: HeldManifest, _ cause: ReturnCause, _ url: String
   ) {
     skip = Skip(id: id, target: target, cause: cause, url: url)
-    (trial, mark) = (nil, nil)
+    (trial, mark, lifted) = (nil, nil, nil)
   }
 
   /// Whether a return from this manifest was recorded, and the switch hasn't happened yet.
@@ -151,10 +153,19 @@ struct TrialState: Equatable, Sendable {
     if isOnTrial(held) { trial?.failures += 1 } else if isAwaited(held) { lift() }
   }
 
+  /// Records that a page which had failed came up late.
+  mutating func takeBackFailure(of version: ManifestVersion, holding held: HeldManifest) {
+    guard held.version == version else { return }
+    if isOnTrial(held) { trial?.failures = 0 }
+    guard let lifted, lifted.target == held else { return }
+    (skip, spared) = (lifted, nil)
+    self.lifted = nil
+  }
+
   /// Records that a page came up.
   mutating func recordSuccess(of version: ManifestVersion, holding held: HeldManifest) {
     guard awaitsVerdict(of: version, holding: held) else { return }
-    spared = nil
+    (spared, lifted) = (nil, nil)
     if isOnTrial(held) { trial?.isUp = true }
     if isAwaited(held) {
       skip?.isAwaited = false
@@ -165,7 +176,7 @@ struct TrialState: Equatable, Sendable {
   /// Ends the trial of the version in force: it has proved itself.
   mutating func prove(holding held: HeldManifest) {
     guard isOnTrial(held) else { return }
-    (trial, mark, spared) = (nil, nil, nil)
+    (trial, mark, spared, lifted) = (nil, nil, nil, nil)
   }
 
   /// What is to be reported: that the device went back, and a page came up since.
@@ -175,7 +186,7 @@ struct TrialState: Equatable, Sendable {
 
   /// It wasn't the version: the one before fails as well.
   private mutating func lift() {
-    spared = skip?.id.version
+    (spared, lifted) = (skip?.id.version, skip)
     (skip, mark) = (nil, nil)
   }
 }

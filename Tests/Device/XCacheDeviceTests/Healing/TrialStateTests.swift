@@ -124,6 +124,32 @@ private final class Trials {
     #expect(trials.isFailed)
   }
 
+  @Test func aPageThatComesUpLateTakesItsFailureBack() {
+    trials.fails()
+    trials.value.takeBackFailure(of: trials.two.version, holding: trials.two)
+    trials.comesUp()
+    trials.fails(2)
+    #expect(!trials.isFailed)
+
+    // The first page after going back is late: it was the version all the same.
+    let back = Trials()
+    back.fails(2)
+    back.goesBack()
+    back.fails(holding: back.one)
+    #expect(back.value.skip == nil)
+    back.value.takeBackFailure(of: back.one.version, holding: back.one)
+    back.comesUp(holding: back.one)
+    #expect(back.value.skipped(holding: back.one) == back.two.version && back.value.spared == nil)
+    #expect(back.value.report?.cause == .page)
+    // Not if the other version was taken meanwhile.
+    let taken = Trials()
+    taken.goesBack()
+    taken.fails(holding: taken.one)
+    taken.value.begin(taken.two, after: taken.one, previous: taken.one)
+    taken.value.takeBackFailure(of: taken.one.version, holding: taken.two)
+    #expect(taken.value.skip == nil && taken.value.spared == taken.two.version)
+  }
+
   @Test func aCrashThenSaysTheSame() {
     trials.goesBack()
     trials.value.addMark(trials.one.version, "")

@@ -77,6 +77,47 @@ import Values
     #expect(returned == ["2 1 page"])
   }
 
+  /// An engine's process that ends with the page is a failure; not if nobody saw it, or the page had come up.
+  @Test func anEndedProcessOfTheEngineIsAFailure() async throws {
+    let runtime = try await switched()
+    for number in 1...2 {
+      let page = try await shown(runtime)
+      if number == 1 { runtime.setHidden(true, page) } else { runtime.conditions.isForeground = false }
+      runtime.processEnded(page)
+      runtime.close(page)
+    }
+    runtime.conditions.isForeground = true
+    await runtime.finishNotes()
+    #expect(saved?.trial?.failures == 0)
+    for _ in 1...2 {
+      #expect(runtime.version == "2")
+      let page = try await shown(runtime)
+      runtime.processEnded(page)
+      runtime.close(page)
+      await runtime.finishNotes()
+    }
+    #expect(runtime.version == "1")
+    let page = try await shown(runtime, "one")
+    runtime.pageCameUp(page)
+    runtime.processEnded(page)
+    await runtime.finishNotes()
+    #expect(saved?.skip?.isAwaited == false)
+    await runtime.close()
+  }
+
+  /// A busy device: pages come up after their deadline.
+  @Test func aLatePageIsNoReasonToGoBack() async throws {
+    let runtime = try await switched { $0.pageDeadline = 50 }
+    let page = try await shown(runtime)
+    while saved?.trial?.failures != 1 { try await Task.sleep(for: .milliseconds(5)) }
+    runtime.pageCameUp(page)
+    await runtime.finishNotes()
+    #expect(saved?.trial?.failures == 0 && saved?.trial?.isUp == true)
+    runtime.close(page)
+    #expect(runtime.version == "2")
+    await runtime.close()
+  }
+
   /// The mark is on the disk when the document is answered.
   @Test func theMarkIsWrittenBeforeTheAnswer() async throws {
     let runtime = try await switched()

@@ -17,6 +17,7 @@ public final class WebPage {
   let view: UnsafeMutablePointer<WebKitWebView>
   let manager: UnsafeMutablePointer<WebKitUserContentManager>
   let isPlain: Bool
+  private let isWatched: Bool
   /// The policy's scripts that the next document gets.
   var injected: [String] = []
   let inspector: PageInspector?
@@ -62,6 +63,7 @@ public final class WebPage {
         webkit_web_view_get_settings(view), WEBKIT_HARDWARE_ACCELERATION_POLICY_NEVER)
     }
     isPlain = settings.isPlain
+    isWatched = settings.isWatched
     scripts = settings.isPlain ? [] : settings.scripts
     inspector = settings.inspector
     receiver =
@@ -241,7 +243,10 @@ extension WebPage {
     if blank == .waiting { blank = .lost }
     onEvent(.terminated)
     // The page on its way, too: as long as it is registered, requests of others might be taken for its own.
-    for page in [opening, shown].compactMap({ $0 }) { host.proxy?.left(page) }
+    for page in [opening, shown].compactMap({ $0 }) {
+      if isWatched { host.runtime?.processEnded(page) }
+      host.proxy?.left(page)
+    }
     (opening, shown) = (nil, nil)
     resume(WebKitError.processEnded)
   }
