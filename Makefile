@@ -291,6 +291,14 @@ test-kiosk: packages tools ## Examples/kiosk: a release, a killed web process, a
 	swift build --package-path Examples/kiosk --scratch-path .build/kiosk
 	Engines/WebKitGTK/display.sh Engines/WebKitGTK/Tests/Kiosk/run.py .build/debug/xcache .build/kiosk/debug/kiosk
 
+test-healing: packages tools ## devices leave builds with planted faults, and no good one in COUNT (500) starts; kill -9 at KILLS (100) steps (an hour)
+	@.ci/packages libwebkit2gtk-4.1-dev xvfb openssl fonts-dejavu-core python3-pip gcc
+	swift build --product xcache $(STRICT)
+	swift build --package-path Engines/WebKitGTK --scratch-path .build/webkit --product healing-app $(STRICT)
+	Engines/WebKitGTK/display.sh Engines/WebKitGTK/Tests/Healing/faults.py .build/debug/xcache .build/webkit/debug/healing-app
+	Engines/WebKitGTK/display.sh Engines/WebKitGTK/Tests/Healing/kills.py .build/debug/xcache .build/webkit/debug/healing-app $(or $(KILLS),100)
+	Engines/WebKitGTK/display.sh Engines/WebKitGTK/Tests/Healing/openings.py .build/debug/xcache .build/webkit/debug/healing-app $(or $(COUNT),500)
+
 test-scheme: packages ## run real pages on the custom scheme, PAGES times (1): bodies, cookies, redirects
 	@.ci/packages libwebkit2gtk-4.1-dev xvfb fonts-dejavu-core
 	Tests/Scheme/run.sh $(or $(PAGES),1)

@@ -55,7 +55,17 @@ extension Runtime {
     guard device.isAllowed(url) else { return .foreignHost }
     guard let page = request.page else { return nil }
     guard let address = try? ResourceURL(page.url) else { return .foreignHost }
-    return passReasonForPage(address, device)
+    return passReason(of: page, address, isDocument: request.destination == .document, device)
+  }
+
+  /// Why the runtime must leave an open page alone; nil if it need not. One whose document it answered gets the rest from the same
+  /// manifest, also when it has failed twice by now: the network may have another version.
+  func passReason(
+    of page: OpenPage, _ address: ResourceURL, isDocument: Bool, _ device: Device
+  ) -> PassReason? {
+    let reason = passReasonForPage(address, device)
+    if reason != .pageFailed || isDocument { return reason }
+    return state.withLock { $0.pages[page.id]?.isLocal ?? false } ? nil : reason
   }
 
   /// Why every request has to go to the network; nil if interception is on.

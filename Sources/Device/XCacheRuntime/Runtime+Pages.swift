@@ -42,8 +42,10 @@ extension Runtime {
     var isLocal: Bool { source != nil }
 
     mutating func answered(_ answer: PageAnswer, isDocument: Bool, from version: String?) {
-      // The document of a page opened just before a switch may come from the new version.
-      if isDocument, case .local = answer { source = version }
+      // The document of a page opened just before a switch may come from the new version. Loaded again, it may come from the network.
+      if isDocument {
+        if case .local = answer { source = version } else { source = nil }
+      }
       hasAnswer = true
       release()
     }

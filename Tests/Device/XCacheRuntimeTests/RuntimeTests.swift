@@ -166,6 +166,22 @@ private let script = RuntimeBench.script
     #expect(try await ask(next, page, destination: .document, page: next.open(page)) == "200 <p>two")
   }
 
+  /// A page that fails while its lazy parts are still to come doesn't get them from another version.
+  @Test func aPageThatFailedKeepsItsManifest() async throws {
+    let runtime = try await runtime { $0.pageDeadline = 60_000 }
+    await runtime.handle(.launch)
+    let pages = [runtime.open(page), runtime.open(page)]
+    for open in pages {
+      #expect(try await ask(runtime, page, destination: .document, page: open) == "200 <p>one")
+      runtime.scriptFailed(open)
+    }
+    #expect(runtime.state.withLock { $0.health.isFailed(page) })
+    #expect(try await ask(runtime, script, page: pages[1]) == "200 let one")
+    // Unless it loads its document again.
+    #expect(try await ask(runtime, page, destination: .document, page: pages[1]) == "pageFailed")
+    #expect(try await ask(runtime, script, page: pages[1]) == "pageFailed")
+  }
+
   @Test func pagesThatNeverPaintHaveFailed() async throws {
     let runtime = try await runtime { $0.pageDeadline = 20 }
     await runtime.handle(.launch)

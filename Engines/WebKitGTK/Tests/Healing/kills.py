@@ -7,22 +7,21 @@ more openings of the build with the fault are the most that it takes. Needs a C 
 """
 import argparse, concurrent.futures, hashlib, json, os, re, shutil, subprocess, sys, tempfile, time, urllib.parse
 
-from bench import FAULTS, Bench, Device, entry_of, files_of, here, marked
+from bench import FAULTS, Bench, Device, here, marked
 from faults import full, is_mixed
 
-FRONT = "mlflow"
+PAGE = (b'<!doctype html><head><title>kills</title></head><div id="root"></div><script src="app.js"></script>'
+        + b"".join(b'<script src="part-%d.js"></script>' % number for number in range(8)))
+PART = b"document.getElementById('root').append(document.createElement('p'), 'part %d');"
 
 
 def build(name, plant=lambda files: files):
-    """A build with some files that change, one that goes and one that comes."""
-    files = {path: data for path, data in files_of(FRONT, 0).items() if not path.endswith(".map")}
-    entry = entry_of(files)
-    scripts = sorted(path for path in files if path.endswith(".js") and path != entry)[:6]
-    own = marked({path: files[path] for path in ("index.html", entry, *scripts[:5])}, name)
-    made = plant(files | own) | {f"{name}-only.txt": name.encode() * 1000}
-    if name != "A":
-        made.pop(scripts[5])
-    return made
+    """A small build, so that it is about the steps: some files change, one goes and one comes."""
+    files = {"index.html": PAGE, "app.js": b"document.getElementById('root').append(document.createElement('p'), 'app');"}
+    files |= {f"part-{number}.js": PART % number for number in range(8)}
+    own = marked({path: data for path, data in files.items() if path < "part-5"}, name)
+    same = {path: files[path] + b"\n(globalThis.built ??= []).push(document.querySelector('meta[name=build]').content);" for path in files if path >= "part-5"}
+    return plant(own | same) | {f"{name}-only.txt": name.encode() * 1000}
 
 
 def is_whole(device):

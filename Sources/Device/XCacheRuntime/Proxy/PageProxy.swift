@@ -340,10 +340,10 @@ extension Runtime {
     return (owner ?? newest).page
   }
 
-  /// Whether a page is left to the network.
+  /// Whether a page is left to the network, its document apart.
   func leavesAlone(_ page: OpenPage) -> Bool {
     guard let device, let url = try? ResourceURL(page.url) else { return true }
-    return passReasonForPage(url, device) != nil
+    return passReason(of: page, url, isDocument: false, device) != nil
   }
 }
 
