@@ -1,5 +1,6 @@
 import Manifests
 import OriginAPI
+import System
 import Testing
 import Values
 
