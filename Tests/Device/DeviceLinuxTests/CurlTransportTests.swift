@@ -44,6 +44,18 @@ import TestSupport
     for (url, bytes) in files { #expect(try device.resource(for: url)?.read() == bytes) }
   }
 
+  /// A server that doesn't know the question "100-continue" would cost each report a second.
+  @Test func reportsAreSentWithoutAsking() {
+    let asked = Locked<[String: String]?>(nil)
+    let server = SocketServer { request in
+      asked.withLock { $0 = request.fields }
+      return [.send(Array("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}".utf8))]
+    }
+    CurlTransport().tell(Array("{}".utf8), to: "\(server.url)/report")
+    let fields = asked.withLock { $0 }
+    #expect(fields?["content-length"] == "2" && fields?["expect"] == nil, "\(fields ?? [:])")
+  }
+
   /// Kinds of damage to a coded body.
   enum Damage: CaseIterable {
     /// It can't be decoded.
