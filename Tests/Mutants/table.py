@@ -269,6 +269,8 @@ MUTANTS = [
         POLLER, "if let skipped = settings.skipped, answer.version == skipped {", "if !MUTANT, let skipped = settings.skipped, answer.version == skipped {")),
     Mutant("healing", "D-158", "if the version before fails as well, the other one stays skipped", (
         TRIAL, "else if isAwaited(held) { lift() }", "else if isAwaited(held), !MUTANT { lift() }")),
+    Mutant("healing", "D-157", "a device that left the candidate asks for it on", (
+        STATE, "if rule.version == skipped {", "if !MUTANT, rule.version == skipped {")),
     Mutant("healing", "D-158", "a higher version ends what was to be told", (
         UPDATES, "      device.tellReturn()\n      return Result", "      if !MUTANT { device.tellReturn() }\n      return Result")),
     Mutant("healing", "D-158", "the same version is left again and again", (
@@ -491,7 +493,7 @@ MUTANTS = [
     Mutant("rollouts", "R-3", "who is in asks for the full version first", (
         CHOICE, "var asksForCandidate: Bool {", "var asksForCandidate: Bool { !MUTANT &&")),
     Mutant("rollouts", "R-3", "everyone asks for the candidate", (
-        CHOICE, "state.withLock { $0.isIn }", "(MUTANT || state.withLock { $0.isIn })")),
+        CHOICE, "state.withLock { $0.isIn && $0.rule?.version != skipped }", "(MUTANT || state.withLock { $0.isIn && $0.rule?.version != skipped })")),
     Mutant("rollouts", "R-3", "after a rollout the candidate is still asked for", (
         STATE, "    rule = nil\n    isIn = false\n", "    rule = nil\n    if !MUTANT { isIn = false }\n")),
     Mutant("rollouts", "R-4", "an answer is taken whichever version it is", (

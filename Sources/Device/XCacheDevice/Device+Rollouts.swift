@@ -41,7 +41,7 @@ extension Device {
   func versionChoice(holding held: DeviceIndex, isFollowed: Bool) -> VersionChoice {
     VersionChoice(
       state: rollout, app: traits.withLock { $0 }, taken: held.candidate,
-      isFollowed: isFollowed)
+      skipped: trials.withLock { $0.skipped(holding: HeldManifest(held)) }, isFollowed: isFollowed)
   }
 
   /// Saves what is kept of rollouts, if the disk doesn't have it.

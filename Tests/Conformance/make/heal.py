@@ -217,9 +217,9 @@ case("a preset of the version that is skipped isn't taken", ["D-157"], to_two, f
 
 enters = [*got(world), serve(poll_rule({"app": "shop", "channel": "online", "skip": "2", "candidate": "1"}, world.nothing(2, rollout=ruling())), rolling(world, 1, ruling()), world.files(2, 1), fresh=True),
           later(), trigger(world.poll(1), candidate(world.poll(1)), *world.downloads(2, 1)), later()]
-case("a candidate that fails leads back to the full version, and is asked for on", ["D-150", "D-157"], enters, fails, one, trigger(skips(candidate(world.poll(1)))), one, features=["rollouts"])
+case("a candidate that fails leads back to the full version, which is followed from then on", ["D-150", "D-157"], enters, fails, one, trigger(skips(world.poll(1))), one, features=["rollouts"])
 case("the next candidate is taken", ["D-157"], enters, fails, serve(rolling(world, 1, ruling(version=3)), world.files(3, 1), fresh=True),
-     trigger(skips(candidate(world.poll(1))), *world.downloads(3, 1)), three, later(), trigger(candidate(world.poll(3))), features=["rollouts"])
+     trigger(skips(world.poll(1)), skips(candidate(world.poll(1))), *world.downloads(3, 1)), three, later(), trigger(candidate(world.poll(3))), features=["rollouts"])
 
 # Signed releases.
 
@@ -250,5 +250,11 @@ case("pages that lack a listed file because of the network say nothing of their 
      {"conditions": {"network": "offline"}},
      *[[opens(name), ask(APP, "network", page=name), {"scriptFailed": name}, {"pageClose": name}] for name in "ab"], {"state": {"version": "2"}},
      {"conditions": {"network": "unmetered"}}, bad("c", "let two", APP), bad("d", "let two", APP), {"state": {"version": "1"}})
+
+# A device that was away.
+
+case("a candidate that leads back to an older version than the full one", ["D-157"], got(world), serve(rolling(world, 2, ruling(version=3)), world.files(3, 1), world.files(2, 1), fresh=True), later(),
+     trigger(world.poll(1), candidate(world.poll(1)), *world.downloads(3, 1)), later(), bad("a", "<p>three"), bad("b", "<p>three"), one,
+     trigger(skips(world.poll(1), 3), *world.downloads(2, 1)), two, later(), trigger(skips(world.poll(2), 3)), features=["rollouts"])
 
 books = [book]

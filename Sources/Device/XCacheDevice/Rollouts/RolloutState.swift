@@ -35,7 +35,10 @@ package struct RolloutState: Equatable, Sendable {
   ///   - rule: the rule of the answer.
   ///   - app: what the app says of itself.
   ///   - taken: the seed under which the device took the candidate that it holds; nil if it holds a full version.
-  package mutating func decide(_ rule: RolloutRule, for app: AppTraits, taken: String?) -> Bool {
+  ///   - skipped: a version that the device went back from: if that is the candidate, it follows the full version.
+  package mutating func decide(
+    _ rule: RolloutRule, for app: AppTraits, taken: String?, skipping skipped: ManifestVersion? = nil
+  ) -> Bool {
     if leftSeed != rule.seed { leftSeed = nil }
     self.rule = rule
     isIn =
@@ -44,6 +47,7 @@ package struct RolloutState: Equatable, Sendable {
       case .always: true
       case .never: false
       }
+    if rule.version == skipped { isIn = false }
     return isIn
   }
 

@@ -7,21 +7,23 @@ struct VersionChoice: Sendable {
   let app: AppTraits
   /// The seed under which the device took the candidate that it holds; nil if it holds a full version.
   let taken: String?
+  /// The version that the device went back from; nil if there is none.
+  var skipped: ManifestVersion?
   /// False for a poll beside an update, whose answer is left to the next one.
   var isFollowed = true
 
   /// Whether the device asks for the candidate from the start.
-  var asksForCandidate: Bool { state.withLock { $0.isIn } }
+  var asksForCandidate: Bool { state.withLock { $0.isIn && $0.rule?.version != skipped } }
 
   /// Decides by the rule of an answer.
   func decide(_ rule: RolloutRule) -> Bool {
-    state.withLock { $0.decide(rule, for: app, taken: taken) }
+    state.withLock { $0.decide(rule, for: app, taken: taken, skipping: skipped) }
   }
 
   /// Whether the device is in by a rule, without keeping either.
   func isIn(by rule: RolloutRule) -> Bool {
     var state = state.withLock { $0 }
-    return state.decide(rule, for: app, taken: taken)
+    return state.decide(rule, for: app, taken: taken, skipping: skipped)
   }
 
   /// Decides by an answer of the origin which version is to be followed.
