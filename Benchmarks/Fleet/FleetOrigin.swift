@@ -145,7 +145,7 @@ final class FleetOrigin {
     switch standing.decision(now: now) {
     case .wait: return false
     case .pause:
-      var input = input(.pause, standing.rollout)
+      var input = input(.pause, standing)
       input.alarm = standing.alarm
       _ = try store.changeRollout(input)
     case .halt:
@@ -154,19 +154,19 @@ final class FleetOrigin {
         reason: standing.alarmText)
       (state, fullVersion) = (.halted, Self.halted)
     case .advance(let share):
-      _ = try store.changeRollout(input(.audience(share: share, groups: nil, app: nil), standing.rollout))
+      _ = try store.changeRollout(input(.audience(share: share, groups: nil, app: nil), standing))
     case .complete:
-      _ = try store.changeRollout(input(.complete, standing.rollout))
+      _ = try store.changeRollout(input(.complete, standing))
       (state, fullVersion) = (.completed, Self.candidate)
     }
     try update()
     return true
   }
 
-  private func input(_ change: RolloutInput.Change, _ rollout: Rollout) -> RolloutInput {
+  private func input(_ change: RolloutInput.Change, _ standing: RolloutStanding) -> RolloutInput {
     var input = RolloutInput(
       app: app, channel: .online, change, by: Actor(name: "xcache", address: ""))
-    (input.candidate, input.ifIs) = (rollout.candidate, rollout)
+    (input.candidate, input.ifIs) = (standing.rollout.candidate, (standing.rollout, standing.plan))
     return input
   }
 
