@@ -144,11 +144,10 @@ final class FleetOrigin {
   private func act(_ standing: RolloutStanding, _ now: Int64) throws -> Bool {
     switch standing.decision(now: now) {
     case .wait: return false
-    case .pause:
-      var input = input(.pause, standing)
-      input.alarm = standing.alarm
-      _ = try store.changeRollout(input)
+    case .pause: try pause(standing)
     case .halt:
+      // First nobody new is let in, as a halt may be refused.
+      if !standing.rollout.isPaused { try pause(standing) }
       _ = try store.haltRollout(
         app, .online, standing.rollout.candidate, by: Actor(name: "xcache", address: ""),
         reason: standing.alarmText)
@@ -161,6 +160,12 @@ final class FleetOrigin {
     }
     try update()
     return true
+  }
+
+  private func pause(_ standing: RolloutStanding) throws {
+    var input = input(.pause, standing)
+    input.alarm = standing.alarm
+    _ = try store.changeRollout(input)
   }
 
   private func input(_ change: RolloutInput.Change, _ standing: RolloutStanding) -> RolloutInput {

@@ -73,9 +73,9 @@ final class FleetSent: Sendable {
   }
 
   /// What counts of it, since one network counts for a part.
-  var counted: [EvidenceHour] {
+  func counted(_ cap: NetworkCap) -> [EvidenceHour] {
     let rows = state.withLock { $0.rows }
-    return NetworkCap.standard.hours(
+    return cap.hours(
       rows.compactMap { key, sums in
         EvidenceRow(
           hour: key.hour, arm: key.arm, network: UInt64(key.network.number), opened: sums.opened,

@@ -39,7 +39,7 @@ struct SampleEnd {
     let earlier = rollouts.before.evidence
     let hasEarlier = (earlier?.candidate.opened ?? 0) + (earlier?.control.opened ?? 0) > 0
     for arm in RolloutArm.allCases {
-      let (all, counted) = (sent.sums(arm), counted(arm))
+      let (all, counted) = (sent.sums(arm), counted(arm, evidence))
       let told = evidence.map { arm == .candidate ? $0.candidate : $0.control }
       let reason =
         evidence == nil
@@ -76,8 +76,9 @@ struct SampleEnd {
     return Outcome(lines: lines, notes: notes)
   }
 
-  private func counted(_ arm: RolloutArm) -> (opened: Int64, failed: Int64) {
-    let sums = sent.counted.map { arm == .candidate ? $0.candidate : $0.control }
+  private func counted(_ arm: RolloutArm, _ evidence: EvidenceInfo?) -> (opened: Int64, failed: Int64) {
+    let cap = evidence?.networkCap.flatMap { NetworkCap(share: $0) } ?? .standard
+    let sums = sent.counted(cap).map { arm == .candidate ? $0.candidate : $0.control }
     return (
       Int64(sums.reduce(0) { $0 + $1.opened }.rounded()), Int64(sums.reduce(0) { $0 + $1.failed }.rounded())
     )
