@@ -5,12 +5,26 @@ here = pathlib.Path(__file__).resolve().parent
 root = here.parents[3]
 sys.dont_write_bytecode = True
 sys.path[:0] = [str(root / "Benchmarks"), str(root / "Tests/Browser/Worker"), str(root / "Tests/Browser")]
-from fronts import files_of  # noqa: E402
+import fronts  # noqa: E402
 from open_webkit import HOST, certificate  # noqa: E402
 from servers import Origin, Web, until  # noqa: E402
 
 # Seconds after which a user who sees nothing ends the app.
 PATIENCE = 5
+
+
+PAGE = (b'<!doctype html><head><title>small</title></head><div id="root"></div><script src="app.js"></script>'
+        + b"".join(b'<script src="part-%d.js"></script>' % number for number in range(8)))
+# What costs little to open: for many openings, and busy machines.
+SMALL = {"index.html": PAGE, "app.js": b"globalThis.show = (text) => document.getElementById('root').append(document.createElement('p'), text);"}
+SMALL |= {f"part-{number}.js": f"globalThis.show?.('part {number}');".encode() for number in range(8)}
+
+
+def files_of(front, release):
+    """A release of a front end: files by their paths on the site."""
+    if front == "small":
+        return SMALL
+    return {path: data for path, data in fronts.files_of(front, release).items() if not path.endswith(".map")}
 
 
 def marked(files, name):
@@ -163,7 +177,7 @@ class Opening:
 
     @property
     def held(self):
-        return self.said("held")[0]
+        return (self.said("held") or [""])[0]
 
 
 class Device:

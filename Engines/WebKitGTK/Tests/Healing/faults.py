@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Planted faults in published front ends, on a device with a real engine: faults.py XCACHE APP [-j N] [--all] [NAME…]
+"""Planted faults in published front ends, on a device with a real engine: faults.py XCACHE APP [-j N] [--all] [--front NAME]… [NAME…]
 
 APP: healing-app; run it by display.sh. Each case is a device that holds a good build, takes one with a fault, and is opened until it is
 back; then a good build follows. Every fault is planted in both front ends, in one while origin and site answer, in the other while neither
@@ -37,8 +37,7 @@ class Case:
             self.wrong.append(what)
 
     def build(self, release, name, plant=lambda files: files):
-        files = {path: data for path, data in files_of(self.front, release).items() if not path.endswith(".map")}
-        return self.bench.publish(self.app, marked(plant(files), name))
+        return self.bench.publish(self.app, marked(plant(files_of(self.front, release)), name))
 
     def opens(self, name, condition, **words):
         """Opens the app until the condition holds, and ends it in an orderly way."""
@@ -84,7 +83,8 @@ class Case:
                         os.kill(pid, signal.SIGSEGV)
             isLast = number == 2
             opening.waits(lambda o: full(o, "A") if isLast else self.device.trial().get("trial", {}).get("failures", 0) > before, 25 * SLOW)
-            time.sleep(0.3)
+            # A report is on its way for a moment.
+            opening.waits(lambda o: not isLast or not self.network or self.returned(), 5)
             opening.end()
         self.tell(name, opening)
         return opening
@@ -133,10 +133,10 @@ def main():
     parser.add_argument("names", nargs="*", metavar="NAME")
     parser.add_argument("-j", type=int, default=2, dest="jobs")
     parser.add_argument("--all", action="store_true")
-    parser.add_argument("--front", action="append", choices=FRONTS)
-    options = parser.parse_args()
+    parser.add_argument("--front", action="append", choices=(*FRONTS, "small"))
+    options = parser.parse_intermixed_args()
     failed = 0
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         cases = []
         for place, fault in enumerate(FAULTS):
             for which, front in enumerate(options.front or FRONTS):
@@ -146,7 +146,7 @@ def main():
 
         def one(row):
             front, fault, network = row
-            with tempfile.TemporaryDirectory(dir=folder, prefix="case-") as own:
+            with tempfile.TemporaryDirectory(dir=folder, prefix="case-", ignore_cleanup_errors=True) as own:
                 bench = Bench(options.xcache, options.program, own)
                 try:
                     return Case(bench, *row).run()

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""kill -9 at each step of a switch, of a mark, of a verdict and of a return: kills.py XCACHE APP [KILLS] [-j N]
+"""kill -9 at each step of a switch, of a mark, of a verdict and of a return: kills.py XCACHE APP [KILLS] [-j N] [--from N] [--only TEXT]
 
 The app is ended before its nth change of a file of the device's (kill.c, preloaded), for each n, or for KILLS of them, spread evenly
 (100). Then it is opened as a user would until it shows the build that works: a page is never of two builds, what is held is whole, and two
@@ -7,20 +7,13 @@ more openings of the build with the fault are the most that it takes. Needs a C 
 """
 import argparse, concurrent.futures, hashlib, json, os, re, shutil, subprocess, sys, tempfile, time, urllib.parse
 
-from bench import FAULTS, Bench, Device, here, marked
+from bench import FAULTS, SMALL, Bench, Device, here, marked
 from faults import full, is_mixed
-
-PAGE = (b'<!doctype html><head><title>kills</title></head><div id="root"></div><script src="app.js"></script>'
-        + b"".join(b'<script src="part-%d.js"></script>' % number for number in range(8)))
-PART = b"document.getElementById('root').append(document.createElement('p'), 'part %d');"
-
 
 def build(name, plant=lambda files: files):
     """A small build, so that it is about the steps: some files change, one goes and one comes."""
-    files = {"index.html": PAGE, "app.js": b"document.getElementById('root').append(document.createElement('p'), 'app');"}
-    files |= {f"part-{number}.js": PART % number for number in range(8)}
-    own = marked({path: data for path, data in files.items() if path < "part-5"}, name)
-    same = {path: files[path] + b"\n(globalThis.built ??= []).push(document.querySelector('meta[name=build]').content);" for path in files if path >= "part-5"}
+    own = marked({path: data for path, data in SMALL.items() if path < "part-5"}, name)
+    same = {path: data for path, data in SMALL.items() if path >= "part-5"}
     return plant(own | same) | {f"{name}-only.txt": name.encode() * 1000}
 
 
@@ -46,8 +39,8 @@ class Step:
 
 
 class Kills:
-    def __init__(self, bench, library):
-        self.bench, self.library, self.steps = bench, library, []
+    def __init__(self, bench, library, only):
+        self.bench, self.library, self.only, self.steps = bench, library, only, []
 
     def copied(self, device, state):
         folder = tempfile.mkdtemp(prefix="device-", dir=self.bench.folder)
@@ -61,7 +54,9 @@ class Kills:
 
     def prepare(self):
         """The states that the starts begin with."""
-        for fault in ("throws", "crash"):
+        steps = {"throws": ("the switch", "the first verdict", "the second verdict and the return"),
+                 "crash": ("the first crash", "the second crash", "the return at the start")}
+        for fault in (fault for fault, names in steps.items() if any(self.only in name for name in names)):
             device = Device(self.bench, fault)
             self.a = self.bench.publish(fault, build("A"))
             device.opens(polls=True, awaits=self.a)
@@ -70,6 +65,11 @@ class Kills:
             if fault == "throws":
                 self.steps.append(Step("the switch", device, state, {"polls": True, "awaits": self.b}, lambda o, d: o.said("ends")))
             device.opens(polls=True, awaits=self.b)
+            while device.trial().get("trial", {}).get("failures"):
+                # On a busy machine its page may come after the switch.
+                shutil.rmtree(device.folder)
+                shutil.copytree(state, device.folder)
+                device.opens(polls=True, awaits=self.b)
             for number in (1, 2):
                 if fault == "throws":
                     self.steps.append(Step(("", "the first verdict", "the second verdict and the return")[number], device,
@@ -140,18 +140,22 @@ def main():
     parser.add_argument("xcache")
     parser.add_argument("program", metavar="app")
     parser.add_argument("kills", nargs="?", type=int, default=100)
+    parser.add_argument("--only", default="", help="only at steps with this in their names")
+    parser.add_argument("--from", type=int, default=0, dest="first", help="begin at this change, for others than the last time")
     parser.add_argument("-j", type=int, default=2, dest="jobs")
-    options = parser.parse_args()
+    options = parser.parse_intermixed_args()
     bad = made = 0
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         library = f"{folder}/kill.so"
         subprocess.run(["cc", "-shared", "-fPIC", "-O2", "-o", library, here / "kill.c", "-ldl"], check=True)
         bench = Bench(options.xcache, options.program, folder)
         try:
-            kills = Kills(bench, library)
+            kills = Kills(bench, library, options.only)
             kills.prepare()
             points = []
             for step in kills.steps:
+                if options.only not in step.name:
+                    continue
                 log = f"{folder}/log"
                 kills.runs(step, 0, log)
                 lines = open(log).read().splitlines()
@@ -160,7 +164,7 @@ def main():
                 print(f"{step.name}: {len(lines)} changes", flush=True)
                 points += [(step, number + 1, names[number]) for number in range(len(lines))]
             if len(points) > options.kills:
-                points = [points[place * len(points) // options.kills] for place in range(options.kills)]
+                points = [points[(options.first + place * len(points) // options.kills) % len(points)] for place in range(options.kills)]
             with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
                 futures = {pool.submit(kills.runs, step, number): (step, number, name) for step, number, name in points}
                 for done in concurrent.futures.as_completed(futures):
