@@ -194,14 +194,14 @@ test-rollouts: packages ## 100,000 random decisions about rollouts: JavaScript a
 	swift build --build-tests $(STRICT)
 	XCACHE_ROLLOUTS=$(abspath .build/rollouts.jsonl) swift test --skip-build --filter RolloutVectorTests
 
-test-broken-release: build ## a broken build at 1 % of 240 devices, three with WebKitGTK: paused, halted, everyone back (5 minutes; RECORD=FILE)
+test-broken-release: build ## a broken build at 1 %, before 120 devices: paused, halted, everyone back (5 minutes; DEVICES=N RECORD=FILE)
 	@.ci/packages python3 python3-pip gir1.2-webkit2-4.1 xvfb python3-gi fonts-dejavu-core
 	swift build --product conformance-device $(STRICT)
 	@mkdir -p .build/wheels
 	@for v in 1.49.0 1.49.1; do [ -f .build/wheels/streamlit-$$v-py3-none-any.whl ] || \
 	  python3 -m pip download -q --no-deps -d .build/wheels streamlit==$$v || exit 1; done
 	Tests/Rollouts/broken_release.py $(XCACHE) .build/debug/conformance-device \
-	  .build/wheels/streamlit-1.49.0-py3-none-any.whl .build/wheels/streamlit-1.49.1-py3-none-any.whl $(if $(RECORD),--record $(RECORD))
+	  .build/wheels/streamlit-1.49.0-py3-none-any.whl .build/wheels/streamlit-1.49.1-py3-none-any.whl $(if $(DEVICES),--devices $(DEVICES)) $(if $(RECORD),--record $(RECORD))
 
 test-exchanges: packages ## 200 requests of pages by our fetcher and by other clients, and a body of 1 GB in flat memory
 	@.ci/packages python3 python3-zstandard curl

@@ -106,7 +106,7 @@ def outside(record):
 
 
 def bytes_(record):
-    """each page was of one build, from a device that had all its files: the bad one where it held that, otherwise the good one"""
+    """each page was of one build, from a device whose files had the right bytes: the bad one where it held that, otherwise the good one"""
     return [f"{device['name']}: {page}" for device in record["devices"] for page in device["pages"]
             if page["build"] != ("bad" if page["held"] == "2" else "good") or page["from"] != "device" or not page["whole"]]
 
@@ -214,12 +214,14 @@ def halt(record):
     rows = [row for row in record["audit"] if row["act"] in ("rollout.halt", "rollout.pause")]
     acts = sorted((row["at"], row["act"], row["author"]) for row in rows)
     wrong = [] if [one[1:] for one in acts] == [("rollout.pause", "xcache"), ("rollout.halt", "xcache")] else [f"{acts}"]
-    [ended] = [one for one in record["rollout"]["rollouts"] if one["version"] == "2"] or [{}]
+    ended = next((one for one in record["rollout"]["rollouts"] if one["version"] == "2"), {})
     if record["rollout"].get("open") or ended.get("state") != "halted" or ended.get("changedBy") != "xcache":
         wrong.append(f"{ended}")
-    found = re.search(r"e = ([\d.,e+]+).* (\d+) networks", ended.get("reason") or "")
-    if not found or float(found[1].replace(",", "")) < 10_000 or int(found[2]) < 5:
+    found = re.search(r"\(e = ([\d.e+]+)\)", ended.get("reason") or "")
+    if not found or float(found[1]) < 10_000:
         wrong.append(f"its reason: {ended.get('reason')}")
+    if record["samples"][-1]["networks"] < 5:
+        wrong.append(f"{record['samples'][-1]}")
     return wrong
 
 
@@ -364,7 +366,8 @@ FAULTS = [
     ("the ramp went on", share, lambda r: r["samples"][-1].update(share=1000)),
     ("a person halted it", halt, lambda r: change(r["audit"], lambda row: row["act"] == "rollout.halt", author="admin")),
     ("it is still open", halt, lambda r: r["rollout"].update(open=dict(ended(r), state="open"))),
-    ("it was halted at an e-value of 9,000", halt, lambda r: ended(r).update(reason=re.sub(r"e = [\d.,e+]+", "e = 9000", ended(r)["reason"]))),
+    ("it was halted at an e-value of 9,000", halt, lambda r: ended(r).update(reason=re.sub(r"e = [\d.e+]+", "e = 9000", ended(r)["reason"]))),
+    ("it has failed in four networks", halt, lambda r: r["samples"][-1].update(networks=4)),
     ("the halt made another content", content, lambda r: r.update(content=False)),
     ("a device stays at the version before", back, lambda r: outsider(r)["final"].update(version="1")),
     ("a file of a device has other bytes", back, lambda r: outsider(r)["final"].update(right=False)),

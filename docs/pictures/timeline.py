@@ -83,9 +83,9 @@ def draw(run):
         if device.get("engine"):
             out.append(text(LEFT - 6, y + ROW, "WebKitGTK", "small", "end"))
 
-    # The e-value, from 1/10 to 10^8.
+    # The e-value, from 1/10 to a million.
     def level(value):
-        return e_top + 120 - 120 * (min(max(math.log10(max(value, 1e-9)), -1), 8) + 1) / 9
+        return e_top + 120 - 120 * (min(max(math.log10(max(value, 1e-9)), -1), 6) + 1) / 7
     out.append(text(12, e_top - 10, "The e-value of the evidence", "title"))
     for value, words in ((1, "1"), (100, "100: pause"), (10_000, "10,000: halt")):
         out += [line("limit", LEFT, level(value), WIDE - RIGHT, level(value)), text(LEFT - 6, level(value) + 4, words, "small", "end")]
@@ -111,7 +111,7 @@ def draw(run):
     place = 12
     for kind, words in (("old", "the build before"), ("bad", "the broken build"), ("returned", "went back by itself"), ("halt", "the version of the halt")):
         out += [f'<rect x="{place}" y="{bottom + 36}" width="18" height="10" fill="{COLOURS[kind]}"/>', text(place + 24, bottom + 46, words, "small")]
-        place += 44 + 7 * len(words)
+        place += 44 + 6 * len(words)
     out += [f'<path class="fail" d="M{place + 2} {bottom + 39}l4 4m0 -4l-4 4"/>', text(place + 12, bottom + 46, "a page failed", "small"),
             f'<circle class="up" cx="{place + 112}" cy="{bottom + 41}" r="2.2"/>', text(place + 120, bottom + 46, "a page came up", "small")]
     return "\n".join(out + ["</svg>"]) + "\n"
