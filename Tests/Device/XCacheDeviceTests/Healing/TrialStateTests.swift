@@ -183,7 +183,7 @@ private final class Trials {
     #expect(trials.value.isEmpty)
   }
 
-  @Test func whatIsSavedIsReadAgain() {
+  @Test func whatIsSavedIsReadAgain() throws {
     trials.fails()
     trials.value.addMark(trials.two.version, "https://m.test/index.html")
     #expect(TrialState(saved: trials.value.saved) == trials.value)
@@ -193,7 +193,9 @@ private final class Trials {
     let other = Trials()
     other.goesBack()
     other.fails(holding: other.one)
-    #expect(TrialState(saved: other.value.saved) == other.value)
+    // That the page may come up after all counts in this process alone.
+    let read = try #require(TrialState(saved: other.value.saved))
+    #expect(read.saved == other.value.saved && read.spared == other.two.version && read.skip == nil)
     #expect(TrialState(saved: TrialState().saved) == TrialState())
   }
 
