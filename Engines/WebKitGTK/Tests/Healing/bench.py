@@ -9,8 +9,8 @@ import fronts  # noqa: E402
 from open_webkit import HOST, certificate  # noqa: E402
 from servers import Origin, Web, until  # noqa: E402
 
-# Seconds after which a user who sees nothing ends the app.
-PATIENCE = 5
+# Seconds from the request for the page after which a user who sees nothing ends the app: before the page's ten seconds are over.
+PATIENCE = 4
 
 
 PAGE = (b'<!doctype html><head><title>small</title></head><div id="root"></div><script src="app.js"></script>'

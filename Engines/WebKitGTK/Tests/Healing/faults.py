@@ -71,6 +71,8 @@ class Case:
         opening = self.device.start(stays=3600)
         if self.cause == "start":
             if self.fault in ENDED:
+                # On a busy machine the app itself takes its time.
+                opening.waits(lambda o: self.device.trial().get("mark"), 20 * SLOW)
                 opening.waits(lambda o: False, PATIENCE)
             else:
                 opening.waits(lambda o: False, 30)
