@@ -15,6 +15,8 @@ struct FleetDevice {
   var network: UInt32
   /// The number of the rule of its last answer.
   var rule: UInt16 = 0
+  /// That of the last rule it has got that let anybody in; 0 if the rollout is over.
+  var lastOpen: UInt16 = 0
   var marks: Marks = []
   /// The version that it holds, and the one before it.
   var held: UInt8
@@ -61,8 +63,9 @@ struct FleetDevice {
   /// - Parameters:
   ///   - id: its install id.
   ///   - rule: the rule of its last answer.
+  ///   - share: the last share above 0 that it has heard of.
   ///   - seed: the rollout's, of which there is one in a run.
-  func state(_ id: InstallID, _ rule: RolloutRule?, seed: String) -> RolloutState {
+  func state(_ id: InstallID, _ rule: RolloutRule?, share: Int?, seed: String) -> RolloutState {
     var counts: [CountedRollouts.Count] = []
     if marks.contains(.counts) {
       var count = CountedRollouts.Count(
@@ -74,7 +77,7 @@ struct FleetDevice {
       counts = [count]
     }
     return RolloutState(
-      id: id, rule: rule, isIn: marks.contains(.isIn), evidence: CountedRollouts(counts))
+      id: id, rule: rule, isIn: marks.contains(.isIn), lastShare: share, evidence: CountedRollouts(counts))
   }
 
   /// Keeps a state.

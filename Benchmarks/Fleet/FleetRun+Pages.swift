@@ -21,7 +21,9 @@ extension FleetRun {
     var device = devices[number]
     let time = Int(device.at)
     let now = FleetMix.start + Int64(time) * 1_000
-    var state = device.state(mix.id(number), origin.rules[Int(device.rule)], seed: seed)
+    var state = device.state(
+      mix.id(number), origin.rules[Int(device.rule)], share: origin.rules[Int(device.lastOpen)]?.share,
+      seed: seed)
     if device.held > 0 { page(&device, &state, at: now) }
     if !mix.isCutOff(number, at: time), !chance.happens(Self.lostPolls) {
       poll(&device, &state)
@@ -93,6 +95,7 @@ extension FleetRun {
     counts.polls += 1
     device.rule = UInt16(clamping: origin.rule)
     var isIn = false
+    if origin.rules[origin.rule]?.share != 0 { device.lastOpen = device.rule }
     if let rule = origin.rules[origin.rule] {
       isIn = state.decide(
         rule, for: apps[Int(device.app)], taken: device.marks.contains(.taken) ? seed : nil)

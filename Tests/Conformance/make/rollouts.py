@@ -523,7 +523,13 @@ counted("and while it rises", ["D-163"], out_of_it, up("a", "one"), told(HELD), 
 counted("the candidate's failures aren't control's", ["D-164"], out_of_it, up("a", "one"), told(HELD), serve(origin(outer, 1, rule()), files, fresh=True), later(),
         trigger(outer.poll(1), candidate(outer.poll(1)), *outer.downloads(2, 1)), bad("b"), at_last(HELD))
 counted("who has taken the candidate stays in its arm", ["D-163"], in_it, up("a"), told(known()), serve(origin(world, 1, rule(share=0)), files, fresh=True), again, bad("b"), at_last(known(), FAILED))
-counted("who holds it though the share fell has none", ["D-163"], in_it, serve(origin(world, 1, rule(share=0)), files, fresh=True), again, up("a"), bad("b"), at_last())
+counted("who holds it though the share fell has none", ["D-163"], in_it, serve(origin(world, 1, rule(share=bucket(EARLY, SEED))), files, fresh=True), again, up("a"), bad("b"), at_last())
+held_back = [serve(origin(world, 1, rule(share=0)), files, fresh=True), again]
+counted("a pause changes nothing about the arms: the candidate's", ["D-163"], in_it, held_back, up("a"), told(known()), bad("b"), at_last(known(), FAILED))
+counted("and control's, also after a start", ["D-163"], out_of_it, paused, {"stop": True}, start(), polls(outer), up("a", "one"), told(HELD), bad("b", "one"), at_last(HELD, LOST))
+counted("another rollout's share isn't this one's", ["D-163"], out_of_it, serve(origin(outer, 1, rule(share=0, seed=OTHER)), files, fresh=True), polls(outer), up("a", "one"), bad("b", "one"), at_last())
+counted("nor that of one that ended", ["D-163"], out_of_it, serve(origin(outer, 1, None), files, fresh=True), polls(outer), serve(origin(outer, 1, rule(share=0)), files, fresh=True), polls(outer),
+        up("a", "one"), bad("b", "one"), at_last())
 
 remade = [serve(origin(world, 1, rule(share=5000, version=3)), world.files(3, 2), fresh=True), later(), trigger(candidate(world.poll(2)), *world.downloads(3, 2)), world.holds(3)]
 counted("a candidate that is made again is the same rollout", ["D-165"], in_it, up("a"), told(known()), remade, up("b", "three"), bad("c", "three"), at_last(known(), {**FAILED, "version": "3"}))

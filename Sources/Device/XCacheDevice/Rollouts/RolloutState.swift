@@ -10,6 +10,9 @@ package struct RolloutState: Equatable, Sendable {
   package private(set) var rule: RolloutRule?
   /// Whether the device was in by that rule.
   package private(set) var isIn = false
+  /// The share of the last rule of this rollout that let anybody in, by which the arms are told apart: a pause, whose share is 0, changes
+  /// nothing about who has the candidate, and what devices with it report is what a halt waits for.
+  private(set) var lastShare: Int?
   /// The seed of the candidate that the app left.
   private(set) var leftSeed: String?
   /// What rollouts came to on this device.
@@ -25,9 +28,11 @@ package struct RolloutState: Equatable, Sendable {
   ///   - id: its install id.
   ///   - rule: the rule of its last answer, if it had one.
   ///   - isIn: whether the device was in by that rule.
+  ///   - lastShare: the share of the last answer's rule that let anybody in, if that was of the same rollout.
   ///   - evidence: what it counted.
-  package init(id: InstallID, rule: RolloutRule?, isIn: Bool, evidence: CountedRollouts) {
+  package init(id: InstallID, rule: RolloutRule?, isIn: Bool, lastShare: Int?, evidence: CountedRollouts) {
     (self.id, self.rule, self.isIn, self.evidence) = (id, rule, isIn, evidence)
+    self.lastShare = lastShare
   }
 
   /// Decides by the rule of an answer whether the device follows the candidate, and keeps both.
@@ -40,6 +45,7 @@ package struct RolloutState: Equatable, Sendable {
     _ rule: RolloutRule, for app: AppTraits, taken: String?, skipping skipped: ManifestVersion? = nil
   ) -> Bool {
     if leftSeed != rule.seed { leftSeed = nil }
+    if rule.share > 0 { lastShare = rule.share } else if self.rule?.seed != rule.seed { lastShare = nil }
     self.rule = rule
     isIn =
       switch app.membership {
@@ -59,7 +65,7 @@ package struct RolloutState: Equatable, Sendable {
   /// The part of the fleet in which the device counts in the open rollout, by the last rule; nil if it doesn't.
   func arm(for app: AppTraits, taken: String?) -> RolloutArm? {
     guard app.membership == .byRule else { return nil }
-    return rule?.arm(of: installation(for: app, taken: taken))
+    return rule.flatMap { $0.arm(of: installation(for: app, taken: taken), share: lastShare) }
   }
 
   /// The version of the prefetch config that goes along with the candidate that the device holds; nil: it follows the channel's.
@@ -68,7 +74,7 @@ package struct RolloutState: Equatable, Sendable {
 
   /// Notes that no rollout is open.
   package mutating func end() {
-    rule = nil
+    (rule, lastShare) = (nil, nil)
     isIn = false
   }
 
@@ -126,6 +132,7 @@ extension RolloutState {
     document["in"] = .bool(isIn)
     document["left"] = leftSeed.map { .string($0) }
     document["rule"] = rule?.json
+    if rule?.share == 0 { document["share"] = lastShare.map { .integer($0) } }
     return JSONValue.object(document).canonical
   }
 
@@ -139,6 +146,12 @@ extension RolloutState {
     self.init(id: id)
     rule = document["rule"].flatMap { try? RolloutRule(reading: $0) }
     isIn = rule != nil && document["in"]?.bool == true
+    lastShare = rule.flatMap { rule in
+      guard rule.share == 0 else { return rule.share }
+      return document["share"]?.integer.flatMap { Int(exactly: $0) }.flatMap {
+        (1...RolloutRule.all).contains($0) ? $0 : nil
+      }
+    }
     leftSeed = document["left"]?.string
     evidence = document["evidence"].map { CountedRollouts(json: $0) } ?? CountedRollouts()
   }
