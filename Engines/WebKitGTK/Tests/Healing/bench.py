@@ -80,7 +80,7 @@ FAULTS = {
     "hang": (first("const x = new XMLHttpRequest(); x.open('GET', '/hang', false); x.send();"), "start"),
     "crash": (first(NATIVE % "crash"), "start"),
     "frozen app": (first(NATIVE % "freeze"), "start"),
-    "web process ends": (first(NATIVE % "end"), "page"),
+    "web process ends": (first(NATIVE % "end" + " for (;;);"), "page"),
 }
 # Those that end only because somebody ends the app.
 ENDED = {"loop", "loop after the first paint", "hang", "frozen app"}
