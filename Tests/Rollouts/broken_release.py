@@ -39,6 +39,7 @@ class Fleet:
         self.began, self.devices, self.processes = time.time(), [], []
         self.requests, self.samples, self.webhooks, self.steps, self.errors = [], [], [], [], []
         self.paused, self.halted, self.over = threading.Event(), threading.Event(), threading.Event()
+        self.evening, self.polled, self.counting = threading.Event(), 0, threading.Lock()
         # The machine has few cores: what takes a core for long is done by so many at once.
         self.room = threading.Semaphore(3)
 
@@ -249,9 +250,9 @@ class Fleet:
 
     def lives(self, device):
         dice = random.Random(f"{self.options.seed} {device.name}")
-        begins, opens = dice.uniform(0, 50), dice.uniform(5, 120)
+        begins, opens = dice.uniform(0, self.options.spread / 2), dice.uniform(0, self.options.spread)
         if device.has_engine:
-            begins, opens = dice.uniform(0, 5), dice.uniform(10, 40)
+            begins, opens = 0, 0
         if device.is_late:
             # Lets the app start when nobody new is let in any more.
             while not (self.paused.is_set() or self.over.is_set()):
@@ -268,7 +269,16 @@ class Fleet:
             device.network("offline")
         if device.has_engine:
             device.engine = Engine(device.answers_engine)
-        opens = max(begins + opens, self.now()) if not device.is_late else self.now()
+        if not device.is_late:
+            # Apps take the release in the evening, say, and people open them in the morning.
+            with self.counting:
+                self.polled += 1
+                if self.polled == sum(not one.is_late for one in self.devices):
+                    self.step("taken")
+                    self.evening.set()
+            while not self.over.is_set() and not self.evening.wait(1):
+                pass
+        opens += self.now()
         while not self.over.is_set():
             self.pause_until(min(opens, polls))
             if opens <= polls:
@@ -402,6 +412,7 @@ def main():
         words.add_argument(name)
     words.add_argument("--devices", type=int, default=120)
     words.add_argument("--arm", type=int, default=46, help="how many of them are in each arm")
+    words.add_argument("--spread", type=float, default=100, help="the seconds in which people open the page")
     words.add_argument("--seed", type=int, default=1)
     words.add_argument("--record")
     words.add_argument("--plant", choices=FAULTS)
