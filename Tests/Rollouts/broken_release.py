@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """A broken build goes to 1 % of a fleet: from its publish until every device has the old content again.
 
-broken_release.py XCACHE CONFORMANCE-DEVICE BUILD-A BUILD-B [--devices N] [--seed N] [--record FILE] [--plant FAULT]
+broken_release.py XCACHE CONFORMANCE-DEVICE BUILD-A BUILD-B [--devices N] [--arm N] [--spread SECONDS] [--seed N] [--record FILE] [--plant FAULT]
 
 BUILD-A and BUILD-B are folders or wheels of two releases of Streamlit's front end. A is published and works. B is published to 1 % of
 the devices, with a reference to `process.env` that the bundler didn't replace, as the first statement of its entry script: `xcache check`
@@ -9,15 +9,17 @@ can't see that, and a browser shows a blank page.
 
 Real are: `xcache serve` and the commands, a process of the Swift runtime for each device, a network of its own for most of them
 (networks.py), all requests and reports, the clock, and in three devices a WebKitGTK view. It renders both builds before, too, and what it
-says of them is what the other devices' pages come to, which are told apart by their bytes. Not real: a fleet of 5,500 or so, of which
+says of them is what the other devices' pages come to, which are told apart by their bytes. Not real: a fleet of 5,000 or so, of which
 these devices are the part to look at. 1 % of so few devices would be two or three. So once the rollout's seed is known, the ids of
 those that shall be in an arm are chosen anew, while the app is closed, as if others of the fleet had been looked at. An id has no
 effect before there is a rollout.
 
-Exit 0 if all demands of judge.py are met; --record writes the time line that docs/pictures/broken-release.py draws.
---plant: what the demands must notice (judge.py lists what each leads to).
+Exit 0 if all demands of judge.py are met; --record writes what docs/pictures/timeline.py draws. --plant has the run itself go wrong:
+
+  works         B isn't broken            person-halts  without --auto-halt      one-network  both arms are in one
+  half          B goes to half of all     polls-first   apps poll after the pause and before their page opens (rule D-163: no arm)
 """
-import argparse, glob, hashlib, http.server, json, os, queue, random, shutil, signal, socket, subprocess, sys, tempfile, threading, time, traceback
+import argparse, hashlib, http.server, json, os, queue, random, shutil, signal, socket, subprocess, sys, tempfile, threading, time, traceback
 import urllib.request, zipfile
 
 sys.dont_write_bytecode = True
