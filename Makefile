@@ -194,7 +194,7 @@ test-rollouts: packages ## 100,000 random decisions about rollouts: JavaScript a
 	swift build --build-tests $(STRICT)
 	XCACHE_ROLLOUTS=$(abspath .build/rollouts.jsonl) swift test --skip-build --filter RolloutVectorTests
 
-test-broken-release: build ## a broken build at 1 %, before 120 devices: paused, halted, everyone back (5 minutes; DEVICES=N RECORD=FILE)
+test-broken-release: build ## a broken build at 1 %, before 100 devices: paused, halted, everyone back (4 minutes; DEVICES=N RECORD=FILE)
 	@.ci/packages python3 python3-pip gir1.2-webkit2-4.1 xvfb python3-gi fonts-dejavu-core
 	swift build --product conformance-device $(STRICT)
 	@mkdir -p .build/wheels

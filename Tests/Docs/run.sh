@@ -6,6 +6,7 @@ set -euo pipefail
 cd "$(dirname "$0")/../.."
 python=docs/site/python
 $python docs/pictures/draw.py --check
+$python docs/pictures/timeline.py --check
 $python docs/schemas/make.py --check
 $python docs/openapi/make.py --check
 $python Tests/Docs/links.py

@@ -412,9 +412,9 @@ def main():
     words = argparse.ArgumentParser()
     for name in ("xcache", "device", "good", "bad"):
         words.add_argument(name)
-    words.add_argument("--devices", type=int, default=120)
-    words.add_argument("--arm", type=int, default=46, help="how many of them are in each arm")
-    words.add_argument("--spread", type=float, default=100, help="the seconds in which people open the page")
+    words.add_argument("--devices", type=int, default=100)
+    words.add_argument("--arm", type=int, default=40, help="how many of them are in each arm")
+    words.add_argument("--spread", type=float, default=50, help="the seconds in which people open the page")
     words.add_argument("--seed", type=int, default=1)
     words.add_argument("--record")
     words.add_argument("--plant", choices=FAULTS)
