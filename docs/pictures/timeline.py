@@ -6,6 +6,7 @@ timeline.py [--check] [--from RECORD]    --from: first makes broken-release.json
 import json
 import math
 import pathlib
+import re
 import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -30,7 +31,11 @@ def condensed(record):
             "pages": [[page["at"], page["fails"]] for page in device["pages"] if page["at"] > 0],
             **{name: True for name in ("engine", "office", "offline", "late") if device[name]}})
     devices.sort(key=lambda one: one["held"][0][0] if one["held"] else 1e9)
-    return {"devices": devices, "e": [[sample["at"], round(sample["e"], 3)] for sample in record["samples"]],
+    values = [[sample["at"], round(sample["e"], 3)] for sample in record["samples"]]
+    # The value that it was halted for, which no sample has: then the rollout is over.
+    reason = next(one for one in record["rollout"]["rollouts"] if one["version"] == "2")["reason"]
+    values.append([judge.at(record, "halted"), float(re.search(r"e = ([\d.e+]+)", reason)[1])])
+    return {"devices": devices, "e": values,
             "steps": record["steps"], "numbers": judge.numbers(record)}
 
 
@@ -80,7 +85,7 @@ def draw(run):
             place, middle = x(time), y + (ROW - 1) / 2
             out.append(f'<path class="fail" d="M{place - 2:.1f} {middle - 2}l4 4m0 -4l-4 4"/>' if fails else
                        f'<circle class="up" cx="{place:.1f}" cy="{middle}" r="1.8"/>')
-        if device.get("engine"):
+        if device.get("engine") and not (index and run["devices"][index - 1].get("engine")):
             out.append(text(LEFT - 6, y + ROW, "WebKitGTK", "small", "end"))
 
     # The e-value, from 1/10 to a million.
