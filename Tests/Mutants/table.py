@@ -253,7 +253,9 @@ MUTANTS = [
     Mutant("healing", "D-152", "three first pages have to fail", (
         TRIAL, "static let limit = 2", "static let limit = MUTANT ? 3 : 2")),
     Mutant("healing", "D-152", "pages that fail after one has come up count", (
-        TRIAL, "trial.failures >= Self.limit && !trial.isUp", "trial.failures >= Self.limit && (MUTANT || !trial.isUp)")),
+        TRIAL, "if trial.isUp { return nil }", "if trial.isUp, !MUTANT { return nil }")),
+    Mutant("healing", "D-152", "a crash and a page that fails aren't two", (
+        TRIAL, "return trial.failures + trial.crashes >= Self.limit ? .start : nil", "return !MUTANT && trial.failures + trial.crashes >= Self.limit ? .start : nil")),
     Mutant("healing", "D-152", "pages that lack a file because of the network count", (
         PAGES, "let source = open.source, open.lacking.isEmpty", "let source = open.source, MUTANT || open.lacking.isEmpty")),
     Mutant("healing", "D-153", "the mark is never written", (
@@ -495,7 +497,7 @@ MUTANTS = [
     Mutant("rollouts", "R-3", "everyone asks for the candidate", (
         CHOICE, "state.withLock { $0.isIn && $0.rule?.version != skipped }", "(MUTANT || state.withLock { $0.isIn && $0.rule?.version != skipped })")),
     Mutant("rollouts", "R-3", "after a rollout the candidate is still asked for", (
-        STATE, "    rule = nil\n    isIn = false\n", "    rule = nil\n    if !MUTANT { isIn = false }\n")),
+        STATE, "    (rule, lastShare) = (nil, nil)\n    isIn = false\n", "    (rule, lastShare) = (nil, nil)\n    if !MUTANT { isIn = false }\n")),
     Mutant("rollouts", "R-4", "an answer is taken whichever version it is", (
         CHOICE, "return isIn == (version == rule.version) ? nil : isIn", "return MUTANT || isIn == (version == rule.version) ? nil : isIn")),
     Mutant("rollouts", "R-5", "who holds the candidate leaves as the share falls", (

@@ -86,6 +86,9 @@ case("two processes that end while a page starts lead back, before any page is a
 case("one of them doesn't", ["D-153"], to_two, opens("a"), killed(), two, opens("b"), {"stop": True}, start(), two, opens("c"), killed(), one)
 case("processes that were asked to end don't count", ["D-153"], to_two, [opens("a"), {"stop": True}, start()] * 3, two)
 case("nor ones whose page was closed, or failed", ["D-153"], to_two, [opens("a"), {"pageClose": "a"}, killed()] * 3, bad("b"), killed(), two)
+case("a page that fails and a process that ends are two", ["D-152", "D-153"], to_two, bad("a"), two, opens("b"), killed(), one, trigger(skips(world.poll(1))))
+case("and the other way round", ["D-152", "D-153"], to_two, opens("a"), killed(), two, bad("b"), one, trigger(skips(world.poll(1))))
+case("not once a page has come up", ["D-152"], to_two, opens("a"), killed(), two, up("b"), bad("c", "let two", APP), two)
 case("nor ones in the background", ["D-153"], to_two, [opens("a"), {"conditions": {"foreground": False}}, killed()] * 3, two)
 case("a second page that is closed doesn't hide that the first one is starting", ["D-153"], to_two,
      [opens("a"), opens("b"), {"pageClose": "b"}, killed()] * 2, one)

@@ -131,7 +131,10 @@ struct TrialState: Equatable, Sendable {
   func failure(of held: HeldManifest) -> ReturnCause? {
     guard let trial, trial.id == held, !isSpared(held) else { return nil }
     if trial.crashes >= Self.limit { return .start }
-    return trial.failures >= Self.limit && !trial.isUp ? .page : nil
+    if trial.isUp { return nil }
+    if trial.failures >= Self.limit { return .page }
+    // A user who waits once and ends the app once has seen two pages that didn't come up.
+    return trial.failures + trial.crashes >= Self.limit ? .start : nil
   }
 
   mutating func addMark(_ version: ManifestVersion, _ url: String) {

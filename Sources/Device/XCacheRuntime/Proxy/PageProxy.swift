@@ -324,15 +324,18 @@ extension Runtime {
   public func names(_ url: String) -> Bool { isOnAppHost(url) }
 
   /// Returns which of `pages`, newest first, a request for `url` belongs to: the page of the newest version that lists it,
-  /// so that its lazy parts load, otherwise the first one.
+  /// so that its lazy parts load, otherwise the first one. One that was opened since the device went back comes before those of before.
   func owner(of url: String, among pages: [OpenPage]) -> OpenPage? {
     // What they hold now: a page's document may have come after a switch, and a page that was left stays for a while.
-    let held = state.withLock { state in pages.map { (page: $0, manifest: state.pages[$0.id]?.held) } }
+    let (held, since) = state.withLock { state in
+      (pages.map { (page: $0, manifest: state.pages[$0.id]?.held) }, state.firstSinceReturn)
+    }
     guard let newest = held.first, held.contains(where: { $0.manifest?.version != newest.manifest?.version }),
       let url = try? ResourceURL(url)
     else { return pages.first }
     let holders = held.filter { $0.manifest?.listed(url, isPage: false) != nil }
-    let owner = holders.max { a, b in
+    let sinceReturn = holders.filter { $0.page.id >= since }
+    let owner = (sinceReturn.isEmpty ? holders : sinceReturn).max { a, b in
       let (old, new) = (a.manifest?.version ?? "", b.manifest?.version ?? "")
       if old == new { return a.page.id < b.page.id }
       return old.utf8.count == new.utf8.count ? old < new : old.utf8.count < new.utf8.count

@@ -67,10 +67,22 @@ private final class Trials {
 
   @Test func twoCrashesLeadBack() {
     trials.crashes()
-    trials.fails()
     #expect(!trials.isFailed)
     trials.crashes()
     #expect(trials.isFailed)
+  }
+
+  @Test func aCrashAndAFailureLeadBack() {
+    trials.crashes()
+    trials.fails()
+    #expect(trials.isFailed)
+    let up = Trials()
+    up.crashes()
+    up.comesUp()
+    up.fails()
+    #expect(!up.isFailed)
+    up.crashes()
+    #expect(up.isFailed)
   }
 
   @Test func marksOfOtherVersionsAreNone() {
