@@ -196,6 +196,10 @@ extension StoreError: CustomStringConvertible {
     case .otherAudience(let open):
       "the open rollout, of version \(open.candidate), goes to other devices; nothing was changed. A prefetch config can go along with "
         + "it to the same ones: \(Self.options(open.audience))"
+    case .otherCourse(let app, let channel, let candidate):
+      "the open rollout, of version \(candidate), goes to these devices, but what is to be done by itself (--ramp, --auto-halt, "
+        + "--network-cap) isn't what it does; nothing was changed. Leave these options out, and use "
+        + "`xcache rollout set\(Self.options(app, channel))` for them"
     case .noCandidate(let app, let channel):
       "the release changes no file, so there is no candidate that the prefetch config could go along with; nothing was changed. "
         + "`xcache prefetch push FILE\(Self.options(app, channel)) --rollout 5%` makes one"

@@ -129,6 +129,8 @@ package enum StoreError: Error, Sendable {
   case alarmed(AppName, ChannelName, ManifestVersion, at: Int64)
   /// Thrown when a prefetch config is to join the open rollout, and that goes to other devices.
   case otherAudience(Rollout)
+  /// Thrown when a prefetch config is to join the open rollout, and that does other things by itself.
+  case otherCourse(AppName, ChannelName, ManifestVersion)
   /// Thrown when a prefetch config is to go along with a candidate, and there is none: the release changes nothing.
   case noCandidate(AppName, ChannelName)
   /// Thrown when a token for some bundles would complete a rollout with a prefetch config, which is the whole channel's.

@@ -19,14 +19,14 @@ extension Store {
   ///
   /// - Parameters:
   ///   - request: who pushes it, and why.
-  ///   - audience: whom it is for; it has to be that of the open rollout.
+  ///   - audience: whom it is for; it has to be that of the open rollout, and what it says about the course has to be true of that.
   ///   - content: canonical JSON: the config array.
   ///   - ifNoRollout: refuse it if a rollout is open.
   ///   - digest: as in `commit`.
   ///   - committed: as in `commit`, if a candidate was made.
   ///   - joined: called after the commit if the config joined the open rollout.
   ///   - record: keeps the answer for retries.
-  /// - Throws: `unknownApp`, `unknownChannel`, `rolloutOfFirst`, `rolloutOpen`, `otherAudience`, `foreignHosts`, `frozen`.
+  /// - Throws: `unknownApp`, `unknownChannel`, `rolloutOfFirst`, `rolloutOpen`, `otherAudience`, `otherCourse`, `foreignHosts`, `frozen`.
   package func pushCandidatePrefetch(
     _ request: DocumentRequest, to audience: RolloutAudience, _ content: [UInt8], ifNoRollout: Bool = false,
     digest: ((PreparedRelease) throws(StoreError) -> SHA256)? = nil,
@@ -51,7 +51,14 @@ extension Store {
       guard channel.full.version != .none else { throw .rolloutOfFirst }
       if let open = channel.rollout {
         if ifNoRollout { throw .rolloutOpen(channel.app, channel.name, open.candidate) }
-        guard open.audience == audience else { throw .otherAudience(open) }
+        var wanted = audience
+        wanted.course = nil
+        guard open.audience == wanted else { throw .otherAudience(open) }
+        // What an open rollout does by itself is no config's to change.
+        let plan = try db.plan(of: open.seed, in: channel.id)
+        guard plan.with(audience.course) == plan else {
+          throw .otherCourse(channel.app, channel.name, open.candidate)
+        }
       }
       try HostBounds(channel, token: request.author, request.hosts).check(prefetch: content)
       if content == held?.content ?? ChannelExtras.noPrefetch {

@@ -138,6 +138,35 @@ import TestSupport
     #expect(try extras(store).prefetch?.version == 1 && (try extras(store)).candidatePrefetch == nil)
   }
 
+  /// Who asks for what an open rollout does already joins it; who asks for something else is told so, and not of other devices.
+  @Test func configThatJoinsDoesNotChangeTheCourse() throws {
+    let store = try store()
+    try store.candidate("a", base: 1, set: ["a.js": Sample("a2")], share: 500)
+    var audience = RolloutAudience(share: 500)
+    audience.course = RolloutCourse(haltsItself: true)
+    func push(_ content: [UInt8]) throws {
+      _ = try store.pushCandidatePrefetch(try request(), to: audience, content)
+    }
+    #expect {
+      try push(next)
+    } throws: {
+      guard case StoreError.otherCourse(_, _, let candidate) = $0 else { return false }
+      return candidate.number == 3 && "\($0)".contains("--auto-halt")
+    }
+    #expect(try store.shop().rollout?.prefetch == nil)
+    var input = RolloutInput(
+      app: try AppName("shop"), channel: .online, .audience(share: nil, groups: nil, app: nil), by: anna)
+    input.course = audience.course
+    #expect(try store.changeRollout(input).isChanged)
+    try push(next)
+    #expect(try store.shop().rollout?.prefetch == 2)
+    audience.course = RolloutCourse(haltsItself: false)
+    #expect(throws: StoreError.self) { try push(third) }
+    audience.course = RolloutCourse()
+    try push(third)
+    #expect(try store.shop().rollout?.prefetch == 3)
+  }
+
   @Test func releaseRemakesACandidateWithoutFiles() throws {
     let store = try store()
     try candidate(next, in: store)

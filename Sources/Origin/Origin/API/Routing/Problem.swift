@@ -150,6 +150,8 @@ extension Problem {
     case .otherAudience(let open):
       self.init(
         .conflict, "other-audience", words, [.init(key: "candidate", value: .string(open.candidate.text))])
+    case .otherCourse(_, _, let candidate):
+      self.init(.conflict, "other-course", words, [.init(key: "candidate", value: .string(candidate.text))])
     case .wholeChannel: self.init(.forbidden, "scope", words)
     case .noCandidate: self.init(.conflict, "no-candidate", words)
     case .rolloutOfFirst: self.init(.conflict, "rollout-of-first", words)
