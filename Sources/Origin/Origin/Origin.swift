@@ -173,7 +173,10 @@ extension Catalog {
   init(_ store: Store) throws(StoreError) {
     self.init(defaultApp: try store.defaultApp())
     for (channel, extras) in try store.channelsWithExtras() {
-      put(ChannelCatalog(channel: channel, documents: ChannelDocuments(extras)))
+      put(
+        ChannelCatalog(
+          channel: channel, documents: ChannelDocuments(extras),
+          pageOrigins: channel.rollout == nil ? [] : try store.pageOrigins(of: channel)))
     }
     for url in try store.publicURLs() { serve(url) }
   }

@@ -1,5 +1,6 @@
 import Manifests
 import Store
+import Synchronization
 import System
 
 /// Counts what devices report: the versions in their polls, failures, batches of counts, and what a rollout came to. Devices aren't told
@@ -12,6 +13,8 @@ final class AdoptionService: Sendable {
   private let reports = Locked<[ReportKey: DeviceCounts]>([:])
   /// What was reported about rollouts since the last flush.
   let evidence = Locked(EvidenceBuffer())
+  /// How much of what was reported about rollouts came from other sites' pages, since the start.
+  let foreignReports = Atomic<Int>(0)
   /// By channel.
   let standings = Locked<[Int64: KnownStanding]>([:])
   /// What keeps a channel's rollout from going on, or being stopped, by itself.

@@ -10,15 +10,18 @@ final class FailureReceiver: BodyReceiver {
   private let origin: Origin
   private let channel: ChannelCatalog
   private let peer: IPAddress
+  private let isForeign: Bool
   private var body: [UInt8] = []
 
   /// In bytes: room for a URL and a few words.
   static let limit = 8 << 10
 
-  init(_ origin: Origin, _ channel: ChannelCatalog, from peer: IPAddress) {
+  /// `isForeign` is whether another site's page sent it: its evidence doesn't count.
+  init(_ origin: Origin, _ channel: ChannelCatalog, from peer: IPAddress, isForeign: Bool) {
     self.origin = origin
     self.channel = channel
     self.peer = peer
+    self.isForeign = isForeign
   }
 
   func receive(_ bytes: RawSpan) -> Bool {
@@ -58,7 +61,11 @@ final class FailureReceiver: BodyReceiver {
   private func take(_ evidence: JSONValue) -> Response? {
     do throws(JSONError) {
       let report = try EvidenceReport(json: evidence)
-      origin.adoption.record(report, from: peer, of: channel.newest.channel)
+      if isForeign {
+        origin.adoption.foreignReports.add(1, ordering: .relaxed)
+      } else {
+        origin.adoption.record(report, from: peer, of: channel.newest.channel)
+      }
       return nil
     } catch {
       return ClientFailure.response(
@@ -105,9 +112,9 @@ extension OriginHandler {
       let query = Self.query(request)
       let catalog = catalog.current
       guard let channel = catalog.channel(query) else { return .now(Self.noApp(query, catalog)) }
-      let peer = request.peer
+      let (peer, isForeign) = (request.peer, channel.isForeign(request))
       return .receive(limit: UInt64(FailureReceiver.limit)) { [origin] in
-        FailureReceiver(origin, channel, from: peer)
+        FailureReceiver(origin, channel, from: peer, isForeign: isForeign)
       }
     case .options: return .now(Self.reportOptions)
     default:
@@ -123,4 +130,14 @@ extension OriginHandler {
       ("Access-Control-Allow-Methods", "POST"), ("Access-Control-Allow-Headers", "*"),
       ("Access-Control-Max-Age", "86400"),
     ]))
+}
+
+extension ChannelCatalog {
+  /// Whether a page sent a request that isn't one of the channel's. Browsers name the page's origin in every POST; devices by the Swift
+  /// runtime don't. `null`, the origin of a page whose own is hidden, is no channel's.
+  fileprivate func isForeign(_ request: borrowing Request) -> Bool {
+    if let page = request.field(.origin) { return !pageOrigins.contains(page.array) }
+    guard let site = request.field(named: "sec-fetch-site") else { return false }
+    return !site.equals("same-origin") && !site.equals("none")
+  }
 }

@@ -25,6 +25,8 @@ final class ChannelCatalog: Sendable {
   /// Tells states of a channel with a root apart, which rise: each has answers of its own, with the head and the statements that there
   /// are by then; 0 without a root.
   let trustEdition: Int
+  /// The origins of the channel's URLs, while a rollout is open: what pages of others report about it doesn't count.
+  let pageOrigins: Set<[UInt8]>
 
   private static let trustEditions = Atomic<Int>(0)
   private let app: [UInt8]
@@ -33,23 +35,26 @@ final class ChannelCatalog: Sendable {
   /// Creates a channel's state; `map` is the manifest of its newest version, if that is in memory already, and `full` that of the
   /// full version beside an open candidate.
   convenience init(
-    channel: ChannelInfo, map: ManifestMap? = nil, full: ManifestMap? = nil, documents: ChannelDocuments
+    channel: ChannelInfo, map: ManifestMap? = nil, full: ManifestMap? = nil, documents: ChannelDocuments,
+    pageOrigins: Set<[UInt8]> = []
   ) {
     // A release may have ended the rollout that a config went along with.
     let documents = documents.during(channel.rollout)
     if channel.rollout == nil {
-      self.init(one: channel, map, documents, isCandidate: false, candidate: nil)
+      self.init(one: channel, map, documents, isCandidate: false, candidate: nil, pageOrigins)
     } else {
-      let candidate = ChannelCatalog(one: channel, map, documents, isCandidate: true, candidate: nil)
-      self.init(one: channel.full, full, documents, isCandidate: false, candidate: candidate)
+      let candidate = ChannelCatalog(
+        one: channel, map, documents, isCandidate: true, candidate: nil, pageOrigins)
+      self.init(one: channel.full, full, documents, isCandidate: false, candidate: candidate, pageOrigins)
     }
   }
 
   private init(
     one channel: ChannelInfo, _ map: ManifestMap?, _ documents: ChannelDocuments, isCandidate: Bool,
-    candidate: ChannelCatalog?
+    candidate: ChannelCatalog?, _ pageOrigins: Set<[UInt8]>
   ) {
     self.channel = channel
+    self.pageOrigins = pageOrigins
     self.candidate = candidate
     self.isCandidate = isCandidate
     digest = Array((channel.digest ?? ManifestMap.empty.digest).hex.utf8)
@@ -90,7 +95,7 @@ final class ChannelCatalog: Sendable {
   func with(_ info: ChannelInfo, _ documents: ChannelDocuments) -> ChannelCatalog {
     let next = ChannelCatalog(
       channel: info, map: held(at: info.version)?.map, full: held(at: info.full.version)?.map,
-      documents: documents)
+      documents: documents, pageOrigins: pageOrigins)
     for state in next.answered {
       if let held = held(at: state.version) { state.keep(held) }
     }

@@ -57,9 +57,18 @@ extension ReleaseService {
     func map(_ version: ManifestVersion) -> ManifestMap? {
       made[version] ?? before?.held(at: version)?.map
     }
+    var origins: Set<[UInt8]> = []
+    if info.rollout != nil {
+      do throws(StoreError) {
+        origins = try store.pageOrigins(of: info)
+      } catch {
+        origins = before?.pageOrigins ?? []
+        log("error: whose pages report about \(info.app) \(info.name) can't be read: \(error)")
+      }
+    }
     return ChannelCatalog(
       channel: info, map: map(info.version), full: map(info.full.version),
-      documents: extras.map { ChannelDocuments($0) } ?? before?.documents ?? .none)
+      documents: extras.map { ChannelDocuments($0) } ?? before?.documents ?? .none, pageOrigins: origins)
   }
 
   /// Keeps the answers with the whole manifest: those that there were, with the extras of now, and those of small manifests.

@@ -18,9 +18,12 @@ import Values
     #expect(try origin.candidate(["a.js": "two"]).status == 201)
   }
 
-  private func report(_ body: JSONValue, from network: UInt32 = 0) throws -> TestOrigin.Reply {
-    try origin.ask(
-      "POST", "/report?app=shop", body: body.canonical, from: IPAddress(v4: 0x0A00_0001 | network << 8))
+  private func report(
+    _ body: JSONValue, from network: UInt32 = 0, _ lines: [String] = [], to other: TestOrigin? = nil
+  ) throws -> TestOrigin.Reply {
+    try (other ?? origin).ask(
+      "POST", "/report?app=shop", lines, body: body.canonical, from: IPAddress(v4: 0x0A00_0001 | network << 8)
+    )
   }
 
   private func evidence(
@@ -97,6 +100,67 @@ import Values
       #expect(reply.status == 400 && reply.text.contains("evidence"), "\(reply.text)")
     }
     #expect(try sums() == ["candidate 0 0", "control 0 0"])
+  }
+
+  /// A page has its visitors' networks. Only the channel's own pages may use them.
+  @Test func pagesOfOtherSitesDoNotCount() throws {
+    let foreign = [
+      ["Origin: https://evil.example", "Content-Type: text/plain", "Sec-Fetch-Mode: no-cors"],
+      ["Origin: null"], ["Origin: "], ["Origin: http://m.example.com"],
+      ["Origin: https://m.example.com:8443"],
+      ["Origin: https://m.example.com.evil.example"], ["Origin: https://m.example.com/"],
+      ["Origin: https://cdn.example.com"], ["Origin: https://evil.example", "Sec-Fetch-Site: same-origin"],
+      ["Sec-Fetch-Site: cross-site"], ["sec-fetch-site: same-site"],
+    ]
+    for (network, lines) in foreign.enumerated() {
+      let reply = try report(["evidence": evidence(failed: 1)], from: UInt32(network), lines)
+      #expect(reply.text == #"{"code":200}"#, "\(lines)")
+    }
+    #expect(try sums() == ["candidate 0 0", "control 0 0"])
+    #expect(
+      try origin.ask("GET", "/metrics").text.contains(
+        "xcache_rollout_foreign_reports_total \(foreign.count)\n"))
+    let own = [
+      ["Origin: https://m.example.com", "Sec-Fetch-Site: cross-site"], ["origin: https://m.example.com"], [],
+      ["Sec-Fetch-Site: same-origin"], ["Sec-Fetch-Site: none"],
+    ]
+    for (network, lines) in own.enumerated() {
+      #expect(try report(["evidence": evidence()], from: UInt32(network), lines).status == 200, "\(lines)")
+    }
+    #expect(try sums() == ["candidate 5 0", "control 0 0"])
+    // What a page of another site says of failures is counted as before: that decides nothing.
+    let failure: JSONValue = [
+      "evidence": evidence(opened: 0, failed: 1), "reason": "download", "url": "https://m.example.com/a.js",
+      "version": "3",
+    ]
+    #expect(try report(failure, ["Origin: https://evil.example"]).status == 200)
+    #expect(try sums() == ["candidate 5 0", "control 0 0"])
+    let shown = try origin.api("GET", "apps/shop/channels/online/adoption").json["failures"]?.array ?? []
+    #expect(shown.compactMap { $0["reason"]?.string } == ["download"])
+  }
+
+  /// The origins of a channel's URLs are those of all its releases, also after a restart, and of a candidate that was made again.
+  @Test func pagesOfTheChannelCount() throws {
+    let page: [String] = ["Origin: http://shop.example:8080"]
+    #expect(try report(["evidence": evidence()], from: 1, page).status == 200)
+    #expect(try sums() == ["candidate 0 0", "control 0 0"])
+    var body = try origin.release(["c.js": "c"], bundle: "third")
+    guard var bundle = body["bundles"]?.array?.first?.object, let set = bundle["set"]?.object?.members.first
+    else {
+      throw JSONError.member("set")
+    }
+    var other = JSONObject()
+    other["http://shop.example:8080/c.js"] = set.value
+    bundle["set"] = .object(other)
+    body = ["bundles": [.object(bundle)], "message": "test"]
+    #expect(try origin.api("POST", "apps/shop/channels/online/releases", body).status == 201)
+    for (network, origin) in [origin, try origin.restarted()].enumerated() {
+      let evidence: JSONValue = ["evidence": evidence("5")]
+      #expect(try report(evidence, from: UInt32(network), page, to: origin).status == 200)
+      #expect(try report(evidence, from: 5, ["Origin: https://evil.example"], to: origin).status == 200)
+      origin.origin.adoption.flush()
+    }
+    #expect(try sums() == ["candidate 2 0", "control 0 0"])
   }
 
   @Test func devicesThatWentBack() throws {

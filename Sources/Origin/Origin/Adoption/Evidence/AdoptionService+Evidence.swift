@@ -103,7 +103,10 @@ extension AdoptionService {
       # TYPE xcache_rollout_devices gauge
       \(devices)# HELP xcache_rollout_evalue The e-value of the open rollout: from 100 on its candidate fails too often.
       # TYPE xcache_rollout_evalue gauge
-      \(values)
+      \(values)# HELP xcache_rollout_foreign_reports_total Evidence from pages of other sites, which doesn't count, since the start.
+      # TYPE xcache_rollout_foreign_reports_total counter
+      xcache_rollout_foreign_reports_total \(foreignReports.load(ordering: .relaxed))
+
       """
   }
 }
