@@ -73,11 +73,15 @@ final class MaintenanceService: Sendable {
     try thread.start("housekeeping", .awaited) { [self] in run() }
   }
 
-  func beginStopping() { thread.beginStopping() }
+  func beginStopping() {
+    thread.beginStopping()
+    rollouts?.beginStopping()
+  }
 
-  /// Stops the thread, and writes the last counts even if a garbage collection is still running.
+  /// Stops the threads, and writes the last counts even if a garbage collection is still running.
   func finish() {
     thread.stop(within: .seconds(1))
+    rollouts?.finish(within: .seconds(1))
     adoption.flush()
     failures.flush(all: true)
   }

@@ -34,7 +34,16 @@ import Values
     _ count: UInt32, candidate: Int = 0, control: Int = 0, version: String = "3", networks: UInt32 = 1 << 16,
     of origin: TestOrigin? = nil
   ) throws {
-    let origin = origin ?? self.origin
+    try report(
+      count, candidate: candidate, control: control, version: version, networks: networks,
+      to: origin ?? self.origin)
+    check(origin)
+  }
+
+  private func report(
+    _ count: UInt32, candidate: Int, control: Int, version: String, networks: UInt32 = 1 << 16,
+    to origin: TestOrigin, channel: String = "online"
+  ) throws {
     for (arm, failed) in [("candidate", candidate), ("control", control)] {
       for device in 0..<count {
         let evidence: JSONValue = [
@@ -43,19 +52,24 @@ import Values
         ]
         let body: JSONValue = ["evidence": evidence]
         let peer = IPAddress(v4: 0x0A00_0001 | (device % networks) << 8)
-        _ = try origin.ask("POST", "/report?app=shop", body: body.canonical, from: peer)
+        _ = try origin.ask(
+          "POST", "/report?app=shop&channel=\(channel)", body: body.canonical, from: peer)
       }
     }
     origin.origin.adoption.flush()
-    check(origin)
   }
 
   private func check(_ origin: TestOrigin? = nil) {
-    let origin = (origin ?? self.origin).origin
-    RolloutWatch(
+    let watch = watch(origin ?? self.origin)
+    watch.check()
+    #expect(watch.finish(within: .seconds(60)))
+  }
+
+  private func watch(_ origin: TestOrigin) -> RolloutWatch {
+    let origin = origin.origin
+    return RolloutWatch(
       store: origin.store, catalog: origin.catalog, releases: origin.api.releases, adoption: origin.adoption,
-      rest: 0, log: { _ in }
-    ).check()
+      rest: 0, log: { _ in })
   }
 
   private func shown() throws -> JSONValue { try origin.api("GET", "\(Self.online)/rollout").json }
@@ -182,6 +196,63 @@ import Values
     for _ in 0..<400 where !staged.all.isEmpty { Clock.sleep(for: .milliseconds(50)) }
     #expect(staged.all.isEmpty)
     #expect(try origin.api("GET", "\(Self.online)/rollout").json["open"]?["version"]?.string == "2")
+  }
+
+  /// While the place that one channel's files are pushed to hangs, other channels' rollouts are looked at, and a halt isn't begun twice.
+  @Test func haltThatHangsKeepsNoAlarmWaiting() throws {
+    let (isHanging, hanging) = (Locked(false), Monitor(0))
+    let mayGoOn = Monitor(false)
+    let origin = try TestOrigin(
+      { options in
+        options.push = ReleasePush(names: { prepared in
+          isHanging.withLock { $0 } && prepared.channel.name == .online ? ["file"] : []
+        }) { _ in
+          hanging.broadcasting { $0 += 1 }
+          mayGoOn.waiting { $0 ? () : nil }
+        }
+      }, clock: { [now] in now.withLock { $0 } })
+    for channel in ["online", "test"] {
+      try origin.publish(["a.js": "one"], channel: channel)
+      var body = try origin.release(["a.js": "two"], channel: channel).object ?? JSONObject()
+      body["rollout"] = ["autoHalt": true, "share": 500]
+      #expect(try origin.api("POST", "apps/shop/channels/\(channel)/releases", .object(body)).status == 201)
+    }
+    func open(_ channel: String) throws -> JSONValue {
+      try origin.api("GET", "apps/shop/channels/\(channel)/rollout").json["open"] ?? .null
+    }
+    isHanging.withLock { $0 = true }
+    try report(400, candidate: 100, control: 1, version: "2", to: origin)
+    let watch = watch(origin)
+    watch.check()
+    hanging.waiting { $0 > 0 ? () : nil }
+    #expect(try open("online")["paused"]?.bool == true)
+    try report(400, candidate: 100, control: 1, version: "2", to: origin, channel: "test")
+    for _ in 0..<3 { watch.check() }
+    for _ in 0..<400 where try !open("test").isNull { Clock.sleep(for: .milliseconds(50)) }
+    #expect(try open("test").isNull)
+    #expect(hanging.withLock { $0 } == 1)
+    // An origin that stops doesn't wait for it, and begins nothing more.
+    watch.beginStopping()
+    #expect(!watch.finish(within: .milliseconds(50)))
+    mayGoOn.broadcasting { $0 = true }
+    #expect(watch.finish(within: .seconds(60)))
+    #expect(try open("online").isNull)
+    let halts = try origin.store.auditLog(limit: 1000).filter { $0.act == "rollout.halt" }
+    #expect(halts.count == 2 && halts.allSatisfy { $0.author == "xcache" })
+  }
+
+  /// An origin that is stopping halts nothing: the next one does.
+  @Test func nothingIsBegunWhileStopping() throws {
+    try candidate(["autoHalt": true, "share": 500])
+    try report(400, candidate: 100, control: 1, version: "3", to: origin)
+    let watch = watch(origin)
+    watch.beginStopping()
+    watch.check()
+    watch.begin()
+    #expect(watch.finish(within: .zero))
+    #expect(try share() == 500)
+    check(try origin.restarted())
+    #expect(try acts("rollout.halt") == 1)
   }
 
   /// An e-value beyond the numbers that JSON's readers take.
