@@ -248,11 +248,13 @@ extension Database {
     }
     if isResumed || after.audience != rollout.audience {
       plan.steppedAt = now
-      plan.begin(try evidence(of: rollout.seed, in: channel.id, cap: plan.cap))
+      plan.begin(try evidence(of: rollout.seed, in: channel.id, from: plan.firstHour, cap: plan.cap))
     } else if plan.cap != before.cap, let steppedAt = plan.steppedAt {
       // What counted before the step by the new cap. The hour in which it began can't be divided: none of it counts for the step.
       plan.begin(
-        try evidence(of: rollout.seed, in: channel.id, to: steppedAt / 3_600_000 + 1, cap: plan.cap))
+        try evidence(
+          of: rollout.seed, in: channel.id, from: plan.firstHour, to: steppedAt / 3_600_000 + 1,
+          cap: plan.cap))
     }
     return plan
   }

@@ -136,7 +136,8 @@ import Values
     #expect(answer["pausesItself"]?.bool == false)
     #expect(try share() == 500)
     #expect(try shown()["evidence"]?["resumed"] == ["at": "2025-11-19T13:00:00.000Z", "e": 1])
-    #expect(try waits().allSatisfy { $0.hasPrefix("openings: 0 of ") })
+    #expect(
+      try waits().map { String($0.prefix(14)) } == ["openings: 0 of", "openings: 0 of", "time: the step"])
     pass(hours: 1)
     try devices(200, candidate: 40)
     // What was reported since then raises an alarm again: it isn't paused, and doesn't go on either.
@@ -149,6 +150,30 @@ import Values
     // Paused and resumed by a person, it stays so.
     _ = try origin.api("POST", "\(Self.online)/rollout/pause", [:])
     #expect(try origin.api("POST", "\(Self.online)/rollout/resume", [:]).json["pausesItself"] == nil)
+  }
+
+  /// Openings of the hour in which it was resumed, whose failures don't count, don't let it go on either.
+  @Test func resumedRampWaitsForWhatCounts() throws {
+    try candidate(["ramp": ["atLeast": 0, "completes": true, "each": 100, "steps": [500, 10_000]]])
+    try devices(200, candidate: 40)
+    _ = try origin.api("POST", "\(Self.online)/rollout/resume", [:])
+    for _ in 0..<3 { try devices(400, candidate: 80) }
+    #expect(try share() == 500)
+    #expect(try waits().last == "time: the step lasts until 2025-11-19 13:00:00 UTC")
+    pass(hours: 1)
+    check()
+    #expect(try share() == 500)
+    #expect(try waits().allSatisfy { $0.hasPrefix("openings: 0 of ") })
+    try devices(99)
+    #expect(try share() == 500)
+    try devices(10)
+    #expect(try share() == 10_000)
+    // The step after it counts from its own beginning.
+    pass(hours: 1)
+    try devices(90)
+    #expect(try shown()["open"]?["version"]?.string == "3")
+    try devices(20)
+    #expect(try shown()["full"]?.string == "3")
   }
 
   @Test func haltsItself() throws {
@@ -435,6 +460,26 @@ import Values
     check()
     #expect(try share() == 5000)
     #expect(try shown()["evidence"]?["candidate"]?["opened"]?.integer == 40)
+  }
+
+  /// A step that was taken while the clock was years ahead lasts no longer for it, and what counts after a resume neither.
+  @Test func clockThatWasAhead() throws {
+    try candidate(["ramp": ["atLeast": 3600, "each": 10, "steps": [500, 2500, 5000]]])
+    pass(hours: 20_000)
+    try devices(20)
+    #expect(try share() == 2500)
+    try devices(200, candidate: 40)
+    _ = try origin.api("POST", "\(Self.online)/rollout/resume", [:])
+    pass(hours: -20_000)
+    check()
+    #expect(try shown()["evidence"]?["resumed"] == ["at": "2025-11-19T13:00:00.000Z", "e": 1])
+    #expect(try waits().last == "time: the step lasts until 2025-11-19 14:00:00 UTC")
+    pass(hours: 1)
+    try devices(20)
+    #expect(try share() == 2500)
+    pass(hours: 1)
+    check()
+    #expect(try share() == 5000)
   }
 
   /// Who lets no device in doesn't want time alone to do it again.

@@ -102,6 +102,11 @@ final class RolloutWatch: Sendable {
   private func check(_ channel: ChannelInfo) {
     do throws(StoreError) {
       guard let standing = try store.standing(of: channel) else { return }
+      if standing.plan.corrected(for: standing.rollout, now: store.now) != nil {
+        try store.correctClock(of: standing.rollout, in: channel)
+        adoption.standings.withLock { $0[channel.id] = nil }
+        return
+      }
       let highest = EValue(standing.evidence.hours).log
       if highest > standing.plan.highest {
         try store.note(highest: highest, of: standing.rollout, in: channel)

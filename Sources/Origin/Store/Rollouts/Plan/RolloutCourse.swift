@@ -58,7 +58,7 @@ package struct RolloutPlan: Hashable, Sendable {
   package internal(set) var cap = NetworkCap.standard
   /// When the step began, in milliseconds since 1970; nil: with the rollout.
   var steppedAt: Int64?
-  /// How many of the candidate's devices had counted until then.
+  /// How many of the candidate's devices had counted until then, from the first hour on.
   var steppedCandidate = 0.0
   /// How many of control's had.
   var steppedControl = 0.0
@@ -70,6 +70,14 @@ package struct RolloutPlan: Hashable, Sendable {
   func agrees(with other: RolloutPlan) -> Bool {
     (pausesItself, haltsItself, firstHour) == (other.pausesItself, other.haltsItself, other.firstHour)
       && ramp == other.ramp && cap == other.cap
+  }
+
+  /// The plan without beginnings in the future, which a clock that was ahead has left: what can't have begun begins now. Nil if it has none.
+  package func corrected(for rollout: Rollout, now: Int64) -> RolloutPlan? {
+    var plan = self
+    if (steppedAt ?? rollout.startedAt) > now { plan.steppedAt = now }
+    plan.firstHour = min(firstHour, now / 3_600_000 + 1)
+    return plan == self ? nil : plan
   }
 
   /// The plan with what a request changes.

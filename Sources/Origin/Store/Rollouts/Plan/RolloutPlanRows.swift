@@ -70,6 +70,16 @@ extension Store {
       try db.keep(plan, of: rollout.seed, in: channel.id)
     }
   }
+
+  /// Corrects what a rollout does by itself after the clock was set back.
+  package func correctClock(of rollout: Rollout, in channel: ChannelInfo) throws(StoreError) {
+    try connections.transaction { (db) throws(StoreError) in
+      let plan = try db.plan(of: rollout.seed, in: channel.id)
+      if let corrected = plan.corrected(for: rollout, now: clock()) {
+        try db.keep(corrected, of: rollout.seed, in: channel.id)
+      }
+    }
+  }
 }
 
 extension Database {
@@ -79,7 +89,10 @@ extension Database {
     return RolloutStanding(
       rollout: rollout, plan: plan, evidence: all,
       recent: plan.firstHour == 0
-        ? all : try evidence(of: rollout.seed, in: channel, from: plan.firstHour, cap: plan.cap),
+        // An hour in the future is one of a clock that was ahead.
+        ? all
+        : try evidence(
+          of: rollout.seed, in: channel, from: plan.firstHour, to: now / 3_600_000 + 2, cap: plan.cap),
       freeze: try freeze(of: channel, at: now))
   }
 }

@@ -15,12 +15,14 @@ package struct RolloutStanding: Sendable {
   /// The freeze that holds; nil if none does.
   package let freeze: ChannelFreeze?
 
-  /// What counts in the decision.
+  /// What counts in the decision: openings, failures and time of one and the same evidence. Otherwise openings would let a rollout go on
+  /// whose failures aren't seen.
   private var state: RampState {
     RampState(
-      share: rollout.audience.share, isPaused: rollout.isPaused, since: plan.steppedAt ?? rollout.startedAt,
-      openedCandidate: max(0, evidence.sums(.candidate).opened - plan.steppedCandidate),
-      openedControl: max(0, evidence.sums(.control).opened - plan.steppedControl),
+      share: rollout.audience.share, isPaused: rollout.isPaused,
+      since: max(plan.steppedAt ?? rollout.startedAt, plan.firstHour * 3_600_000),
+      openedCandidate: max(0, recent.sums(.candidate).opened - plan.steppedCandidate),
+      openedControl: max(0, recent.sums(.control).opened - plan.steppedControl),
       evidence: EValue(recent.hours), failingNetworks: recent.failingNetworks)
   }
 
