@@ -308,8 +308,8 @@ def rollouts(console, site):
     until(lambda: site.ask("GET", f"{channel}/rollout")[1]["evidence"]["control"]["opened"] == 1, "the reports", 40)
     console.go("#/", "table")
     console.go(place, "#rates .rate.own rect")
-    console.says("1 of 1 device (100 %; with 95 %, 2.5 % to 100 %)", "#view")
-    console.says("0 of 1 device (0 %; with 95 %, 0 % to 97.5 %)", "#view")
+    console.says("1 of 1 device (100 %; 95 % confidence: 2.5 % to 100 %)", "#view")
+    console.says("0 of 1 device (0 %; 95 % confidence: 0 % to 97.5 %)", "#view")
     # A share is a percentage; the previewed one is sent.
     opened_with = lambda button: (console.click(button), console.wait("dialog[open]"))
     opened_with("#rollout-change-share")
@@ -335,8 +335,8 @@ def rollouts(console, site):
     closed(console)
     open = site.ask("GET", f"{channel}/rollout")[1]["open"]
     assert (open["share"], open["groups"], open["paused"]) == (2550, ["qa", "staff"], True), open
-    console.wait("#rollout-let-in-again")
-    console.act("#rollout-let-in-again", "calm again")
+    console.wait("#rollout-resume")
+    console.act("#rollout-resume", "calm again")
     console.wait("#rollout-pause")
     console.go("#/", "table")
     console.says("rollout 25.5%", "#view table")

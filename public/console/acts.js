@@ -1,7 +1,7 @@
 import { act, channelPath, currentSession, Ended, get, hindrance, long, me, newKey, preview, Refusal, Unreachable } from "./api.js";
 import { count, el, fill, plural, size, table, tell, when } from "./dom.js";
 import { address, exactly, facts, localMinute, wholeMinute } from "./parts.js";
-import { audience, buckets, ofBuckets } from "./rollout.js";
+import { alarm, audience, buckets, ofBuckets } from "./rollout.js";
 import { shell, shown as commandShown } from "./command.js";
 
 /**
@@ -91,7 +91,8 @@ export function propose({ title, where, fields = [], effect, guard, command, sen
       if (isUnknown(error)) {
         fill(shown, el("h3", {}, "What it would do isn't known"), el("p", { class: "bad" }, `✖ ${error.message} Asking again …`));
         timer = setTimeout(show, 5000);
-      } else fill(shown, el("h3", {}, "It would be refused"), el("p", { class: "bad" }, `✖ ${error.message}`));
+      } else if (error instanceof Unchanged) fill(shown, el("p", { class: "quiet" }, error.message));
+      else fill(shown, el("h3", {}, "It would be refused"), el("p", { class: "bad" }, `✖ ${error.message}`));
     }
   }
 
@@ -165,6 +166,9 @@ export function propose({ title, where, fields = [], effect, guard, command, sen
 
 /** What an act is about isn't any more what its preview showed. */
 class Changed extends Error {}
+
+/** Nothing would happen: no refusal either. */
+class Unchanged extends Error {}
 
 /** What a server says that failed on the way is no refusal. */
 const isUnknown = (error) => error instanceof Unreachable || error instanceof Refusal && error.status >= 500;
@@ -552,7 +556,7 @@ export function rolloutButtons({ app, channel, status, reload }) {
   const hindered = hindrance("publish", app, channel);
   const acts = [
     ["Change share", change],
-    rollout.paused ? ["Let in again", () => step("resume", "Let in again", "Devices in the share are let in again, at their next poll.")]
+    rollout.paused ? ["Resume", () => step("resume", "Resume", "Devices in the share are let in again, at their next poll.")]
       : ["Pause", () => step("pause", "Pause", "Nobody new is let in. Devices that have the candidate keep it, unless somebody halts the rollout.")],
     ["Complete", () => step("complete", "Complete", `All devices get version ${rollout.version} at their next poll.`)],
     ["Halt", halt],
@@ -562,13 +566,16 @@ export function rolloutButtons({ app, channel, status, reload }) {
     class: words === "Halt" ? "danger" : null, click: () => { if (hindered) tell(hindered); else open(); },
   }, words))), hindered ? el("p", { class: "quiet" }, hindered) : null];
 
-  /** The rollout as it is now. */
+  /** The rollout as it is now, and what it is to be warned of. */
   async function now() {
-    const { open } = await get(path);
+    const list = await get(path);
+    const { open } = list;
     if (!open) throw new Error("No rollout is open any more.");
     if (open.version !== rollout.version) throw new Error(`Version ${open.version} by ${open.author} is the candidate now.`);
-    return open;
+    return { open, warning: alarm(list) };
   }
+
+  const warned = (warning) => (warning ? el("p", { class: "warn" }, `▲ ${warning}`) : null);
 
   /** What somebody else did since the preview. */
   async function guard(_, plan) {
@@ -587,11 +594,12 @@ export function rolloutButtons({ app, channel, status, reload }) {
         { name: "groups", words: "Groups that are in, whatever their share (empty: none)", value: rollout.groups.join(" ") },
         { name: "range", words: "App versions, such as >=4.2 <5 (empty: all)", value: rollout.app ?? "" }, ...inSpite()],
       effect: async (values) => {
-        const open = await now();
+        const { open, warning } = await now();
         const next = { share: buckets(values.share), groups: groups(values), app: values.range || null };
-        if (isSame(next, { share: open.share, groups: open.groups, app: open.app })) throw new Error("That is what it is now.");
+        if (isSame(next, { share: open.share, groups: open.groups, app: open.app })) throw new Unchanged("That is what it is now.");
         return { plan: open, nodes: [el("p", {}, `Version ${open.version} goes to ${audience(next)}; it was ${audience(open)}.`),
           next.share < open.share ? el("p", {}, "Devices that have it keep it: a smaller share lets fewer in from now on.") : null,
+          next.share > open.share ? warned(warning) : null,
           open.paused ? el("p", { class: "warn" }, "▲ It is paused: nobody new is let in until somebody resumes it.") : null] };
       },
       guard,
@@ -611,7 +619,11 @@ export function rolloutButtons({ app, channel, status, reload }) {
     propose({
       // A freeze keeps nobody from pausing.
       title, where, done: reload, fields: verb === "pause" ? [] : inSpite(),
-      effect: async () => ({ plan: await now(), nodes: el("p", {}, words) }),
+      effect: async () => {
+        const { open, warning } = await now();
+        return { plan: open, nodes: [el("p", {}, words), verb === "pause" ? null : warned(warning),
+          verb === "resume" && warning ? el("p", {}, "Alarms don't pause it any more then. What counts begins anew with the next full hour.") : null] };
+      },
       guard,
       command: (values, plan) => ["rollout", verb, ...named(plan), ...despiteWords(values)],
       send: async (values, key, plan) => {
@@ -625,7 +637,7 @@ export function rolloutButtons({ app, channel, status, reload }) {
     propose({
       title: "Halt", where, isDangerous: true, done: reload,
       effect: async () => {
-        const open = await now();
+        const { open } = await now();
         return { plan: open, nodes: el("p", {}, `▲ Devices that have version ${open.version} go back to what version ${open.full} has, at their next poll. A new version says so; version ${open.version} isn't offered again.`) };
       },
       guard,

@@ -20,8 +20,23 @@ export function buckets(text) {
 const share = (millionths) => `${Math.round(millionths / 100) / 100} %`;
 
 function failures({ opened, failed, rate, low, high }) {
-  const range = rate === undefined ? "" : ` (${share(rate)}; with 95 %, ${share(low)} to ${share(high)})`;
+  const range = rate === undefined ? "" : ` (${share(rate)}; 95 % confidence: ${share(low)} to ${share(high)})`;
   return `${count(failed)} of ${plural(opened, "device")}${range}`;
+}
+
+/** A time as the command line writes it. */
+function duration(seconds) {
+  const [length, unit] = [[86400, "d"], [3600, "h"], [60, "min"], [1, "s"]].find(([one]) => seconds % one === 0);
+  return `${seconds / length} ${unit}`;
+}
+
+/** That the candidate fails too often, with numbers; empty if it doesn't, and from an older origin. */
+export function alarm(list) {
+  const { open, evidence } = list ?? {};
+  if (!open || !evidence) return "";
+  const e = evidence.resumed?.e ?? evidence.e;
+  if (!(open.paused && evidence.pausesItself && evidence.alarmedAt) && e < 100) return "";
+  return `Version ${open.version} fails too often: ${failures(evidence.candidate)} with it failed, of the others ${failures(evidence.control)}; evidence against it: e = ${count(e)}.`;
 }
 
 /** What devices reported, and what follows: pairs for `facts`; none from an older origin. */
@@ -30,18 +45,21 @@ export function evidenceFacts(list) {
   if (!evidence) return [];
   const { ramp, waits = [] } = list;
   const { leftOut, networkCap = 500 } = evidence;
+  const halted = "halted from 10,000 on, if it has failed in 5 networks or more";
   const next = ramp?.steps.find((one) => one > list.open.share);
   const steps = ramp?.steps.map((one) => (one === list.open.share ? el("b", {}, ofBuckets(one)) : ofBuckets(one))).flatMap((one, index) => (index ? [", ", one] : [one]));
   return [
-    ["Failed with it", failures(evidence.candidate)],
-    ["Failed of others", failures(evidence.control)],
-    ["e-value", [`${count(evidence.e)}, at most ${count(evidence.highest)} so far; `,
-      evidence.pausesItself ? "from 100 on it is paused by itself" : "alarms don't pause it: it was resumed after one",
-      evidence.haltsItself ? `, and from 10,000 on halted, if it has failed in 5 networks or more (so far in ${count(evidence.networks)})` : ""]],
-    evidence.resumed && ["Since it was resumed", `what counts is e = ${count(evidence.resumed.e)}, of devices from ${utcText(new Date(evidence.resumed.at))} on`],
+    ["Failures with it", [failures(evidence.candidate), evidence.networks ? `, in ${plural(evidence.networks, "network")}` : ""]],
+    ["Failures of the others", failures(evidence.control)],
+    ...(evidence.resumed ? [
+      ["Evidence against it", [`e = ${count(evidence.resumed.e)} since it was resumed, of what is opened from ${utcText(new Date(evidence.resumed.at))} on; an alarm doesn't pause it any more`,
+        evidence.haltsItself ? `, but it is ${halted}` : ""]],
+      ["From the beginning", `e = ${count(evidence.e)}, at most ${count(evidence.highest)} so far`],
+    ] : [["Evidence against it", [`e = ${count(evidence.e)}, at most ${count(evidence.highest)} so far; from 100 on it is paused by itself`,
+      evidence.haltsItself ? `, and ${halted}` : ""]]]),
     evidence.alarmedAt && ["Alarm", [badge("bad", "fails too often"), " paused ", when(evidence.alarmedAt)]],
-    ramp && ["Steps", [...steps, ramp.completes ? ", complete" : "", `; each after ${plural(ramp.each, "device")} and ${plural(Math.round(ramp.atLeast / 60), "minute")}; `,
-      next === undefined ? "the last one is reached" : `the next one is ${ofBuckets(next)}`]],
+    ramp && ["Steps", [...steps, ramp.completes ? ", complete" : "", `; each after ${plural(ramp.each, "device")}${ramp.atLeast ? ` and ${duration(ramp.atLeast)}` : ""}; `,
+      next === undefined ? (ramp.completes ? "the next one completes it" : "the last one is reached") : `the next one is ${ofBuckets(next)}`]],
     waits.length > 0 && ["Waits for", waits.map((one) => el("div", {}, one.text))],
     leftOut ? ["Not counted", [badge("warn", `${count(leftOut.opened)} of ${plural(leftOut.of, "opening")}`), ` of the last two days: they came from ${plural(leftOut.networks, "network")}, `,
       `and one counts for ${ofBuckets(networkCap)} at most. If there is a proxy before the origin, serve --trust-proxy tells devices apart; if the devices themselves are in few networks, `,
@@ -53,14 +71,14 @@ export function evidenceFacts(list) {
 /** Both rates of failures, each with the interval in which it is; nothing before a device has opened a page. */
 export function ratesChart(list) {
   const evidence = list?.evidence;
-  const arms = evidence ? [["with it", evidence.candidate], ["of others", evidence.control]] : [];
+  const arms = evidence ? [["with it", evidence.candidate], ["the others", evidence.control]] : [];
   if (!arms.some(([, arm]) => arm.rate !== undefined)) return null;
   const [width, left, right, row] = [600, 72, 20, 26];
   const highest = Math.max(...arms.map(([, arm]) => arm.high ?? 0));
   const x = (millionths) => left + (millionths / highest) * (width - left - right);
   const y = (index) => 14 + index * row;
   const height = y(1) + 34;
-  const words = arms.map(([name, arm]) => `failed ${name}: ${failures(arm)}`).join("; ");
+  const words = arms.map(([name, arm]) => `failures, ${name}: ${failures(arm)}`).join("; ");
   const picture = svg("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": words });
   for (const part of [0, 0.5, 1]) {
     const at = x(highest * part);
@@ -77,7 +95,7 @@ export function ratesChart(list) {
     group.append(index ? svg("circle", { cx: x(arm.rate), cy: y(index), r: 5 }) : svg("rect", { x: x(arm.rate) - 5, y: y(index) - 5, width: 10, height: 10 }));
     picture.append(group);
   });
-  return el("figure", { class: "chart", id: "rates" }, picture, el("p", { class: "quiet small" }, "Devices that failed, of those that opened a page, and between which rates that is with 95 %, however often one looks."));
+  return el("figure", { class: "chart", id: "rates" }, picture, el("p", { class: "quiet small" }, "Devices that failed, of those that opened a page, and between which rates that is with 95 % confidence, however often one looks."));
 }
 
 /** The e-value over time, by its powers of ten; nothing before there is anything to draw. */

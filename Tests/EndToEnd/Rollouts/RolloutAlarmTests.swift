@@ -52,19 +52,36 @@ import Values
 
     let show = try site.run("rollout", "show", "--app", "shop")
     for line in [
-      "failures: 30 of 150 devices (20 %, 10.59 % to 32.39 %) with version 2",
-      "          1 of 150 devices (0.67 %, 0 % to 5.82 %) that they are compared with",
+      "failures: 30 of 150 devices with version 2 (20 %; 95 % confidence: 10.59 % to 32.39 %), in 30 networks",
+      "          1 of 150 devices that they are compared with (0.67 %; 95 % confidence: 0 % to 5.82 %)",
       "paused by an alarm, ",
       "waits for: a person: an alarm has paused it",
     ] { #expect(show.output.contains(line), "\(show)") }
     let status = try site.run("status", "--app", "shop")
     #expect(status.output.contains("failures: 30 of 150 devices"), "\(status)")
     #expect(status.output.contains("Version 2 fails too often"), "\(status)")
+    // Who lets more devices in is told, and completing has to be meant.
+    let more = try site.run("rollout", "set", "50%", "--app", "shop")
+    #expect(
+      more.exitCode == 0 && more.errors.contains("version 2 fails too often: 30 of 150 devices"), "\(more)")
+    for complete in [
+      try site.run("rollout", "complete", "--app", "shop"),
+      try site.run("rollout", "complete", "--app", "shop", "--json"),
+    ] {
+      #expect(complete.exitCode == 2, "\(complete)")
+      for words in [
+        "version 2 fails too often: 30 of 150 devices with it failed", "nothing was changed", "-y does it",
+      ] {
+        #expect("\(complete)".contains(words), "\(complete)")
+      }
+    }
     let resumed = try site.run("rollout", "resume", "--app", "shop")
     #expect(resumed.output.contains("alarms don't pause it any more"), "\(resumed)")
     let again = try site.run("rollout", "show", "--app", "shop")
-    #expect(again.output.contains("alarms don't pause it: it was resumed after one"), "\(again)")
-    #expect(again.output.contains("what counts is since it was resumed, from "), "\(again)")
+    #expect(again.output.contains("  an alarm doesn't pause it any more\n"), "\(again)")
+    #expect(
+      again.output.contains("evidence against it since a person resumed it: e = 1, of what is opened from "),
+      "\(again)")
     try site.stop()
   }
 
@@ -77,7 +94,9 @@ import Values
     let show = try site.run("rollout", "show", "--app", "shop")
     #expect(
       show.output.contains("steps 5%, 25%, 100%, each after 50 devices; the next one is 25%"), "\(show)")
-    #expect(show.output.contains("waits for: 0 of 50 devices with the candidate"), "\(show)")
+    #expect(
+      show.output.contains(
+        "waits for: devices with the candidate that open a page in this step: so far 0 of 50"), "\(show)")
     try Self.report(site, "2", candidate: 0, control: 0, of: 60)
     #expect(
       Wait.until(40) { (try? Self.rollout(site))?["open"]?["share"]?.integer == 2500 },
@@ -104,7 +123,9 @@ import Values
         if the devices themselves are in few networks, `xcache rollout set --network-cap 100% --app shop` counts all
       """
     #expect(Wait.until(40) { (try? show())?.contains(lines) == true }, "\((try? show()) ?? "")")
-    #expect(try show().contains("waits for: 3 of 50 devices with the candidate"))
+    #expect(
+      try show().contains(
+        "waits for: devices with the candidate that open a page in this step: so far 3 of 50"))
     let set = try site.run("rollout", "set", "--network-cap", "100%", "--app", "shop")
     #expect(set.exitCode == 0 && set.output.contains("`xcache rollout show --app shop` says how it goes on"), "\(set)")
     #expect(try show().contains("one network counts for 100 % at most"))

@@ -137,7 +137,11 @@ import Values
     #expect(try share() == 500)
     #expect(try shown()["evidence"]?["resumed"] == ["at": "2025-11-19T13:00:00.000Z", "e": 1])
     #expect(
-      try waits().map { String($0.prefix(14)) } == ["openings: 0 of", "openings: 0 of", "time: the step"])
+      try waits() == [
+        "openings: devices with the candidate that open a page in this step: so far 0 of 100",
+        "openings: devices to compare with that open a page in this step: so far 0 of 100",
+        "time: the end of the step, not before 2025-11-19 13:00:00 UTC",
+      ])
     pass(hours: 1)
     try devices(200, candidate: 40)
     // What was reported since then raises an alarm again: it isn't paused, and doesn't go on either.
@@ -159,11 +163,11 @@ import Values
     _ = try origin.api("POST", "\(Self.online)/rollout/resume", [:])
     for _ in 0..<3 { try devices(400, candidate: 80) }
     #expect(try share() == 500)
-    #expect(try waits().last == "time: the step lasts until 2025-11-19 13:00:00 UTC")
+    #expect(try waits().last == "time: the end of the step, not before 2025-11-19 13:00:00 UTC")
     pass(hours: 1)
     check()
     #expect(try share() == 500)
-    #expect(try waits().allSatisfy { $0.hasPrefix("openings: 0 of ") })
+    #expect(try waits().allSatisfy { $0.hasSuffix("so far 0 of 100") })
     try devices(99)
     #expect(try share() == 500)
     try devices(10)
@@ -310,9 +314,9 @@ import Values
     try devices(40)
     #expect(
       try waits() == [
-        "openings: 40 of 50 devices with the candidate have opened a page in this step",
-        "openings: 40 of 50 devices of control have opened a page in this step",
-        "time: the step lasts until 2025-11-19 13:00:00 UTC",
+        "openings: devices with the candidate that open a page in this step: so far 40 of 50",
+        "openings: devices to compare with that open a page in this step: so far 40 of 50",
+        "time: the end of the step, not before 2025-11-19 13:00:00 UTC",
       ])
     // Time alone is not enough, and neither are openings.
     pass(hours: 2)
@@ -327,7 +331,7 @@ import Values
     // A frozen channel: it waits.
     _ = try origin.api("POST", "\(Self.online)/freeze", ["reason": "sale"])
     check()
-    #expect(try share() == 2500 && waits() == ["freeze: the channel is frozen: sale"])
+    #expect(try share() == 2500 && waits() == ["freeze: the end of the channel's freeze: sale"])
     _ = try origin.api("POST", "\(Self.online)/thaw", [:])
     for origin in [origin, try origin.restarted()] { check(origin) }
     #expect(try share() == 10_000)
@@ -380,12 +384,12 @@ import Values
 
   @Test func waitsSayWhatTheyAreFor() throws {
     try candidate(["ramp": ["atLeast": 0, "each": 50, "steps": [500, 2500]]])
-    let openings = [("with the candidate", 40), ("of control", 40)].map {
-      "openings: \($0.1) of 50 devices \($0.0) have opened a page in this step"
+    let openings = ["with the candidate", "to compare with"].map {
+      "openings: devices \($0) that open a page in this step: so far 40 of 50"
     }
     try devices(40)
     _ = try origin.api("POST", "\(Self.online)/freeze", ["reason": "sale"])
-    #expect(try waits() == openings + ["freeze: the channel is frozen: sale"])
+    #expect(try waits() == openings + ["freeze: the end of the channel's freeze: sale"])
     _ = try origin.api("POST", "\(Self.online)/thaw", [:])
     #expect(try waits() == openings)
     _ = try origin.api("POST", "\(Self.online)/rollout/pause", [:])
@@ -473,7 +477,7 @@ import Values
     pass(hours: -20_000)
     check()
     #expect(try shown()["evidence"]?["resumed"] == ["at": "2025-11-19T13:00:00.000Z", "e": 1])
-    #expect(try waits().last == "time: the step lasts until 2025-11-19 14:00:00 UTC")
+    #expect(try waits().last == "time: the end of the step, not before 2025-11-19 14:00:00 UTC")
     pass(hours: 1)
     try devices(20)
     #expect(try share() == 2500)

@@ -33,12 +33,12 @@ import Values
   }
 
   @Test func ratesHaveIntervals() {
-    let lines = RolloutEvidenceLines.all(list([133]))
+    let lines = RolloutEvidenceLines.all(list([133], networks: 30))
     #expect(
       lines == [
-        "failures: 40 of 800 devices (5 %, 2.69 % to 8.29 %) with version ",
+        "failures: 40 of 800 devices with version  (5 %; 95 % confidence: 2.69 % to 8.29 %), in 30 networks",
         "          0 of 0 devices that they are compared with",
-        "e = 133, at most 133 so far; from 100 on it is paused by itself",
+        "evidence against it: e = 133, at most 133 so far; from 100 on it is paused by itself",
       ])
   }
 
@@ -63,18 +63,46 @@ import Values
   }
 
   @Test func haltingTakesNetworks() {
-    let halts = "e = 1, at most 133 so far; from 100 on it is paused by itself, and from 10000 on halted"
-    #expect(RolloutEvidenceLines.all(list(networks: 5, halts: true))[2] == halts)
     #expect(
       RolloutEvidenceLines.all(list(networks: 4, halts: true))[2]
-        == halts + ", if it has failed in 5 networks or more; so far in 4")
+        == "evidence against it: e = 1, at most 133 so far; from 100 on it is paused by itself, and halted from 10,000 on, "
+        + "if it has failed in 5 networks or more")
   }
 
+  /// What decides comes first, and that it may still be halted by itself.
   @Test func resumedAfterAnAlarm() {
-    let lines = RolloutEvidenceLines.all(
-      list(pauses: false) { $0.resumed = .init(at: Moment(milliseconds: 1_763_557_200_000), e: 7) })
-    #expect(lines[2].hasSuffix("; alarms don't pause it: it was resumed after one"))
-    #expect(lines[3] == "what counts is since it was resumed, from 2025-11-19 13:00:00 UTC on: e = 7")
+    func lines(halts: Bool) -> [String] {
+      RolloutEvidenceLines.all(
+        list([5_009], halts: halts, pauses: false) {
+          $0.resumed = .init(at: Moment(milliseconds: 1_763_557_200_000), e: 7)
+        })
+    }
+    #expect(
+      lines(halts: false).dropFirst(2) == [
+        "evidence against it since a person resumed it: e = 7, of what is opened from 2025-11-19 13:00:00 UTC on",
+        "  an alarm doesn't pause it any more",
+        "evidence against it from the beginning: e = 5,009, at most 133 so far",
+      ])
+    #expect(
+      lines(halts: true)[3]
+        == "  an alarm doesn't pause it any more, but it is halted from 10,000 on, if it has failed in 5 networks or more"
+    )
+  }
+
+  @Test func statusOfARamp() {
+    var list = list([5_009])
+    list.ramp = RampTerms(steps: [500, 10_000], each: 2_000, atLeast: 3_600)
+    list.waits = [
+      RolloutWait(kind: "person", text: "a person"), RolloutWait(kind: "freeze", text: "the end"),
+    ]
+    #expect(
+      RolloutEvidenceLines.short(list) == [
+        "failures: 40 of 800 devices (5 %; 95 % confidence: 2.69 % to 8.29 %); of the others 0 of 0 devices; evidence against it: e = 5,009",
+        "the next one is 5%, waits for a person; the end",
+      ])
+    #expect(
+      RolloutEvidenceLines.all(list).dropFirst(3).first
+        == "steps 5%, 100%, each after 2,000 devices and 1 h; the next one is 5%")
   }
 
   @Test func openingsThatAreNotCounted() {
@@ -82,7 +110,7 @@ import Values
       list { $0.leftOut = .init(opened: 9_812, of: 10_000, networks: 3) })
     #expect(
       lines.suffix(3).first
-        == "9812 of 10000 openings of the last two days aren't counted: they came from 3 networks, and one counts for 5 % at most"
+        == "9,812 of 10,000 openings of the last two days aren't counted: they came from 3 networks, and one counts for 5 % at most"
     )
     #expect(
       RolloutEvidenceLines.all(list { $0.networkCap = 2_500 }).last == "one network counts for 25 % at most")

@@ -78,8 +78,10 @@ extension RolloutStanding {
   /// A frozen channel lets a ramp wait, whatever else it waits for.
   private var frozen: [RolloutWait] {
     guard let freeze else { return [] }
-    let end = freeze.calendar?.to.map { " until \(Timestamp.words($0.milliseconds))" } ?? ""
-    return [RolloutWait(kind: "freeze", text: "the channel is frozen\(end): \(freeze.reason.onOneLine)")]
+    let end = freeze.calendar?.to.map { ", \(Timestamp.words($0.milliseconds))" } ?? ""
+    return [
+      RolloutWait(kind: "freeze", text: "the end of the channel's freeze\(end): \(freeze.reason.onOneLine)")
+    ]
   }
 
   /// It is beyond doubt that the candidate fails too often, but perhaps somebody with a few addresses says so.
@@ -121,9 +123,11 @@ extension RolloutStanding {
     case .openings(let arm, let opened, let wanted):
       RolloutWait(
         kind: "openings",
-        text: "\(Int64(opened)) of \(wanted) devices "
-          + (arm == .candidate ? "with the candidate" : "of control") + " have opened a page in this step")
-    case .time(let end): RolloutWait(kind: "time", text: "the step lasts until \(Timestamp.words(end))")
+        text:
+          "devices \(arm == .candidate ? "with the candidate" : "to compare with") that open a page in this step: "
+          + "so far \(Count.grouped(Int64(opened))) of \(Count.grouped(wanted))")
+    case .time(let end):
+      RolloutWait(kind: "time", text: "the end of the step, not before \(Timestamp.words(end))")
     }
   }
 }

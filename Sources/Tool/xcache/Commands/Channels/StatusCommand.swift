@@ -152,7 +152,7 @@ enum StatusCommand {
         terminal.colour("ROLLOUT", .yellow)
           + "    \(rollout.candidate) goes to \(rollout.audience)\(rollout.paused ? ", paused" : ""), by "
           + "\(rollout.author) since \(rollout.at.formatted)")
-      if let line = rollouts.flatMap(RolloutEvidenceLines.short) { lines.append("           \(line)") }
+      for line in rollouts.map(RolloutEvidenceLines.short) ?? [] { lines.append("           \(line)") }
     }
     lines.append("released   \(overview.at.formatted)")
     lines.append("holds      \(Count.text(overview.resources, "resource")), \(Bytes.text(overview.bytes))")

@@ -27,6 +27,7 @@ enum RolloutCommand {
       are anonymous, so one network (/24, /48) counts for 5 % of them at most; --network-cap 100% is for devices in few.
       pause: no further device is let in; resume ends that. complete: the candidate becomes the full version, under the
       same number. halt: a new version with the content of the full one takes the candidate back, as a rollback does.
+      While the candidate fails too often, complete and a larger share ask first; -y does it without a question.
       A release of other bundles makes the candidate again on top of it, under a new number; one of the candidate's own
       bundles takes its place. A frozen channel refuses set, resume and complete (exit code 3) without --break-glass,
       but never pause and halt. --schedule TIME takes the step then, if its candidate is still the one.
@@ -40,7 +41,7 @@ enum RolloutCommand {
       .value("message", "TEXT", short: "m", "why it is halted, for the log (halt)").only("halt"),
       .value("break-glass", "REASON", "even if the channel is frozen; the reason is recorded").only(
         "set", "resume", "complete"),
-      Command.schedule.only("set", "pause", "resume", "complete", "halt"),
+      Command.schedule.only("set", "pause", "resume", "complete", "halt"), yes.only("set", "complete"),
       Command.all.only("show"),
     ],
     run: run)
@@ -154,6 +155,9 @@ enum RolloutCommand {
     request.candidate = try candidate(arguments)
     request.breakGlass = try arguments.breakGlass()
     request.schedule = try arguments.schedule()
+    if verb == "complete" || verb == "set" && request.share != nil {
+      guard try isConfirmed(request.share, remote, arguments, terminal) else { return .refused }
+    }
     let answer = try remote.api.rollout(verb, request, in: try remote.address)
     if arguments.has("json") {
       terminal.say(json: answer.document)

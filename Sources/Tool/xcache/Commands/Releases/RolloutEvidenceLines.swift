@@ -7,16 +7,25 @@ enum RolloutEvidenceLines {
   /// Returns the lines; none from an origin that is too old to say.
   static func all(_ list: RolloutList) -> [String] {
     guard let evidence = list.evidence else { return [] }
+    let networks = Count.text(evidence.networks, "network")
     var lines = [
-      "failures: \(arm(evidence.candidate)) with version \(list.open?.version.text ?? "")",
-      "          \(arm(evidence.control)) that they are compared with",
-      "e = \(evidence.e), at most \(evidence.highest) so far; "
-        + (evidence.pausesItself
-          ? "from 100 on it is paused by itself"
-          : "alarms don't pause it: it was resumed after one") + halting(evidence),
+      "failures: \(arm(evidence.candidate, "with version \(list.open?.version.text ?? "")"))"
+        + (evidence.networks > 0 ? ", in \(networks)" : ""),
+      "          \(arm(evidence.control, "that they are compared with"))",
     ]
+    let all = "e = \(number(evidence.e)), at most \(number(evidence.highest)) so far"
     if let resumed = evidence.resumed {
-      lines.append("what counts is since it was resumed, from \(resumed.at.formatted) on: e = \(resumed.e)")
+      lines.append(
+        "evidence against it since a person resumed it: e = \(number(resumed.e)), of what is opened from \(resumed.at.formatted) on"
+      )
+      lines.append(
+        "  an alarm doesn't pause it any more"
+          + (evidence.haltsItself ? ", but it is \(halting(evidence))" : ""))
+      lines.append("evidence against it from the beginning: \(all)")
+    } else {
+      lines.append(
+        "evidence against it: \(all); from \(number(Int64(RampDecision.pauses))) on it is paused by itself"
+          + (evidence.haltsItself ? ", and \(halting(evidence))" : ""))
     }
     if let line = course(evidence.points) { lines.append(line) }
     if let at = evidence.alarmedAt { lines.append("paused by an alarm, \(at.formatted)") }
@@ -25,18 +34,30 @@ enum RolloutEvidenceLines {
     return lines + leftOut(evidence)
   }
 
-  /// The same on one line, for `xcache status`.
-  static func short(_ list: RolloutList) -> String? {
-    guard let evidence = list.evidence else { return nil }
-    return "failures: \(arm(evidence.candidate)); of the others \(arm(evidence.control)); e = \(evidence.e)"
+  /// The same on one or two lines, for `xcache status`.
+  static func short(_ list: RolloutList) -> [String] {
+    guard let evidence = list.evidence else { return [] }
+    let deciding = evidence.resumed?.e ?? evidence.e
+    let lines = [
+      "failures: \(arm(evidence.candidate)); of the others \(arm(evidence.control)); evidence against it"
+        + "\(evidence.resumed == nil ? "" : " since it was resumed"): e = \(number(deciding))"
+    ]
+    guard let ramp = list.ramp else { return lines }
+    let waits = (list.waits ?? []).map(\.text).joined(separator: "; ")
+    return lines + [
+      "\(after(ramp, at: list.open?.share ?? 0))" + (waits.isEmpty ? "" : ", waits for \(waits)")
+    ]
   }
 
-  /// `40 of 800 devices (5 %, 2.7 % to 8.3 %)`.
-  private static func arm(_ arm: EvidenceInfo.Arm) -> String {
-    let text = "\(arm.failed) of \(Count.text(arm.opened, "device"))"
+  /// `40 of 800 devices (5 %; 95 % confidence: 2.7 % to 8.3 %)`.
+  static func arm(_ arm: EvidenceInfo.Arm, _ which: String? = nil) -> String {
+    let text =
+      "\(number(arm.failed)) of \(number(arm.opened)) device\(arm.opened == 1 ? "" : "s")\(which.map { " \($0)" } ?? "")"
     guard let rate = arm.rate, let low = arm.low, let high = arm.high else { return text }
-    return "\(text) (\(percent(rate)), \(percent(low)) to \(percent(high)))"
+    return "\(text) (\(percent(rate)); 95 % confidence: \(percent(low)) to \(percent(high)))"
   }
+
+  private static func number(_ count: Int64) -> String { Count.grouped(count) }
 
   /// A part of a million as a percentage with at most two decimals.
   private static func percent(_ millionths: Int64) -> String {
@@ -44,11 +65,7 @@ enum RolloutEvidenceLines {
   }
 
   private static func halting(_ evidence: EvidenceInfo) -> String {
-    guard evidence.haltsItself else { return "" }
-    let least = RampDecision.haltNetworks
-    return ", and from 10000 on halted"
-      + (evidence.networks < least
-        ? ", if it has failed in \(least) networks or more; so far in \(evidence.networks)" : "")
+    "halted from \(number(Int64(RampDecision.halts))) on, if it has failed in \(RampDecision.haltNetworks) networks or more"
   }
 
   // MARK: - Over time
@@ -78,14 +95,21 @@ enum RolloutEvidenceLines {
 
   private static func steps(_ ramp: RampTerms, at share: Int) -> String {
     let steps = ramp.steps.map { ShareText.option($0) } + (ramp.completes == true ? ["complete"] : [])
-    let next = ramp.steps.first { $0 > share }
-    let each = Count.text(ramp.each ?? 2_000, "device")
+    let each = ramp.each ?? 2_000
     let time = (ramp.atLeast ?? 3_600) > 0 ? " and \(duration(ramp.atLeast ?? 3_600))" : ""
-    let after = next.map { "the next one is \(ShareText.option($0))" } ?? "the last one is reached"
-    return "steps \(steps.joined(separator: ", ")), each after \(each)\(time); \(after)"
+    return
+      "steps \(steps.joined(separator: ", ")), each after \(number(each)) device\(each == 1 ? "" : "s")\(time); "
+      + after(ramp, at: share)
   }
 
-  private static func duration(_ seconds: Int64) -> String {
+  private static func after(_ ramp: RampTerms, at share: Int) -> String {
+    if let next = ramp.steps.first(where: { $0 > share }) {
+      return "the next one is \(ShareText.option(next))"
+    }
+    return ramp.completes == true ? "the next one completes it" : "the last one is reached"
+  }
+
+  static func duration(_ seconds: Int64) -> String {
     for (length, unit) in [(86_400 as Int64, "d"), (3_600, "h"), (60, "min")] where seconds % length == 0 {
       return "\(seconds / length) \(unit)"
     }
@@ -99,7 +123,7 @@ enum RolloutEvidenceLines {
       return cap == 500 ? [] : ["one network counts for \(ShareText.percent(cap)) at most"]
     }
     return [
-      "\(left.opened) of \(Count.text(left.of, "opening")) of the last two days aren't counted: they came from "
+      "\(number(left.opened)) of \(number(left.of)) openings of the last two days aren't counted: they came from "
         + "\(Count.text(left.networks, "network")), and one counts for \(ShareText.percent(cap)) at most",
       "  if there is a proxy before the origin, `serve --trust-proxy ADDRESS` tells devices apart;",
       "  if the devices themselves are in few networks, `xcache rollout set --network-cap 100%` counts all",
