@@ -91,6 +91,7 @@ import Values
     let release = try site.publish(
       ["a.js": "two"], "--ramp", "5%,25%,100%", "--each", "50", "--at-least", "0")
     #expect(release["rollout"]?["open"]?["share"]?.integer == 500)
+    #expect(release["rollout"]?["ramp"]?["each"]?.integer == 50, "\(release)")
     let show = try site.run("rollout", "show", "--app", "shop")
     #expect(
       show.output.contains("steps 5%, 25%, 100%, each after 50 devices; the next one is 25%"), "\(show)")
@@ -104,7 +105,14 @@ import Values
     try site.crash()
     Clock.sleep(for: .milliseconds(11_000))
     #expect(try Self.rollout(site)["open"]?["share"]?.integer == 2500)
+    let each = try site.run("rollout", "set", "--each", "70", "--at-least", "0m", "--app", "shop")
+    #expect(each.exitCode == 0, "\(each)")
+    let ramp = try Self.rollout(site)["ramp"]
+    #expect(ramp?["each"]?.integer == 70 && ramp?["steps"]?.array?.count == 3, "\(ramp ?? .null)")
+    let same = try site.run("rollout", "set", "--each", "70", "--app", "shop")
+    #expect(same.output.contains("nothing changed: version 2 does that already"), "\(same)")
     let set = try site.run("rollout", "set", "--ramp", "none", "--app", "shop")
+    #expect(try site.run("rollout", "set", "--each", "70", "--app", "shop").exitCode == 2)
     #expect(set.exitCode == 0, "\(set)")
     let without = try site.run("rollout", "show", "--app", "shop")
     #expect(without.output.contains("waits for: a person, who takes each step"), "\(without)")
@@ -138,8 +146,9 @@ import Values
   @Test(
     "Options that can't be",
     arguments: [
-      ["--ramp", "5%,5%"], ["--ramp", "complete"], ["--ramp", "0%,5%"], ["--ramp", "5%,"], ["--each", "5"],
-      ["--ramp", "5%", "--each", "0"], ["--ramp", "5%", "--at-least", "soon"],
+      ["--ramp", "5%,5%"], ["--ramp", "complete"], ["--ramp", "0%,5%"], ["--ramp", "5%,"], ["--each", "0"],
+      ["--ramp", "5%", "--each", "0"], ["--ramp", "5%", "--at-least", "soon"], ["--at-least", "soon"],
+      ["--ramp", "none", "--each", "5"],
       ["--auto-halt", "--no-auto-halt"], ["--network-cap", "0%"], ["--network-cap", "101%"],
       ["--network-cap", "all"],
     ])

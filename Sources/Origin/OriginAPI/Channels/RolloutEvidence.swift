@@ -89,7 +89,7 @@ package struct EvidenceInfo: Codable, Hashable, Sendable {
 }
 
 /// The steps by which a rollout goes on by itself.
-package struct RampTerms: Codable, Hashable, Sendable {
+package struct RampTerms: Codable, Hashable, Sendable, RequestPart {
   /// The shares, of 10,000, each above the one before. In a change, none ends the ramp.
   package var steps: [Int]
   /// How many of the candidate's devices open a page in each step; absent: 2,000.

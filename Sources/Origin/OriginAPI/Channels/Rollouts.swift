@@ -2,7 +2,7 @@ import Manifests
 import System
 
 /// Whom a release goes to first.
-package struct RolloutTerms: Codable, Hashable, Sendable {
+package struct RolloutTerms: Codable, Hashable, Sendable, RequestPart {
   /// How many of 10,000 buckets are in.
   package var share: Int?
   /// The groups that are in, whatever their bucket.
@@ -78,6 +78,10 @@ package struct RolloutChangeInfo: Codable, Hashable, Sendable {
   @OrNull package var ended: RolloutInfo?
   /// The rollout that is open now; nil if none is.
   @OrNull package var open: RolloutInfo?
+  /// Its steps, if this release opened it; absent if a person takes each.
+  package var ramp: RampTerms?
+  /// Whether an alarm may halt it, if this release opened it; absent: no.
+  package var autoHalt: Bool?
 
   package init(ended: RolloutInfo?, open: RolloutInfo?) {
     self.ended = ended

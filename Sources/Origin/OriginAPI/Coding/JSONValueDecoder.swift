@@ -23,8 +23,11 @@ package struct UnknownMember: Error {
   package init(name: String) { self.name = name }
 }
 
+/// A part of requests whose type must know every member, as that of the request must. Answers may have members of newer origins.
+package protocol RequestPart: Decodable {}
+
 extension JSONValue {
-  /// Decodes the document as a value whose type must know every top-level member.
+  /// Decodes the document as a value whose type must know every top-level member, and those of its `RequestPart`s.
   ///
   /// - Throws: also `UnknownMember`.
   package func decodeKnown<Value: Decodable>(_ type: Value.Type = Value.self) throws -> Value {
@@ -89,7 +92,7 @@ private struct JSONValueDecoder: Decoder {
     if rejectsUnknown, let other = object.members.first(where: { Key(stringValue: $0.key) == nil }) {
       throw UnknownMember(name: other.key)
     }
-    return KeyedDecodingContainer(Keyed(object: object, path: path))
+    return KeyedDecodingContainer(Keyed(object: object, path: path, rejectsUnknown: rejectsUnknown))
   }
 
   func unkeyedContainer() throws -> any UnkeyedDecodingContainer {
@@ -103,6 +106,7 @@ extension JSONValueDecoder {
   private struct Keyed<Key: CodingKey>: KeyedDecodingContainerProtocol {
     let object: JSONObject
     let path: [any CodingKey]
+    let rejectsUnknown: Bool
     var codingPath: [any CodingKey] { path }
     var allKeys: [Key] { object.members.compactMap { Key(stringValue: $0.key) } }
 
@@ -114,7 +118,9 @@ extension JSONValueDecoder {
     func contains(_ key: Key) -> Bool { object[key.stringValue] != nil }
     func decodeNil(forKey key: Key) -> Bool { object[key.stringValue]?.isNull ?? true }
     func decode<Value: Decodable>(_ type: Value.Type, forKey key: Key) throws -> Value {
-      try decoder(key).read(type)
+      var decoder = try decoder(key)
+      decoder.rejectsUnknown = rejectsUnknown && type is any RequestPart.Type
+      return try decoder.read(type)
     }
 
     func nestedContainer<Nested: CodingKey>(keyedBy type: Nested.Type, forKey key: Key) throws

@@ -52,6 +52,8 @@ package struct ReleaseAnswer: Codable, Hashable, Sendable {
   package var freeze: ChannelFreeze?
   /// What it did, or would do, to the rollouts of the channel; nil: nothing.
   package var rollout: RolloutChangeInfo?
+  /// The newest rollout whose candidate had the same content, and was halted; absent if none had, and in a dry run.
+  package var sameAsHalted: RolloutInfo?
   /// In a dry run of an act that sends no files: the files that would change, and what devices would download.
   package var forecast: ReleaseForecast?
   /// The release that is to be made later; absent for one that was made. Then the other members say what it would do now.

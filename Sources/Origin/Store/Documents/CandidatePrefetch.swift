@@ -235,6 +235,6 @@ extension RolloutChange? {
     let last = (self?.open ?? open)?.with(prefetch: nil)
     return isOver
       ? RolloutChange(ended: last?.with(state: .completed), open: nil)
-      : RolloutChange(ended: self?.ended, open: last)
+      : RolloutChange(ended: self?.ended, open: last, course: self?.course)
   }
 }

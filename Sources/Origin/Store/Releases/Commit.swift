@@ -98,7 +98,13 @@ extension Store {
         now: outcome.at)
       let (now, open) = try openRollout(after: outcome, ended, plan, request, in: db, digest: digest)
       outcome.channel = now
-      if ended != nil || open != nil { outcome.rollout = RolloutChange(ended: ended, open: open) }
+      if ended != nil || open != nil {
+        outcome.rollout = RolloutChange(
+          ended: ended, open: open, course: plan.effect == .opens ? request.rollout?.course : nil)
+      }
+      if request.act != .halt, let digest = now.answered(outcome.version)?.digest {
+        outcome.sameAsHalted = try db.haltedRollout(withContent: digest, in: channel.id)
+      }
       try follow(request, now, in: db, &outcome)
     }
     outcome.receipt = try db.audit(request.act(outcome), by: actor, now: clock())

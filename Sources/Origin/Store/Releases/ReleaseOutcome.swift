@@ -112,6 +112,8 @@ package struct ReleaseOutcome: Sendable {
   package internal(set) var headProblem: HeadProblem?
   /// What it did, or would do, to the channel's rollouts; nil: nothing.
   package internal(set) var rollout: RolloutChange?
+  /// The newest rollout whose candidate had the same content, and was halted; nil if none had.
+  package internal(set) var sameAsHalted: Rollout?
 }
 
 /// The change that a planned release would make to one URL of its channel's manifest.
@@ -140,7 +142,7 @@ extension ReleaseOutcome {
       if after.rollout == nil {
         rollout = rollout.overtaken(channel.rollout, isOver: true)
       } else if let change = rollout {
-        rollout = RolloutChange(ended: change.ended, open: after.rollout)
+        rollout = RolloutChange(ended: change.ended, open: after.rollout, course: change.course)
       }
     }
     extras = try db.extras(of: channel.id)

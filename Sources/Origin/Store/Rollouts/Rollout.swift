@@ -78,6 +78,8 @@ package struct RolloutChange: Hashable, Sendable {
   package let ended: Rollout?
   /// The rollout that is open now; nil if none is.
   package let open: Rollout?
+  /// What that does by itself, if it was opened by the act; nil if nothing was said of that.
+  package var course: RolloutCourse?
 }
 
 /// The state of a channel's full version while a rollout is open.

@@ -267,16 +267,16 @@ extension RolloutPlan {
     steppedControl = evidence.sums(.control).opened
   }
 
-  /// What it does by itself, for the audit trail.
+  /// What it does by itself, for the audit trail, in the words of the command line.
   var terms: JSONValue {
     var members = JSONObject()
-    (members["halts"], members["pauses"]) = (.bool(haltsItself), .bool(pausesItself))
+    (members["autoHalt"], members["pausesItself"]) = (.bool(haltsItself), .bool(pausesItself))
     if cap != .standard { members["networkCap"] = .integer(cap.share) }
     if let ramp {
       members["atLeast"] = .integer(ramp.ramp.atLeast / 1000)
-      members["completes"] = .bool(ramp.completes)
       members["each"] = .integer(ramp.ramp.each)
-      members["steps"] = .array(ramp.ramp.steps.map { .integer($0) })
+      members["ramp"] = .strings(
+        ramp.ramp.steps.map { ShareText.option($0) } + (ramp.completes ? ["complete"] : []))
     }
     return .object(members)
   }

@@ -32,6 +32,19 @@ extension Database {
       """, channel, limit, read: Rollout.init)
   }
 
+  /// The newest rollout that was halted and whose candidate had a content; nil if there is none.
+  func haltedRollout(withContent digest: SHA256, in channel: Int64) throws(StoreError) -> Rollout? {
+    let version = try value(
+      Int64.self,
+      """
+      SELECT o.version FROM rollout AS o JOIN release AS r ON r.channel_id = o.channel_id AND r.version = o.version
+      WHERE o.channel_id = ? AND o.state = 'halted' AND r.digest = ? ORDER BY o.version DESC LIMIT 1
+      """, channel, digest)
+    return try version.flatMap { (version) throws(StoreError) in
+      try rollout(of: ManifestVersion(version), in: channel)
+    }
+  }
+
   /// The state of the full version beside an open rollout.
   func fullState(of rollout: Rollout, in channel: Int64, rollback: ManifestVersion?) throws(StoreError)
     -> FullState

@@ -34,7 +34,7 @@ extension ReleasePlan {
       open = channel.rollout?.remade(as: ManifestVersion(version.number + 1), on: version)
     default: break
     }
-    return RolloutChange(ended: ended, open: open)
+    return RolloutChange(ended: ended, open: open, course: effect == .opens ? request.rollout?.course : nil)
   }
 }
 

@@ -129,7 +129,12 @@ extension ReleaseAnswer {
 
   /// What it did, or would do, to the channel's rollouts.
   func rolloutLines(dryRun: Bool, _ terminal: Terminal) -> [String] {
-    rollout?.lines(dryRun: dryRun, terminal) ?? []
+    let same = sameAsHalted.map {
+      terminal.colour(
+        "version \($0.version) had the same content; its rollout was halted by \($0.changedBy), \($0.changedAt.formatted): "
+          + ($0.reason ?? "").onOneLine, .yellow)
+    }
+    return (rollout?.lines(dryRun: dryRun, terminal) ?? []) + (same.map { [$0] } ?? [])
   }
 
   /// The receipt, which names the release's row in the audit trail.

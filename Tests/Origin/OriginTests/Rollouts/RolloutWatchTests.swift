@@ -142,8 +142,12 @@ import Values
         "openings: devices to compare with that open a page in this step: so far 0 of 100",
         "time: the end of the step, not before 2025-11-19 13:00:00 UTC",
       ])
+    // What decides is told to whoever watches, too.
+    let metric = #"xcache_rollout_evalue{app="shop",channel="online",version="3"} 1"#
+    #expect(try origin.ask("GET", "/metrics").text.contains(metric + "\n"))
     pass(hours: 1)
     try devices(200, candidate: 40)
+    #expect(try !origin.ask("GET", "/metrics").text.contains(metric + "\n"))
     // What was reported since then raises an alarm again: it isn't paused, and doesn't go on either.
     #expect(try share() == 500)
     #expect(
@@ -196,6 +200,13 @@ import Values
     #expect(answer?["version"]?.string == "4" && answer?["rollback"]?.string == "4")
     check()
     #expect(try acts("rollout.halt") == 1)
+    // A channel says so for a week.
+    func told() throws -> String? {
+      try origin.api("GET", Self.online).json["halted"]?["version"]?.string
+    }
+    #expect(try told() == "3")
+    pass(hours: 24 * 7)
+    #expect(try told() == nil)
   }
 
   /// While a halt waits, as for a place that files are pushed to, nobody new is let in; and it isn't done if a person has changed
@@ -400,6 +411,21 @@ import Values
     #expect(try waits() == ["resuming: \(again)"])
   }
 
+  /// Also if it begins and ends by its time alone.
+  @Test func plannedFreezeIsWaitedFor() throws {
+    try candidate(["ramp": ["atLeast": 0, "each": 50, "steps": [500, 2500]]])
+    try devices(40)
+    _ = try origin.api(
+      "POST", "\(Self.online)/freeze",
+      ["from": "2025-11-19T13:00:00Z", "reason": "sale", "to": "2025-11-19T14:00:00Z"])
+    func isFrozen() throws -> Bool { try waits().contains { $0.hasPrefix("freeze: ") } }
+    #expect(try !isFrozen())
+    pass(hours: 1)
+    #expect(try isFrozen())
+    pass(hours: 1)
+    #expect(try !isFrozen())
+  }
+
   @Test func haltingWaitsForNetworks() throws {
     try candidate(["autoHalt": true, "networkCap": 10_000, "share": 500])
     try devices(40, candidate: 40, networks: 4)
@@ -512,6 +538,27 @@ import Values
     #expect(try share() == 2500)
   }
 
+  /// The answer to a release says what its rollout does by itself; one that can't go anywhere is refused.
+  @Test func releaseSaysItsRamp() throws {
+    var body = try origin.release(["a.js": "two"]).object ?? JSONObject()
+    func release(_ terms: JSONValue, dryRun: Bool = false) throws -> (status: Int, json: JSONValue) {
+      body["rollout"] = terms
+      body["dryRun"] = dryRun ? true : nil
+      let answer = try origin.api("POST", "\(Self.online)/releases", .object(body))
+      return (Int(answer.status), answer.json)
+    }
+    #expect(try release(["ramp": ["steps": [500]], "share": 1000]).status == 400)
+    #expect(try release(["ramp": ["steps": [500], "wait": 5]]).status == 400)
+    let terms: JSONValue = ["autoHalt": true, "ramp": ["each": 10, "steps": [500, 10_000]]]
+    for isDryRun in [true, false] {
+      let made = try release(terms, dryRun: isDryRun).json["rollout"]
+      #expect(made?["autoHalt"]?.bool == true && made?["ramp"]?["each"]?.integer == 10)
+      #expect(made?["open"]?["share"]?.integer == 500)
+    }
+    let row = try #require(try origin.store.auditLog(limit: 1).first)
+    #expect(row.result.contains(#""ramp":["5%","100%"]"#))
+  }
+
   @Test func rampOfAnOpenRollout() throws {
     try candidate(["share": 500])
     let ramp: JSONValue = ["atLeast": 0, "each": 10, "steps": [2500]]
@@ -525,6 +572,7 @@ import Values
       ["steps": [500, 500]], ["steps": [0]], ["steps": [10_001]], ["each": 0, "steps": [1]],
       ["atLeast": -1, "steps": [1]], ["atLeast": .integer(Int64.max), "steps": [1]],
       ["steps": .array((1...21).map { .integer($0) })],
+      ["each": 5, "steps": []], ["each": -5, "steps": []], ["steps": [500]], ["steps": [2500], "wait": 5],
     ] {
       #expect(try origin.api("POST", path, ["ramp": bad]).status == 400)
     }

@@ -66,11 +66,21 @@ struct ChannelHandler: APIHandler {
         staged: releases.staged.all.filter { $0.scope.app == channel.app && $0.scope.channel == channel.name }
           .map { .init($0) }, rollout: channel.rollout.map { RolloutInfo($0) })
     overview.scheduled = try scheduled(channel)
+    overview.halted = try halted(channel)
     if extras.root != nil, let root = try store.trust(of: channel.app)?.inForce, !root.isOff {
       overview.root = root.number.number
       overview.headProblem = try store.headProblem(of: channel)?.rawValue
     }
     return .json(overview)
+  }
+
+  /// The newest rollout, if it has halted itself in the last week.
+  private func halted(_ channel: ChannelInfo) throws -> RolloutInfo? {
+    guard channel.rollout == nil, let last = try store.rollouts(of: channel, limit: 1).first,
+      last.state == .halted, last.changedBy == RolloutWatch.actor.name,
+      store.now - last.changedAt < ScheduleLimits.reportedFor
+    else { return nil }
+    return RolloutInfo(last)
   }
 
   /// The scheduled acts that wait, and those that failed or were missed in the last week; nil if there are none.

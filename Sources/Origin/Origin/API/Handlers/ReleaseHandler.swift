@@ -260,6 +260,7 @@ extension ReleaseAnswer {
       deltasStored: deltasStored, receipt: outcome.receipt?.text)
     freeze = outcome.freeze
     rollout = outcome.rollout.map { RolloutChangeInfo($0) }
+    sameAsHalted = outcome.sameAsHalted.map { RolloutInfo($0) }
     headProblem = outcome.headProblem?.rawValue
   }
 }

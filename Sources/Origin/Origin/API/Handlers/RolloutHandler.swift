@@ -62,11 +62,15 @@ struct RolloutHandler: APIHandler {
     var input = RolloutInput(app: names.app, channel: names.channel, change, by: actor)
     input.breakGlass = try ReleaseHandler.breakGlass(body.breakGlass)
     if body.changesCourse { input.course = try Self.course(body.ramp, body.autoHalt, body.networkCap) }
+    if let course = input.course, let open = try context.channel().rollout {
+      try Self.check(course, at: body.share ?? open.audience.share)
+    }
     if let time = try context.scheduled(body.schedule) {
       let open = try open(try allowedCandidate(body.candidate))
       var body = body
       (body.schedule, body.candidate) = (nil, open.candidate)
-      var later = try schedule(open, body.share, at: time, body)
+      var later = try schedule(
+        open, body.share, at: time, body, input.course?.words(from: body.share ?? open.audience.share))
       later.obeysFreezes = input.breakGlass == nil && change != .pause
       return try context.scheduling(later) { RolloutAnswer(RolloutInfo(open), scheduled: $0) }
     }
@@ -154,13 +158,15 @@ struct RolloutHandler: APIHandler {
     return open
   }
 
-  private func schedule(_ open: Rollout, _ share: Int?, at time: Moment, _ body: some Encodable) throws
-    -> ScheduleInput
-  {
+  private func schedule(
+    _ open: Rollout, _ share: Int?, at time: Moment, _ body: some Encodable, _ course: String? = nil
+  ) throws -> ScheduleInput {
     let verb = request.path[5]
     let percent = share.map { " to \(ShareText.percent($0, .two))" }
     return try context.schedule(
-      "rollout.\(verb)", "rollout \(verb) of version \(open.candidate)\(percent ?? "")", at: time,
+      "rollout.\(verb)",
+      "rollout \(verb) of version \(open.candidate)\(percent ?? "")\(course.map { ", \($0)" } ?? "")",
+      at: time,
       route: "rollout/\(verb)", JSONValue(encoding: body).canonical)
   }
 
@@ -200,8 +206,19 @@ struct RolloutHandler: APIHandler {
     try check(share: share, groups: terms.groups)
     var audience = RolloutAudience(share: share, groups: terms.groups ?? [], app: try terms.app.map(range))
     let course = try course(terms.ramp, terms.autoHalt, terms.networkCap)
+    try check(course, at: share)
     if !course.isEmpty { audience.course = course }
     return audience
+  }
+
+  /// Refuses a new ramp that has nowhere to go.
+  private static func check(_ course: RolloutCourse, at share: Int) throws {
+    guard let ramp = course.ramp.flatMap(\.self), !ramp.completes, let last = ramp.ramp.steps.last,
+      last <= share
+    else { return }
+    throw Problem.badRequest(
+      "\"ramp\" would never go on: its last step, \(ShareText.option(last)), isn't above the share of \(ShareText.option(share))"
+    )
   }
 
   private static func course(_ terms: RampTerms?, _ halts: Bool?, _ share: Int?) throws -> RolloutCourse {
@@ -215,6 +232,9 @@ struct RolloutHandler: APIHandler {
     }
     guard let terms else { return course }
     if terms.steps.isEmpty {
+      guard terms.each == nil, terms.atLeast == nil, terms.completes == nil else {
+        throw Problem.badRequest("\"ramp\" without \"steps\" ends the ramp, and has no other member")
+      }
       course.ramp = .some(nil)
       return course
     }
@@ -260,7 +280,20 @@ extension RolloutRequest {
 
 extension RolloutAudience {
   /// Whom it names, for the summary of a scheduled act.
-  var words: String { ShareText.audience(share: share, groups: groups, app: app?.text, .two) }
+  var words: String {
+    ShareText.audience(share: share, groups: groups, app: app?.text, .two)
+      + (course?.words(from: share).map { ", then \($0)" } ?? "")
+  }
+}
+
+extension RolloutCourse {
+  /// What it does by itself, for the summary of a scheduled act; nil if that is nothing.
+  fileprivate func words(from share: Int) -> String? {
+    let ramp = ramp.flatMap(\.self)
+    return ShareText.course(
+      from: share, steps: ramp?.ramp.steps ?? [], completes: ramp?.completes ?? false,
+      halts: haltsItself ?? false)
+  }
 }
 
 extension RolloutInfo {
@@ -278,5 +311,8 @@ extension RolloutInfo {
 extension RolloutChangeInfo {
   init(_ change: RolloutChange) {
     self.init(ended: change.ended.map { RolloutInfo($0) }, open: change.open.map { RolloutInfo($0) })
+    guard change.open != nil, let course = change.course else { return }
+    ramp = course.ramp.flatMap(\.self).map { RampTerms($0) }
+    autoHalt = course.haltsItself
   }
 }

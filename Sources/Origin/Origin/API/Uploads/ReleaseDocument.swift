@@ -75,6 +75,7 @@ struct ReleaseDocument: StreamedContent {
   /// Decodes the options of the release, with its statements.
   func options() throws -> ReleaseOptions {
     var options = try decodeMembers(as: ReleaseOptions.self)
+    if let rollout = members["rollout"], !rollout.isNull { _ = try rollout.decodeKnown(RolloutTerms.self) }
     options.statements = statements?.map(\.envelope.json)
     return options
   }

@@ -19,12 +19,14 @@ struct KnownStanding: Sendable {
 
 extension AdoptionService {
   /// Where the open rollout of a channel stands, as of the last flush and act: for a large fleet, finding that out takes a part of a
-  /// second. Nil if no rollout is open.
+  /// second. The freeze is that of now: it may begin and end without an act. Nil if no rollout is open.
   func standing(of channel: ChannelInfo) throws(StoreError) -> RolloutStanding? {
     guard let rollout = channel.rollout else { return nil }
     return try standings.withLock { (known) throws(StoreError) in
       let row = try store.auditHead().row
-      if let last = known[channel.id], last.rollout == rollout, last.row == row { return last.standing }
+      if let last = known[channel.id], last.rollout == rollout, last.row == row {
+        return last.standing.with(freeze: try store.freeze(of: channel))
+      }
       let standing = try store.standing(of: channel)
       known[channel.id] = standing.map { KnownStanding(rollout: rollout, standing: $0, row: row) }
       return standing
@@ -96,12 +98,12 @@ extension AdoptionService {
         }
       }
       values +=
-        "xcache_rollout_evalue{\(labels)} \(RolloutStanding.number(EValue(standing.evidence.hours).log))\n"
+        "xcache_rollout_evalue{\(labels)} \(RolloutStanding.number(EValue(standing.recent.hours).log))\n"
     }
     return """
       # HELP xcache_rollout_devices Devices that reported about the open rollout, as far as their networks count.
       # TYPE xcache_rollout_devices gauge
-      \(devices)# HELP xcache_rollout_evalue The e-value of the open rollout: from 100 on its candidate fails too often.
+      \(devices)# HELP xcache_rollout_evalue The e-value that decides about the open rollout: from 100 on its candidate fails too often. After a resume in spite of an alarm, that of what is opened since.
       # TYPE xcache_rollout_evalue gauge
       \(values)# HELP xcache_rollout_foreign_reports_total Evidence from pages of other sites, which doesn't count, since the start.
       # TYPE xcache_rollout_foreign_reports_total counter

@@ -13,7 +13,14 @@ package struct RolloutStanding: Sendable {
   /// What they have reported since a person resumed it after an alarm; all, if nobody did.
   package let recent: RolloutEvidence
   /// The freeze that holds; nil if none does.
-  package let freeze: ChannelFreeze?
+  package private(set) var freeze: ChannelFreeze?
+
+  /// The same with the freeze that holds now.
+  package func with(freeze: ChannelFreeze?) -> RolloutStanding {
+    var standing = self
+    standing.freeze = freeze
+    return standing
+  }
 
   /// What counts in the decision: openings, failures and time of one and the same evidence. Otherwise openings would let a rollout go on
   /// whose failures aren't seen.

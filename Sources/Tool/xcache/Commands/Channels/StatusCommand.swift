@@ -154,6 +154,12 @@ enum StatusCommand {
           + "\(rollout.author) since \(rollout.at.formatted)")
       for line in rollouts.map(RolloutEvidenceLines.short) ?? [] { lines.append("           \(line)") }
     }
+    if let halted = overview.halted {
+      lines.append(
+        terminal.colour("HALTED", .red)
+          + "     the rollout of \(halted.candidate), by itself, \(halted.changedAt.formatted): \((halted.reason ?? "").onOneLine)"
+      )
+    }
     lines.append("released   \(overview.at.formatted)")
     lines.append("holds      \(Count.text(overview.resources, "resource")), \(Bytes.text(overview.bytes))")
     if let deltas = overview.deltas { lines.append("deltas     \(message(ofDeltas: deltas))") }

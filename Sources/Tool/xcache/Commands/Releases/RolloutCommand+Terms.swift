@@ -44,6 +44,13 @@ extension RolloutCommand {
     }
     var terms = RolloutTerms(share: try text.map { try share($0, in: "--rollout") })
     terms.ramp = ramp?.steps.isEmpty == false ? ramp : nil
+    if let ramp = terms.ramp, let share = terms.share, ramp.completes != true, let last = ramp.steps.last,
+      last <= share
+    {
+      throw UsageError(
+        "--ramp would never go on: its last step, \(ShareText.option(last)), isn't above --rollout \(ShareText.option(share))"
+      )
+    }
     terms.autoHalt = arguments.has("auto-halt") ? true : nil
     terms.networkCap = try cap(arguments)
     terms.groups = try groups(arguments).flatMap { $0.isEmpty ? nil : $0 }
@@ -59,7 +66,12 @@ extension RolloutCommand {
       }
       return nil
     }
-    if text == "none" { return RampTerms(steps: []) }
+    if text == "none" {
+      for name in ["each", "at-least"] where arguments.isGiven(name) {
+        throw UsageError("--ramp none ends the ramp; --\(name) can't be used with it")
+      }
+      return RampTerms(steps: [])
+    }
     var words = text.split(separator: ",", omittingEmptySubsequences: false).map(String.init)
     let completes = words.last == "complete"
     if completes { words.removeLast() }
@@ -76,18 +88,37 @@ extension RolloutCommand {
     guard terms.steps.count <= Ramp.stepLimit else {
       throw UsageError("--ramp \(text): more than \(Ramp.stepLimit) steps")
     }
-    terms.each = try arguments.value("each").map { text in
+    terms.each = try each(arguments)
+    terms.atLeast = try atLeast(arguments)
+    return terms
+  }
+
+  /// Returns the steps of the open rollout with other values of `--each` and `--at-least`.
+  static func changedRamp(_ ramp: RampTerms?, _ arguments: Arguments) throws -> RampTerms {
+    guard var terms = ramp else {
+      throw UsageError("--each and --at-least need --ramp STEPS: the rollout has no ramp")
+    }
+    terms.each = try each(arguments) ?? terms.each
+    terms.atLeast = try atLeast(arguments) ?? terms.atLeast
+    return terms
+  }
+
+  static func each(_ arguments: Arguments) throws -> Int64? {
+    try arguments.value("each").map { text in
       guard let count = Int64(text), (1...1_000_000_000).contains(count) else {
         throw UsageError("--each \(text): expected a number of devices, such as 2000")
       }
       return count
     }
-    terms.atLeast = try arguments.value("at-least").map { text in
-      guard let seconds = text == "0" ? 0 : Arguments.seconds(of: text, in: "smhd"), seconds <= 365 * 86_400
+  }
+
+  static func atLeast(_ arguments: Arguments) throws -> Int64? {
+    try arguments.value("at-least").map { text in
+      guard let seconds = text == "0" ? 0 : Arguments.seconds(of: text, in: "smhd", 0...100_000),
+        seconds <= 365 * 86_400
       else { throw UsageError("--at-least \(text): expected a time such as 6h, at most 365d, or 0") }
       return seconds
     }
-    return terms
   }
 
   static func halts(_ arguments: Arguments) throws -> Bool? {

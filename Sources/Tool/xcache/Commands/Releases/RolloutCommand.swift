@@ -23,8 +23,9 @@ enum RolloutCommand {
       they are compared with, the origin pauses the rollout, and with --auto-halt takes it back, at odds of 10,000 to 1.
       With --ramp it goes on by itself: to the next step when --each devices with the candidate have opened a page in this one,
       and --at-least has passed; `complete` at the end completes it. Without --each and --at-least a new ramp has their
-      defaults, also if the one before had others. show says what devices reported, and what the rollout waits for. Reports
-      are anonymous, so one network (/24, /48) counts for 5 % of them at most; --network-cap 100% is for devices in few.
+      defaults, also if the one before had others; without --ramp, set changes them for the steps that there are. show says
+      what devices reported, and what the rollout waits for. Reports are anonymous, so one network
+      (/24, /48) counts for 5 % of them at most; --network-cap 100% is for devices in few.
       pause: no further device is let in; resume ends that. complete: the candidate becomes the full version, under the
       same number. halt: a new version with the content of the full one takes the candidate back, as a rollback does.
       While the candidate fails too often, complete and a larger share ask first; -y does it without a question.
@@ -133,7 +134,15 @@ enum RolloutCommand {
     request.share = try arguments.operands.dropFirst().first.map { try share($0, in: "PERCENT") }
     request.groups = try groups(arguments)
     request.app = try range(arguments).map { $0 ?? "" }
-    request.ramp = try rampTerms(arguments)
+    let isOfRamp = arguments.isGiven("each") || arguments.isGiven("at-least")
+    if isOfRamp, !arguments.isGiven("ramp") {
+      // What can't be is told without asking anybody.
+      _ = (try each(arguments), try atLeast(arguments))
+      let remote = try RemoteOrigin(arguments)
+      request.ramp = try changedRamp(try remote.api.rollouts(of: try remote.address).value.ramp, arguments)
+    } else {
+      request.ramp = try rampTerms(arguments)
+    }
     request.autoHalt = try halts(arguments)
     request.networkCap = try cap(arguments)
     guard
@@ -167,16 +176,22 @@ enum RolloutCommand {
       terminal.say(scheduled.line(remote.channel))
       return .done
     }
-    for line in lines(answer.value, verb, terminal) { terminal.say(line) }
+    let isOfAudience = request.share != nil || request.groups != nil || request.app != nil
+    for line in lines(answer.value, verb, isOfAudience: isOfAudience, terminal) { terminal.say(line) }
     return .done
   }
 
-  static func lines(_ answer: RolloutAnswer, _ verb: String, _ terminal: Terminal) -> [String] {
+  static func lines(
+    _ answer: RolloutAnswer, _ verb: String, isOfAudience: Bool = true, _ terminal: Terminal
+  ) -> [String] {
     let (now, was) = (answer.rollout, answer.was)
     let version =
       terminal.colour("version \(now.version)", .bold)
       + (now.prefetch.map { " with prefetch config \($0)" } ?? "")
     guard answer.changed else {
+      if verb == "set", !isOfAudience {
+        return ["nothing changed: \(version) does that already; `xcache rollout show` says how it goes on"]
+      }
       return [
         now.paused
           ? "nothing changed: \(version) is paused at \(now.audience) already"
@@ -284,6 +299,10 @@ extension RolloutChangeInfo {
       lines.append(
         "\(dryRun ? "would go" : "goes") to \(open.audience); all others stay at version \(open.full)"
       )
+      let course = ShareText.course(
+        from: open.share, steps: ramp?.steps ?? [], completes: ramp?.completes ?? false,
+        halts: autoHalt ?? false)
+      if let course { lines.append("then \(course); `xcache rollout show` says what it waits for") }
     }
     return lines
   }

@@ -105,7 +105,7 @@ import Values
     #expect(try store.evidence(of: rollout, in: channel).openings == CountedOpenings())
     let rows = try store.auditLog(limit: 2)
     #expect(!rows[0].result.contains("networkCap"))
-    #expect(rows[1].result.contains(#""course":{"halts":false,"networkCap":10000,"pauses":true}"#))
+    #expect(rows[1].result.contains(#""course":{"autoHalt":false,"networkCap":10000,"pausesItself":true}"#))
   }
 
   @Test(arguments: [true, false]) func networksAreForgottenAfterTwoDays(isOfTheFuture: Bool) throws {

@@ -58,7 +58,8 @@ import Values
     let row = try #require(try store.auditLog(limit: 1).first)
     #expect(
       row.result.contains(
-        #""course":{"atLeast":60,"completes":true,"each":10,"halts":true,"#),
+        #""course":{"atLeast":60,"autoHalt":true,"each":10,"networkCap":2000,"pausesItself":true,"ramp":["5%","25%","complete"]}"#
+      ),
       "\(row.result)")
     // Made again, it keeps it; another one has none.
     try store.publish("b", base: 2, set: ["b.js": Sample("b2")])
@@ -82,7 +83,7 @@ import Values
     #expect(try standing(store).rollout.isPaused == false)
     let rows = try store.auditLog(limit: 10)
     #expect(rows.map(\.act).prefix(2) == ["rollout.resume", "rollout.pause"])
-    #expect(rows[0].result.contains(#""course":{"halts":false,"pauses":false}"#))
+    #expect(rows[0].result.contains(#""course":{"autoHalt":false,"pausesItself":false}"#))
     #expect(rows[1].author == "xcache" && rows[1].parameters.contains(#""e":133"#))
   }
 
@@ -151,6 +152,7 @@ import Values
     change.course = RolloutCourse(haltsItself: false)
     #expect(try store.changeRollout(change).isChanged)
     let now = try standing(store)
+    let rollout = now.rollout
     for (rollout, plan) in [(before.rollout, before.plan), (now.rollout, before.plan)] {
       var late = try input(.complete, by: program)
       late.ifIs = (rollout, plan)
@@ -166,6 +168,13 @@ import Values
     _ = try store.haltRollout(
       try AppName("shop"), .online, nil, by: program, reason: "it fails", ifIs: (now.rollout, now.plan))
     #expect(try store.shop().rollout == nil)
+    // Who releases the same again is told.
+    var again = try store.request([try store.change("a", base: 1, set: ["a.js": Sample("a2")])])
+    again.rollout = RolloutAudience(share: 500)
+    let same = try store.commit(again).sameAsHalted
+    #expect(same?.candidate == rollout.candidate && same?.reason == "it fails")
+    let other = try store.candidate("a", base: 1, set: ["a.js": Sample("a3")])
+    #expect(other.sameAsHalted == nil)
   }
 
   /// What was scheduled before an alarm doesn't overrule it: nobody has looked.
