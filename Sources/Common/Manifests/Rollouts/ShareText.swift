@@ -34,14 +34,14 @@ package enum ShareText {
     return "\(percent(share, decimals)) of the devices\(names)\(range)"
   }
 
-  /// Returns what a rollout at a share does by itself: `by itself to 25%, 100% and completed; halted by itself if it fails too often`. Nil if
+  /// Returns what a rollout at a share does by itself: `goes on by itself to 25%, 100%; is halted by itself if it fails too often`. Nil if
   /// that is nothing.
   package static func course(from share: Int, steps: [Int], completes: Bool, halts: Bool) -> String? {
     let next = steps.filter { $0 > share }.map(option).joined(separator: ", ")
     let parts = [
-      next.isEmpty ? nil : "by itself to \(next)\(completes ? " and completed" : "")",
-      next.isEmpty && completes ? "completed by itself" : nil,
-      halts ? "halted by itself if it fails too often" : nil,
+      next.isEmpty ? nil : "goes on by itself to \(next)\(completes ? ", and is completed" : "")",
+      next.isEmpty && completes ? "is completed by itself" : nil,
+      halts ? "is halted by itself if it fails too often" : nil,
     ].compactMap(\.self)
     return parts.isEmpty ? nil : parts.joined(separator: "; ")
   }

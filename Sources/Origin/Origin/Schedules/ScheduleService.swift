@@ -3,6 +3,7 @@ import Manifests
 import OriginAPI
 import Store
 import System
+import Values
 
 /// Carries out scheduled acts when they are due, as requests to the API with the token that scheduled them.
 ///
@@ -18,6 +19,8 @@ final class ScheduleService: Sendable {
     var lanes = ScheduleLanes()
     /// Acts that couldn't be carried out yet, by when they are tried again, in monotonic nanoseconds.
     var postponed: [Int64: UInt64] = [:]
+    /// When steps of ended rollouts are looked for again, in monotonic nanoseconds.
+    var nextLook: UInt64 = 0
     /// Acts that are staged until their files can be pushed, by the number of the staged release.
     var staged: [Int64: Int] = [:]
   }
@@ -35,6 +38,7 @@ final class ScheduleService: Sendable {
   func runIfDue() {
     let due: [ScheduleLane]
     do {
+      if isTimeToLook { try endLostSteps() }
       due = try api.store.dueLanes(without: postponed)
     } catch {
       log("error: scheduled acts can't be read: \(error)")
@@ -60,6 +64,33 @@ final class ScheduleService: Sendable {
       while let due = try api.store.dueAct(in: lane, without: postponed) { try run(due) }
     } catch {
       log("error: a scheduled act can't be carried out: \(error)")
+    }
+  }
+
+  /// Ends steps of rollouts that have ended, which would only be refused when they are due: as they would be then.
+  func endLostSteps() throws {
+    for step in try api.store.waitingSteps() {
+      let channel = try api.store.channel(step.act.app, step.act.channel)
+      guard let open = channel.rollout else {
+        let last = try api.store.rollouts(of: channel, limit: 1).first
+        try refused(step.act, Problem(StoreError.noRollout(channel.app, channel.name, last: last)))
+        continue
+      }
+      guard let text = try JSONValue.parse(step.request)["candidate"]?.string,
+        let wanted = ManifestVersion(text: text), wanted != open.candidate,
+        let known = try api.store.rollout(of: wanted, in: channel), known.seed != open.seed
+      else { continue }
+      try refused(step.act, Problem(StoreError.otherRollout(wanted: wanted, known: known, open: open)))
+    }
+  }
+
+  /// Once a minute.
+  private var isTimeToLook: Bool {
+    let now = Clock.monotonicNanoseconds()
+    return state.withLock { state in
+      guard state.nextLook <= now else { return false }
+      state.nextLook = now + 60_000_000_000
+      return true
     }
   }
 

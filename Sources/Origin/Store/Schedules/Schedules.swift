@@ -78,6 +78,19 @@ extension Store {
     try connections.reading { (db) throws(StoreError) in try db.waitingActs() }
   }
 
+  /// The steps of rollouts that wait for a time to come, with what is carried out then.
+  package func waitingSteps() throws(StoreError) -> [DueAct] {
+    try connections.reading { (db) throws(StoreError) in
+      let ids = try db.all(
+        "SELECT id FROM scheduled_act WHERE state = 'waiting' AND act LIKE 'rollout.%' AND due_at > ?",
+        clock()
+      ) { $0.get(0, as: Int64.self) }
+      var steps: [DueAct] = []
+      for id in ids { if let step = try db.dueAct(id) { steps.append(step) } }
+      return steps
+    }
+  }
+
   /// One scheduled act of a channel.
   /// - Throws: `unknownSchedule`.
   package func scheduledAct(_ id: Int64, of channel: ChannelInfo) throws(StoreError) -> ScheduledAct {

@@ -23,4 +23,16 @@ import Testing
   func audiences(groups: [String], app: String?, words: String) {
     #expect(ShareText.audience(share: 250, groups: groups, app: app) == words)
   }
+
+  @Test func course() {
+    func text(_ share: Int, _ steps: [Int] = [], completes: Bool = false, halts: Bool = false) -> String? {
+      ShareText.course(from: share, steps: steps, completes: completes, halts: halts)
+    }
+    #expect(text(500) == nil && text(500, [100, 500]) == nil)
+    #expect(text(500, [500, 2_550, 10_000]) == "goes on by itself to 25.50%, 100%")
+    #expect(
+      text(500, [500, 10_000], completes: true, halts: true)
+        == "goes on by itself to 100%, and is completed; is halted by itself if it fails too often")
+    #expect(text(500, [500], completes: true) == "is completed by itself")
+  }
 }

@@ -330,6 +330,24 @@ import Values
     #expect(try version(origin) == "4" && bytes(origin) == 6)
   }
 
+  /// Before it is due: nobody waits for it any more.
+  @Test func stepOfAnEndedRolloutFailsAtOnce() throws {
+    let origin = try opened()
+    #expect(try origin.candidate(["a.js": "second"]).status == 201)
+    let set = try schedule(origin, "rollout/set", ["share": 2500], in: 5)
+    try ScheduleService(api: origin.origin.api) { _ in }.endLostSteps()
+    #expect(try state(origin, set)["state"]?.string == "waiting")
+    #expect(try origin.candidate(["a.js": "another"]).status == 201)
+    let complete = try schedule(origin, "rollout/complete", [:], in: 6)
+    try ScheduleService(api: origin.origin.api) { _ in }.endLostSteps()
+    #expect(try state(origin, set)["code"]?.string == "other-rollout")
+    #expect(try state(origin, complete)["state"]?.string == "waiting")
+    #expect(try origin.api("POST", "\(Self.online)/rollout/halt", ["message": "broken"]).status == 201)
+    try ScheduleService(api: origin.origin.api) { _ in }.endLostSteps()
+    #expect(try state(origin, set)["state"]?.string == "failed")
+    #expect(try state(origin, complete)["code"]?.string == "no-rollout")
+  }
+
   @Test func stepFailsIfAnotherCandidateIsOpen() throws {
     let origin = try opened()
     #expect(try origin.candidate(["a.js": "second"]).status == 201)

@@ -105,6 +105,26 @@ import Values
         == "steps 5%, 100%, each after 2,000 devices and 1 h; the next one is 5%")
   }
 
+  /// What makes completing ask: an alarm that holds, or evidence since a resume that says the same again.
+  @Test(
+    arguments: [(133, nil, true), (99, nil, false), (5_009, 7, false), (5_009, 101, true)]
+      as [(Int64, Int64?, Bool)])
+  func alarm(_ e: Int64, _ resumed: Int64?, _ isAlarm: Bool) {
+    var list = list([e]) { evidence in
+      evidence.resumed = resumed.map { .init(at: Moment(milliseconds: 1_763_557_200_000), e: $0) }
+    }
+    #expect(list.alarm == nil)
+    list.open = RolloutInfo(
+      version: ManifestVersion(3), full: ManifestVersion(2), state: "open", share: 500, groups: [], app: nil,
+      paused: false, seed: "s", author: "anna", at: Moment(milliseconds: 0), changedBy: "anna",
+      changedAt: Moment(milliseconds: 0), reason: nil)
+    #expect((list.alarm != nil) == isAlarm)
+    if let alarm = list.alarm {
+      #expect(
+        alarm.hasPrefix("version 3 fails too often: 40 of 800 devices with it failed (5 %; "), "\(alarm)")
+    }
+  }
+
   @Test func openingsThatAreNotCounted() {
     let lines = RolloutEvidenceLines.all(
       list { $0.leftOut = .init(opened: 9_812, of: 10_000, networks: 3) })

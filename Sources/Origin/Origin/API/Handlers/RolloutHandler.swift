@@ -165,7 +165,7 @@ struct RolloutHandler: APIHandler {
     let percent = share.map { " to \(ShareText.percent($0, .two))" }
     return try context.schedule(
       "rollout.\(verb)",
-      "rollout \(verb) of version \(open.candidate)\(percent ?? "")\(course.map { ", \($0)" } ?? "")",
+      "rollout \(verb) of version \(open.candidate)\(percent ?? "")\(course.map { "; \($0)" } ?? "")",
       at: time,
       route: "rollout/\(verb)", JSONValue(encoding: body).canonical)
   }
@@ -282,7 +282,7 @@ extension RolloutAudience {
   /// Whom it names, for the summary of a scheduled act.
   var words: String {
     ShareText.audience(share: share, groups: groups, app: app?.text, .two)
-      + (course?.words(from: share).map { ", then \($0)" } ?? "")
+      + (course?.words(from: share).map { "; \($0)" } ?? "")
   }
 }
 

@@ -302,7 +302,7 @@ extension RolloutChangeInfo {
       let course = ShareText.course(
         from: open.share, steps: ramp?.steps ?? [], completes: ramp?.completes ?? false,
         halts: autoHalt ?? false)
-      if let course { lines.append("then \(course); `xcache rollout show` says what it waits for") }
+      if let course { lines.append("\(course); `xcache rollout show` says what it waits for") }
     }
     return lines
   }
