@@ -18,4 +18,4 @@ done
 ./make_frames.py "$folder" 1000
 ./make_pack.py "$folder"
 XCACHE_FRAMES=$folder node --test --test-reporter=spec ./*.test.mjs
-../Conformance/run.py --without resuming --without healing --without evidence --except Device/except.txt node Device/device.mjs
+../Conformance/run.py --without resuming --except Device/except.txt node Device/device.mjs

@@ -13,6 +13,10 @@ const self = globalThis;
 const listeners = {};
 const pages = new Map();
 let opened = 0;
+/** Ids of pages aren't used again, by a later process neither. */
+const idOf = (page) => `page-${process.pid}-${page}`;
+/** Milliseconds for which a page that came up has to live. */
+let proofDelay = 0;
 const conditions = { onLine: true, connection: { saveData: false, type: "wifi" } };
 let now = 0;
 let store = "";
@@ -21,6 +25,8 @@ let cookies;
 let stores;
 /** The worker's requests while a page opens, if they are recorded instead of sent. */
 let seen;
+/** What was told, or is on its way. */
+const reports = [];
 
 const isNetwork = Symbol("network");
 class Asked {
@@ -51,10 +57,15 @@ const matchesHost = (name) => xcacheSettings.hosts.some((host) => host === name 
 /** Sends a page's message to the worker; resolves to the reply. */
 function tell(question, page) {
   return new Promise((resolve) => {
-    const source = page === undefined ? null : { id: `page-${page}` };
+    const source = page === undefined ? null : { id: idOf(page) };
     dispatch("message", { data: { xcache: question }, source, ports: [{ postMessage: resolve }] });
   });
 }
+
+/** No page is seen any more. */
+const hides = (id) => new Promise((resolve) => dispatch("message", {
+  data: { xcache: { ask: "hidden" } }, source: { id }, ports: [{ postMessage: resolve }],
+}));
 
 /** The worker's answer to a page's request; undefined: the network answers. */
 async function request({ url, method = "GET", headers = {}, destination = "", mode = "noCORS", credentials, cookies: hasCookies, page }, opens) {
@@ -65,11 +76,11 @@ async function request({ url, method = "GET", headers = {}, destination = "", mo
     credentials: credentials ? "include" : hasCookies === false ? "omit" : "same-origin",
   });
   // Browsers don't ask the worker for requests of other origins' pages.
-  const from = headers.Origin ?? pages.get(`page-${page}`)?.url;
+  const from = headers.Origin ?? pages.get(idOf(page))?.url;
   if (!isPage && from && !(URL.canParse(from) && matchesHost(new URL(from).hostname))) return undefined;
   let answer;
   dispatch("fetch", {
-    request, clientId: isPage || page === undefined ? "" : `page-${page}`, resultingClientId: opens ? `page-${page}` : "",
+    request, clientId: isPage || page === undefined ? "" : idOf(page), resultingClientId: opens ? idOf(page) : "",
     respondWith: (promise) => (answer = promise),
   });
   const response = await Promise.resolve(answer).catch(() => undefined);
@@ -81,6 +92,8 @@ async function opens(url, page, sends = false) {
   await tell({ ask: "state" });
   seen = sends ? undefined : [];
   const answer = request({ url, method: "HEAD", destination: "document", page }, true);
+  // The worker may look at earlier pages first; nothing else of it runs meanwhile.
+  for (let turn = 0; turn < 100; turn++) await undefined;
   const sent = seen;
   seen = undefined;
   await answer;
@@ -114,6 +127,7 @@ const commands = {
   },
   async open({ now: begun, settings }) {
     now = begun;
+    proofDelay = settings.proofDelay ?? 0;
     fs.mkdirSync(settings.folder, { recursive: true });
     const [host] = settings.hosts;
     const place = `https://${host.replace("*.", "")}/`;
@@ -133,7 +147,11 @@ const commands = {
         if (options.mode === "same-origin") return Promise.reject(new TypeError("no site"));
         if (options.method === "HEAD" && target === worker.location.href) return Promise.resolve(new Response());
         const own = options.credentials === "same-origin" && cookies && matchesHost(new URL(target).hostname) ? { Cookie: cookies } : {};
-        if (!seen) return fetchByProxy(target, { ...options, headers: { ...options.headers, ...own } });
+        if (!seen) {
+          const answer = fetchByProxy(target, { ...options, headers: { ...options.headers, ...own } });
+          if (options.method === "POST") reports.push(answer.catch(() => {}));
+          return answer;
+        }
         seen.push({ method: options.method, url: target, body: options.body ?? null });
         return Promise.reject(new TypeError("only to be seen"));
       },
@@ -152,7 +170,7 @@ const commands = {
     // opening a page starts no poll, since the runner triggers polls.
     self.setTimeout = (act, delay = 0, ...rest) =>
       delay > 1000 && delay <= 2000 && delay !== 1800 ? undefined
-        : timer(act, delay === 20_000 ? 4000 : delay === 61_000 ? 5000 : [200, 600, 1800].includes(delay) ? delay / 20 : delay, ...rest);
+        : timer(act, delay === 20_000 ? 4000 : delay === 61_000 ? 5000 : delay === 3500 ? 0 : [200, 600, 1800].includes(delay) ? delay / 20 : delay, ...rest);
     if (settings.install) stores.begin(store, "rollout", { install: settings.install });
     importScripts("xcache-sw.js");
     await Promise.all(dispatch("install", {}));
@@ -170,25 +188,34 @@ const commands = {
   },
   async pageOpen({ url, sends }) {
     const page = (opened += 1);
-    pages.set(`page-${page}`, { id: `page-${page}`, url, postMessage() {} });
+    pages.set(idOf(page), { id: idOf(page), url, postMessage() {} });
     await opens(url, page, sends);
     await tell({ ask: "began" }, page);
     return { page };
   },
-  pageUp: async ({ page }) => ((await tell({ ask: "up" }, page)), {}),
+  async pageUp({ page }) {
+    await tell({ ask: "up" }, page);
+    const lives = () => tell({ ask: "alive" }, page);
+    if (proofDelay) setTimeout(lives, proofDelay);
+    else await lives();
+    return {};
+  },
   scriptFailed: async ({ page }) => ((await tell({ ask: "up", isFailed: true }, page)), {}),
   async pageClose({ page }) {
     await tell({ ask: "left" }, page);
-    pages.delete(`page-${page}`);
+    pages.delete(idOf(page));
     return {};
   },
-  conditions({ network, dataSaver = false }) {
+  async conditions({ network, dataSaver = false, foreground }) {
+    if (foreground === false) await Promise.all([...pages.keys()].map(hides));
     if (network) conditions.onLine = network !== "offline";
     conditions.connection = { saveData: dataSaver, type: network === "metered" ? "cellular" : "wifi" };
     return {};
   },
   memoryShort: () => ({}),
   describe: async ({ appVersion, groups }) => ((await tell({ ask: "describe", appVersion, groups })), {}),
+  confirm: async () => ((await tell({ ask: "confirm" })), {}),
+  reject: async () => ((await tell({ ask: "reject" })), {}),
   leaveCandidate: async () => ((await tell({ ask: "leave" })), {}),
   async request(asked) {
     const answer = answered(asked);
@@ -220,4 +247,7 @@ for await (const line of readline.createInterface({ input: process.stdin })) {
   }
   process.stdout.write(`${JSON.stringify(answer)}\n`);
 }
+await Promise.all([...pages.keys()].map(hides));
+// A browser lets them end.
+await Promise.race([Promise.all(reports), new Promise((resolve) => setTimeout(resolve, 1000))]);
 process.exit(0);

@@ -24,6 +24,8 @@ export namespace xcache {
         groups?: string[] | undefined;
     }): Promise<boolean>;
     function leaveCandidate(): Promise<boolean>;
+    function confirm(): Promise<boolean>;
+    function reject(reason?: string | undefined): Promise<boolean>;
     /**
      * Opens every tab of this app anew: each at once, or when nobody looks at it. A waiting worker takes over before.
      * @param {"hidden" | "now"} [when]
@@ -55,7 +57,8 @@ export type PageSettings = {
     scope?: string;
 };
 /**
- * What an update came to; `kind` is `early`, `nothing`, `patch`, `pack`, `whole`, `removed` (by the kill switch) or `failed`.
+ * What an update came to; `kind` is `early`, `nothing`, `patch`, `pack`, `whole`, `removed` (by the kill switch), `returned` (the
+ * version before is back, as this one failed) or `failed`.
  */
 export type UpdateReport = {
     kind: string;
@@ -73,7 +76,8 @@ export type UpdateReport = {
  * `why` that was, or had to be, the network: the kill switch (`killed`), the policy (`bypassed`), it isn't in the manifest (`unlisted`), it
  * didn't come up twice in a row (`failed`), polls have failed for long (`stale`), its file isn't held (`missing`), the worker took too long
  * (`late`), it opened before the worker (`first-visit`), it is outside of the worker's scope (`outside`); `candidate`: whether a rollout
- * is open, and the version is the one that goes to a part of the users first.
+ * is open, and the version is the one that goes to a part of the users first; `previous`: the version before, as long as there is a way back to it;
+ * `skipped`: a version that failed here, and isn't taken again.
  */
 export type State = {
     version: string;
@@ -82,6 +86,8 @@ export type State = {
     from: "device" | "network";
     why?: "killed" | "bypassed" | "unlisted" | "failed" | "stale" | "missing" | "late" | "first-visit" | "outside";
     candidate: boolean;
+    previous?: string;
+    skipped?: string;
     source: "origin" | "mirror";
     failures: number;
     listed: number;

@@ -4,17 +4,19 @@ import { showOverlay } from "./overlay.js";
  * What `xcache web init` writes in front of this script: the worker's address, from the script's own, and its scope.
  * @typedef {{worker?: string, scope?: string}} PageSettings
  */
-/** What an update came to; `kind` is `early`, `nothing`, `patch`, `pack`, `whole`, `removed` (by the kill switch) or `failed`.
+/** What an update came to; `kind` is `early`, `nothing`, `patch`, `pack`, `whole`, `removed` (by the kill switch), `returned` (the
+ * version before is back, as this one failed) or `failed`.
  * @typedef {{kind: string, source?: "origin" | "mirror", from: string, to: string, fetched: number, copied: number, deltas: number,
  *   bytes: number, why?: string}} UpdateReport */
 /** What the worker holds, and how often it answered; `page`: the version that this page was opened from; `from`: who gave its document, and
  * `why` that was, or had to be, the network: the kill switch (`killed`), the policy (`bypassed`), it isn't in the manifest (`unlisted`), it
  * didn't come up twice in a row (`failed`), polls have failed for long (`stale`), its file isn't held (`missing`), the worker took too long
  * (`late`), it opened before the worker (`first-visit`), it is outside of the worker's scope (`outside`); `candidate`: whether a rollout
- * is open, and the version is the one that goes to a part of the users first.
+ * is open, and the version is the one that goes to a part of the users first; `previous`: the version before, as long as there is a way back to it;
+ * `skipped`: a version that failed here, and isn't taken again.
  * @typedef {{version: string, digest: string, page?: string, from: "device" | "network",
  *   why?: "killed" | "bypassed" | "unlisted" | "failed" | "stale" | "missing" | "late" | "first-visit" | "outside",
- *   candidate: boolean, source: "origin" | "mirror", failures: number, listed: number,
+ *   candidate: boolean, previous?: string, skipped?: string, source: "origin" | "mirror", failures: number, listed: number,
  *   held: number, backlog: number, aside: number, policy: number, prefetch: number,
  *   counts: {local: number, passed: number, failed: number, late: number, bytes: number, prefetched: number}}} State */
 /** `updated`: a new version is ready for pages that open from now on; `worker`: a new worker waits; `removed`: the worker is gone.
@@ -29,6 +31,8 @@ const ANSWER_WAIT = 10_000;
 const UPDATE_WAIT = 300_000;
 /** Milliseconds after which a page that isn't up says what it waits for: before the worker counts it as one that failed. */
 const HANGING = 15_000;
+/** Milliseconds for which a page that came up has to live. */
+const PROOF = 10_000;
 /** Milliseconds after its load in which a page may still render what an error seemed to have kept from it. */
 const RENDERS = [300, 1000, 3000];
 /** What a page shows; what says that it isn't there yet; and what shows something without text. */
@@ -130,6 +134,20 @@ export const xcache = {
    * @returns {Promise<boolean>} false where there is no worker
    */
   leaveCandidate: async () => (await ask({ ask: "leave" })) === true,
+
+  /**
+   * Says that this version works here, so that the one before isn't kept any longer. Without it, a page that came up 10 seconds ago says so.
+   * @returns {Promise<boolean>}
+   */
+  confirm: async () => (await ask({ ask: "confirm" })) === true,
+
+  /**
+   * Goes back to the version before at once, for pages that open from now on; this one's is skipped until there is a newer one. The reason is
+   * for your own logs.
+   * @param {string} [reason]
+   * @returns {Promise<boolean>} false where there is no way back
+   */
+  reject: async (reason) => (await ask({ ask: "reject", reason })) === true,
 
   /**
    * Opens every tab of this app anew: each at once, or when nobody looks at it. A waiting worker takes over before.
@@ -421,6 +439,7 @@ container?.addEventListener("message", ({ data, source }) => {
 });
 container?.startMessages();
 document.addEventListener("visibilitychange", () => {
+  if (document.hidden) say({ ask: "hidden" });
   reloadWhenHidden();
   trigger();
 });
@@ -473,7 +492,8 @@ function isShown() {
 const hasFailed = () => isFailed || isRejected || lost.length > 0;
 /** Whether there is nothing to see: an app that begins with an import may not have come that far. */
 const isBlank = () => !document.querySelector("img,svg,canvas,video,iframe,object,input") && !document.body?.innerText.trim();
-const rendered = () => void (hasFailed() && isShown() && say({ ask: "rendered" }));
+let isEmpty = false;
+const rendered = () => void ((hasFailed() ? isShown() : isEmpty && !isBlank()) && say({ ask: "rendered" }));
 if (document.readyState === "loading") addEventListener("readystatechange", () => void (first = new WeakSet(elements(document.body))), { once: true, capture: true });
 
 addEventListener("error", ({ error, target }) => {
@@ -481,8 +501,13 @@ addEventListener("error", ({ error, target }) => {
   if (target instanceof HTMLScriptElement && target.src) lost.push(target.src.split("#")[0]);
 }, true);
 addEventListener("unhandledrejection", () => void (isRejected = true));
+/** @param {object} [how] */
+const up = (how) => {
+  say({ ask: "up", ...how });
+  setTimeout(() => say({ ask: "alive" }), PROOF);
+};
 // Whether this page comes up, for the worker that answered it. A deferred script runs before modules do, when nothing is "loading" any more.
-say({ ask: "began" });
+say({ ask: "began", hidden: document.hidden });
 const [opening] = /** @type {PerformanceNavigationTiming[]} */ (performance.getEntriesByType("navigation"));
 if (document.readyState === "loading" || opening?.domContentLoadedEventEnd === 0) {
   // What it still waits for: something of another host that hangs is no fault of the page.
@@ -491,11 +516,12 @@ if (document.readyState === "loading" || opening?.domContentLoadedEventEnd === 0
     clearTimeout(timer);
     for (const time of RENDERS) if (isBlank() && !isFailed) await wait(time);
     const isBare = !isShown();
-    say({ ask: "up", isFailed: (isFailed && isBare) || (isRejected && isBlank()), lost: isBare ? lost : [] });
+    isEmpty = isBlank();
+    up({ isFailed: isFailed && isBare, isRejected: isRejected && isEmpty, isEmpty, lost: isBare ? lost : [] });
     // What comes up late did so.
-    if (hasFailed()) for (const time of RENDERS) setTimeout(rendered, time);
+    if (isEmpty || hasFailed()) for (const time of RENDERS) setTimeout(rendered, time);
   });
-} else say({ ask: "up" });
+} else up();
 addEventListener("pagehide", () => {
   rendered();
   say({ ask: "left" });

@@ -124,6 +124,14 @@ export async function bucketOf(install, seed) {
 }
 
 /**
+ * The arm of a bucket (docs/evidence.md).
+ * @param {number} bucket
+ * @param {number} share
+ */
+export const armOf = (bucket, share) =>
+  bucket < share ? "candidate" : bucket >= BUCKETS - Math.min(share, BUCKETS - share) ? "control" : undefined;
+
+/**
  * Whether a device is in.
  * @param {Rule} rule
  * @param {Standing} standing

@@ -167,6 +167,21 @@ async function checkRest(offer, state, channel, pause) {
 }
 
 /**
+ * Whether a version that was held before may be held again, by its statements in `state`.
+ * @param {import("../protocol/entries.js").Resourcemap} map
+ * @param {State} state
+ * @param {string} channel
+ */
+export async function holds(map, state, channel) {
+  try {
+    await checkBundles(map, [], state, channel, (statement) => isOf(statement, state.root) && statement.channels.includes(channel), async () => {});
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/**
  * @param {import("../protocol/entries.js").Resourcemap} map
  * @param {any[]} statements
  * @param {State} state

@@ -14,9 +14,9 @@ import { DOCUMENT_LIMIT } from "./settings.js";
 /**
  * The other version of a rollout that a poll may ask for. `isCandidate`: which it asks for; `mayTurn`: whether it may still ask for the other
  * one; `decides`: which one is to be followed, by the rule of an answer; `ended`: an origin's answer has no rule; `goesBack`: whether a copy's
- * lower version is followed.
+ * lower version is followed; `skip`: the version that isn't taken, as it failed here.
  * @typedef {{isCandidate: boolean, mayTurn: boolean, decides: (rule: any) => Promise<boolean>, ended: () => void,
- *   goesBack: (rule: Rule | undefined, isIn: boolean) => boolean}} Following
+ *   goesBack: (rule: Rule | undefined, isIn: boolean) => boolean, skip: () => string | undefined}} Following
  */
 
 /** The members of an answer's `data` that are read. */
@@ -56,7 +56,9 @@ async function askOrigin(settings, held, takesPacks, following, seen) {
   const holding = held.version === "0" ? "" : `&version=${held.version}&digest=${held.digest}`;
   const pack = takesPacks && holding ? "&pack=1" : "";
   const candidate = following.isCandidate ? "&candidate=1" : "";
-  const url = `${settings.server}/configure.json?${settings.query}${holding}&patch=1${pack}${candidate}`;
+  const left = following.skip();
+  const skip = left ? `&skip=${left}` : "";
+  const url = `${settings.server}/configure.json?${settings.query}${holding}&patch=1${pack}${candidate}${skip}`;
   const data = await read(url, { mayPack: !!pack, seen, names: namesFor(settings) });
   if (!data.rule) {
     following.ended();
@@ -86,7 +88,7 @@ async function askMirror(settings, held, takesPacks, following, seen, known) {
   const isIn = rule !== undefined && (await following.decides(newest.rollout));
   const version = isIn ? rule.version : newest.version;
   const goesBack = following.goesBack(rule, isIn);
-  if (!goesBack && +version <= +held.version) return newest;
+  if ((!goesBack && +version <= +held.version) || version === following.skip()) return newest;
   // The numbers of the other documents are those of version.json: these are written once, and stay. So does the rule.
   const own = { interval, policy, prefetch, rollback, root, rule, newest, goesBack };
   const folders = held.version === "0" || goesBack ? [] : takesPacks ? ["update", "patch"] : ["patch"];

@@ -76,6 +76,11 @@ const SHAPES = {
   tally: ({ counts, at }) => (isObject(counts) && Object.values(counts).every(isNumber) && isNumber(at) ? { counts: { ...counts }, at } : undefined),
   full: (value) => (isText(value.version) && all(value, ["until", "wait"], isNumber) && mayBe(value.free, isNumber) ? value : undefined),
   rollback: (value) => (isNumber(value) ? value : undefined),
+  before: (value) => {
+    const isRight = isVersion(value.version) && all(value, ["digest", "over"], isText) && mayBe(value.candidate, isText) && value.map instanceof Map;
+    return isRight && [...value.map].every(([url, entry]) => isText(url) && (entry === null || isEntry(entry))) ? value : undefined;
+  },
+  heal: (value) => (isObject(value) && mayBe(value.skip, isVersion) ? value : undefined),
   rollout: (value) => {
     const { app, install, left, groups } = value;
     const isRight = isObject(value) && all({ app, install, left }, ["app", "install", "left"], (one) => mayBe(one, isText));

@@ -1,10 +1,14 @@
 import { background } from "./background.js";
+import { ends as endsInOrder, judges, proves } from "./healing.js";
 import { Runtime } from "./runtime.js";
 import { Settings } from "./settings.js";
+import { after } from "../protocol/turns.js";
 import { Store, removeOthers } from "./store.js";
 
 /** Milliseconds without a request after which a page counts as loaded, where it doesn't say so itself, and the longest wait. */
 const QUIET = { wanted: 2000, most: 20_000 };
+/** Milliseconds in which a page may still render what it seemed to lack. */
+const RENDERS = 3500;
 /** Milliseconds for which an older worker of ours may keep its answer to a newer one. */
 const ALIVE = 3000;
 
@@ -17,16 +21,15 @@ let updater;
 /** @type {Promise<void> | undefined} the worker's end, once it was decided */
 let ending;
 
+runtime.updater = () => (updater ??= new (background().Updater)(runtime, async (report) => {
+  if (report.from !== report.to) await tell({ updated: report });
+  await preload();
+  if (report.from === "0" && report.to !== "0") await claims();
+  if (runtime.isOver) await ends();
+}));
+
 /** @param {import("./update.js").Wish} wish */
-function update(wish) {
-  updater ??= new (background().Updater)(runtime, async (report) => {
-    if (report.from !== report.to) await tell({ updated: report });
-    await preload();
-    if (report.from === "0" && report.to !== "0") await claims();
-    if (runtime.isOver) await ends();
-  });
-  return updater.update(wish);
-}
+const update = async (wish) => runtime.updater?.().update(wish);
 
 worker.addEventListener("install", (event) => {
   // They are fixed until the next worker, so that only what never changes is among them: methods, and hosts that aren't named. What a
@@ -140,6 +143,24 @@ async function pageOf(event) {
   return runtime.pages.get(/** @type {Client} */ (event.source)?.id);
 }
 
+const keeps = () => runtime.store.write({ pages: runtime.pages, health: runtime.health, heal: runtime.heal });
+
+/** @param {import("./store.js").Page | undefined} page that ends in order, or goes out of sight */
+async function out(page) {
+  if (!page || page.hasFailed || !(page.isMarked || page.hasCrashed)) return;
+  endsInOrder(runtime, page);
+  await keeps();
+}
+
+/** @param {import("./store.js").Page} page that has failed for good */
+async function fails(page) {
+  await judges(runtime, page);
+  if (page.seed && page.isFailed) await runtime.updater?.().counts(page);
+}
+
+/** @param {import("./store.js").Page | undefined} page */
+const isOfHeld = (page) => !page || page.version === runtime.manifest.version;
+
 /** @type {{[ask: string]: (event: ExtendableMessageEvent, question: any) => unknown}} */
 const answers = {
   ping: () => true,
@@ -162,31 +183,61 @@ const answers = {
     runtime.tally.time("load", isLocal, load);
   },
   // Whether it comes up: it begins, and then it is up, has failed, or is left.
-  began: async (event) => {
+  began: async (event, { hidden }) => {
     const page = await pageOf(event);
     if (page) page.began = Date.now();
-    return runtime.store.write({ pages: runtime.pages });
+    if (page && hidden) page.isMarked = false;
+    await runtime.store.write({ pages: runtime.pages });
+    if (page?.seed && !runtime.rollout.arm?.at) await runtime.updater?.().counts();
   },
-  up: async (event, { isFailed, isHanging, lost = [] }) => {
+  up: async (event, { isFailed, isRejected, isEmpty, isHanging, lost = [] }) => {
     const page = await pageOf(event);
     // A script that isn't of this version and didn't come fails the page on the network, too.
     const others = lost.filter((/** @type {string} */ url) => !runtime.listed(url, false));
-    const hasFailed = isFailed === true || lost.length > others.length;
-    if (page && hasFailed && (navigator.onLine === false || others.length > 0)) page.isOver = true;
+    const hasFailed = isFailed || isRejected || lost.length > others.length;
+    const isOffline = navigator.onLine === false;
+    if (page && hasFailed && (isOffline || others.length > 0)) page.isOver = true;
+    // Its version is at fault also where the site has no more of it. Without a network little is known.
+    if (page && !isHanging && (hasFailed || isEmpty || others.some((/** @type {string} */ url) => settings.allows(url)))) {
+      page.hasFailed = true;
+      if (isOffline && (!isFailed || lost.length > 0)) page.isMarked = false;
+    }
     // One that waits for its own may still come up.
     if (!isHanging) runtime.cameUp(page, hasFailed && "script-failed");
     // The failure is counted even if the browser stops this worker now.
-    const { pages, health, tally, proved } = runtime;
-    return runtime.store.write({ pages, health, tally: tally.batch, ...(settings.root && { proved }) });
+    const { pages, health, tally, heal } = runtime;
+    await runtime.store.write({ pages, health, tally: tally.batch, heal });
+    if (!page?.hasFailed) return;
+    await after(RENDERS);
+    await fails(page);
   },
   rendered: async (event) => {
     runtime.rendered(await pageOf(event));
-    return runtime.store.write({ pages: runtime.pages, health: runtime.health });
+    return keeps();
   },
   left: async (event) => {
     const page = await pageOf(event);
     if (page) runtime.left(page);
-    return runtime.store.write({ pages: runtime.pages, health: runtime.health });
+    await keeps();
+    if (page?.hasFailed) return fails(page);
+    return out(page);
+  },
+  // A page that nobody sees any more may be ended without a word.
+  hidden: async (event) => out(await pageOf(event)),
+  alive: async (event) => {
+    const page = await pageOf(event);
+    if (page?.isUp && page.version === runtime.manifest.version) await proves(runtime);
+    return out(page);
+  },
+  // What the app itself says of the version that it is of.
+  confirm: async (event) => {
+    const isOf = isOfHeld(await pageOf(event));
+    if (isOf) await proves(runtime);
+    return isOf;
+  },
+  reject: async (event) => {
+    const page = await pageOf(event);
+    return isOfHeld(page) && runtime.updater?.().returns("rejected", "");
   },
   // What rollouts are decided by, besides their share.
   describe: async (_, said) => {
@@ -208,6 +259,8 @@ worker.addEventListener("message", (event) => {
   const question = event.data?.xcache;
   const answer = Object.hasOwn(answers, question?.ask) ? answers[question.ask] : undefined;
   if (!answer) return;
+  // A worker that this message started looks at the pages before it is answered.
+  if (/^(left|hidden|alive)$/.test(question.ask)) runtime.heard.add(/** @type {Client} */ (event.source)?.id);
   event.waitUntil((async () => {
     /** @type {unknown} */
     let said;

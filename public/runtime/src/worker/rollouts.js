@@ -1,14 +1,17 @@
 import { hex } from "../protocol/digests.js";
 import { versionNumber } from "../protocol/entries.js";
-import { isIn, liesIn, readRule } from "../protocol/rollouts.js";
+import { bucketOf, isIn, liesIn, readRule } from "../protocol/rollouts.js";
+import { armBy } from "./evidence.js";
 
 /** @typedef {import("./runtime.js").Runtime} Runtime */
 /** @typedef {import("./store.js").Manifest} Manifest */
 /** @typedef {import("../protocol/rollouts.js").Rule} Rule */
 /**
  * What is kept of rollouts (docs/protocol.md §13). `install`: the install id, which no request has; `app`, `groups`: what the page said;
- * `rule`: the last one, as it came; `isIn`: what was decided by it; `left`: the seed of a candidate that the page left.
- * @typedef {{install?: string, app?: string, groups?: string[], rule?: any, isIn?: boolean, left?: string}} Rollout
+ * `rule`: the last one, as it came; `isIn`: what was decided by it; `left`: the seed of a candidate that the page left; `arm`: what the device
+ * counts as; `seeds`: those of earlier rollouts in which it has counted.
+ * @typedef {{install?: string, app?: string, groups?: string[], rule?: any, isIn?: boolean, left?: string, arm?: import("./evidence.js").Arm,
+ *   seeds?: string[]}} Rollout
  */
 
 /**
@@ -32,16 +35,23 @@ export async function decides(runtime, rule) {
   const isInside = await isIn(read, standing);
   // "If the app leaves the candidate, the device is out until a rule with another seed." It may have left it just now.
   const left = runtime.rollout.left === read.seed ? read.seed : undefined;
-  runtime.rollout = { ...runtime.rollout, rule, left, isIn: isInside && left === undefined };
+  const bucket = await bucketOf(install, read.seed);
+  runtime.rollout = { ...runtime.rollout, ...armBy(runtime, read, bucket), rule, left, isIn: isInside && left === undefined };
   return runtime.rollout.isIn === true;
 }
+
+/**
+ * The arm in which a page has opened: it stays.
+ * @param {Runtime} runtime
+ */
+const opened = ({ rollout: { arm } }) => (arm?.at === undefined ? undefined : arm);
 
 /**
  * Takes note that no rollout is open.
  * @param {Runtime} runtime
  */
 export function ended(runtime) {
-  runtime.rollout = { ...runtime.rollout, rule: undefined, isIn: false };
+  runtime.rollout = { ...runtime.rollout, rule: undefined, isIn: false, arm: opened(runtime) };
 }
 
 /**
@@ -100,6 +110,6 @@ export function describes(runtime, { appVersion, groups }) {
 export function leaves(runtime) {
   const { rollout, manifest } = runtime;
   const left = rollout.rule?.seed ?? manifest.candidate ?? rollout.left;
-  runtime.rollout = { ...rollout, left, isIn: false };
+  runtime.rollout = { ...rollout, left, isIn: false, arm: opened(runtime) };
   return runtime.store.write({ rollout: runtime.rollout });
 }

@@ -1,4 +1,5 @@
 import { isFull } from "./quota.js";
+import { entriesBefore, givesUp } from "./returning.js";
 import { ASIDE_TIME, BACKLOG_TIME, isWithin } from "./settings.js";
 import { isOf } from "./store.js";
 
@@ -30,8 +31,9 @@ export async function sweep(runtime) {
  * Drops files that nothing names: an update that failed left them.
  * @param {Runtime} runtime
  */
-async function dropUnnamed({ aside, files, manifest }) {
-  const left = [...aside.values()].flat().map(({ entry }) => entry);
+async function dropUnnamed(runtime) {
+  const { aside, files, manifest } = runtime;
+  const left = [...[...aside.values()].flat().map(({ entry }) => entry), ...entriesBefore(runtime)];
   const present = await files.present();
   const named = new Set([...left, ...manifest.map.values()].map(({ download }) => download));
   await files.drop(new Set([...present, ...files.used.keys()].filter((download) => !named.has(download))));
@@ -50,12 +52,16 @@ export async function writes(runtime, members) {
     if (!isFull(error)) throw error;
     await dropUnnamed(runtime);
     await dropAside(runtime, 0).catch(() => {});
-    await runtime.store.write(members);
+    await runtime.store.write(members).catch(async (again) => {
+      if (!isFull(again) || !runtime.before) throw again;
+      await givesUp(runtime);
+      await runtime.store.write(members);
+    });
   }
 }
 
 /**
- * Keeps to the disk limit: what was set aside goes first, then the files least recently used.
+ * Keeps to the disk limit: what was set aside goes first, then the version before, then the files least recently used.
  * @param {Runtime} runtime
  */
 export async function trim(runtime) {
@@ -70,8 +76,13 @@ export async function trim(runtime) {
     .map(({ download, size }) => ({ download, size, at: files.used.get(download) ?? 0 }))
     .sort((a, b) => a.at - b.at);
   let bytes = sum(byUse);
-  const left = held([...aside.values()].flat().map(({ entry }) => entry));
-  if (left.length > 0 && bytes + sum(left) > limit) await dropAside(runtime, 0);
+  const listed = new Set(byUse.map(({ download }) => download));
+  const others = (/** @type {import("./store.js").Aside["entry"][]} */ entries) => held(entries).filter(({ download }) => !listed.has(download));
+  const left = others([...aside.values()].flat().map(({ entry }) => entry));
+  const before = others(entriesBefore(runtime));
+  if (left.length > 0 && bytes + sum(others([...left, ...before])) > limit) await dropAside(runtime, 0);
+  // The way back is given up only then, and before what the version itself has.
+  if (before.length > 0 && bytes + sum(before) > limit) await givesUp(runtime);
   for (const { download, size, at } of byUse) {
     if (bytes <= limit) break;
     // A page has asked for it meanwhile.
@@ -95,7 +106,7 @@ export async function dropAside(runtime, age) {
   const aside = new Map([...runtime.aside].map(([key, list]) => [key, list.filter(stays)]));
   for (const [key, list] of aside) if (list.length === 0) aside.delete(key);
   const left = age ? [...aside.values()].flat().map(({ entry }) => entry) : [];
-  const named = new Set([...runtime.manifest.map.values(), ...left].map(({ download }) => download));
+  const named = new Set([...runtime.manifest.map.values(), ...left, ...entriesBefore(runtime)].map(({ download }) => download));
   const gone = [...runtime.aside.values()].flat().map(({ entry }) => entry.download).filter((download) => !named.has(download));
   runtime.aside = aside;
   // On a full disk there is room for the note of it only then. What a note names and isn't there is fetched where a page asks for it.

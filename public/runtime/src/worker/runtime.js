@@ -5,6 +5,7 @@ import { headOf } from "./answers.js";
 import { background } from "./background.js";
 import { serverTime } from "./clock.js";
 import { Files } from "./files.js";
+import { isTested, isUp, judges } from "./healing.js";
 import { NO_POLICY, isBypassed, isKilled, readPolicy } from "./policy.js";
 import { NO_PREFETCH, prefetchRequests, readPrefetch } from "./prefetch.js";
 import { followedPrefetch } from "./rollouts.js";
@@ -25,6 +26,8 @@ import { either } from "./ways.js";
 const PREFETCH_TIME = 60_000;
 /** Milliseconds in which a page comes up. */
 const PAGE_TIME = 20_000;
+/** Milliseconds after which a page should have begun that says so. */
+const SILENT = 5000;
 /** Failures in a row after which a page is the network's, and pages that are counted. */
 const MOST_FAILURES = 2;
 const MOST_UNWELL = 256;
@@ -125,6 +128,16 @@ export class Runtime {
     this.trust = undefined;
     /** @type {string | undefined} the digest of a manifest of which a page came up */
     this.proved = undefined;
+    /** @type {import("./healing.js").Before | undefined} the version before, as long as the one held hasn't proved itself */
+    this.before = undefined;
+    /** @type {import("./healing.js").Heal} */
+    this.heal = {};
+    /** @type {Set<string>} pages whose documents name xcache.js, which would say that they begin */
+    this.speaking = new Set();
+    /** @type {Set<string | undefined>} the ids of pages that ended in order, or live: what is kept may not have that yet */
+    this.heard = new Set();
+    /** @type {(() => import("./update.js").Updater) | undefined} */
+    this.updater = undefined;
     /** When a request last came. */
     this.lastRequest = 0;
     /** When the network last was late for a file. */
@@ -169,6 +182,8 @@ export class Runtime {
     this.rollout = { ...kept.rollout };
     this.trust = kept.trust;
     this.proved = kept.proved;
+    this.before = kept.before?.over === this.manifest.digest ? kept.before : undefined;
+    this.heal = kept.heal ?? {};
     this.tally = new Tally(kept.tally);
     for (const [download, at] of [...(kept.used ?? [])].sort(([, a], [, b]) => a - b)) this.files.uses(download, at);
   }
@@ -180,6 +195,8 @@ export class Runtime {
     this.backlog = new Set();
     this.health = new Map();
     this.tally = new Tally();
+    this.before = undefined;
+    this.heal = {};
   }
 
   async load() {
@@ -193,6 +210,8 @@ export class Runtime {
     } catch {
       this.begin();
     }
+    // Openings that never ended in order may have ended a version.
+    if (isTested(this)) await Promise.race([judges(this).catch(() => {}), after(this.settings.patience)]);
     clearTimeout(timer);
     this.isLoaded = true;
     this.isLate = false;
@@ -251,6 +270,7 @@ export class Runtime {
     this.forgetPrefetched(event);
     if (this.isOver || !this.isOurs(request)) return undefined;
     if (!this.isLoaded) return this.unloaded(event);
+    if (request.mode === "navigate" && isTested(this) && [...this.pages.values()].some(({ isMarked }) => isMarked)) return this.judged(event);
     const plan = this.decided(event);
     if (plan) return plan();
     this.passes();
@@ -277,7 +297,23 @@ export class Runtime {
       this.settles(event, "network", "late");
       return found;
     }
-    const plan = this.decided(event);
+    return this.settled(event, this.decided(event));
+  }
+
+  /**
+   * The answer once it is known what became of the pages before, which may have ended a version.
+   * @param {FetchEvent} event
+   */
+  async judged(event) {
+    await Promise.race([judges(this).catch(() => {}), after(this.settings.patience)]);
+    return this.settled(event, this.decided(event));
+  }
+
+  /**
+   * @param {FetchEvent} event
+   * @param {Plan | undefined} plan
+   */
+  settled(event, plan) {
     if (plan) return plan();
     this.passes();
     return this.network(event);
@@ -320,10 +356,7 @@ export class Runtime {
     if (page || (this.policy.bypass.length + this.health.size === 0 && !this.isStale())) return this.planOf(event, page, page?.url);
     return async () => {
       const client = await clients.get(clientId);
-      const plan = this.planOf(event, undefined, client?.url ?? request.url);
-      if (plan) return plan();
-      this.passes();
-      return this.network(event);
+      return this.settled(event, this.planOf(event, undefined, client?.url ?? request.url));
     };
   }
 
@@ -357,11 +390,32 @@ export class Runtime {
     const first = await (why ? either(network, device, wait) : either(device, network, wait));
     if (first?.from === "device") {
       this.settles(event, "device", why);
+      if (isTested(this)) await this.marks(event);
       return first.response;
     }
     this.settles(event, "network", why ?? (isOver ? "missing" : "late"));
     this.passes();
     return first?.response ?? this.network(event);
+  }
+
+  /**
+   * Notes that a page opens, before it can do anything: one that crashes or hangs says nothing itself.
+   * @param {FetchEvent} event
+   */
+  async marks(event) {
+    const page = this.pages.get(event.resultingClientId);
+    if (!page || page.version !== this.manifest.version) return;
+    page.isMarked = true;
+    const speaks = this.speaking.has(event.request.url.split("#")[0]);
+    const writes = () => this.store.write({ pages: this.pages }).catch(() => {});
+    const looks = async () => {
+      await after(SILENT);
+      if (page.began || !page.isMarked || !(await clients.get(event.resultingClientId))) return;
+      page.isSilent = true;
+      await writes();
+    };
+    if (speaks) event.waitUntil(looks());
+    await Promise.race([writes(), after(this.settings.patience)]);
   }
 
   /**
@@ -565,6 +619,7 @@ export class Runtime {
    */
   readies(document, base) {
     const text = new TextDecoder().decode(document.subarray(0, MOST_READ));
+    if (text.includes("xcache.js")) this.speaking.add(base);
     const names = [...text.matchAll(/\s(?:src|href)\s*=\s*["']?([^"'\s>]+)/gi)].slice(0, MOST_READIED);
     for (const [, name] of names) {
       let url;
@@ -686,7 +741,7 @@ export class Runtime {
     for (const page of this.pages.values()) if (withoutQuery(page.url) === withoutQuery(request.url)) this.late(page);
     const isTry = this.triesAgain(request.url);
     const why = this.whyNetwork(request.url, isTry);
-    this.pages.set(resultingClientId, { url: request.url, version: this.manifest.version, at: now, isTry });
+    this.pages.set(resultingClientId, { url: request.url, version: this.manifest.version, at: now, isTry, seed: this.rollout.arm?.seed });
     if (isTry) void this.store.write({ health: this.health }).catch(() => {});
     if (why && /killed|bypassed|failed/.test(why)) return why;
     for (const ask of prefetchRequests(followedPrefetch(this), request.url)) {
@@ -735,9 +790,10 @@ export class Runtime {
     if (!page.isLocal) return;
     if (!failure && isSame) {
       this.health.delete(key);
-      this.proved = this.manifest.digest;
+      if (!page.hasFailed) isUp(this, page);
     }
     if (!failure) return;
+    page.hasFailed = true;
     this.tally.add(failure);
     const { count, wait } = this.health.get(key) ?? { count: 0, wait: RETRIES[0] };
     if (!isSame || (count >= MOST_FAILURES && !page.isTry) || (!count && this.health.size >= MOST_UNWELL)) return;
@@ -750,7 +806,10 @@ export class Runtime {
    * @param {Page | undefined} page
    */
   rendered(page) {
-    if (page?.isFailed && page.version === this.manifest.version) this.health.delete(withoutQuery(page.url));
+    if (!page?.hasFailed || page.version !== this.manifest.version) return;
+    if (page.isFailed) this.health.delete(withoutQuery(page.url));
+    page.hasFailed = false;
+    isUp(this, page);
   }
 
   /**

@@ -21,6 +21,6 @@ export async function stateOf(runtime, page, url) {
     source: saved.source, failures: saved.failures, listed: manifest.map.size, backlog: backlog.size,
     held: [...manifest.map.values()].filter(({ download }) => present.has(download)).length,
     candidate: holdsCandidate(runtime), aside: [...aside.values()].flat().filter(({ ended }) => !ended).length, page: page?.version,
-    from: page?.from ?? "network", why,
+    from: page?.from ?? "network", why, previous: runtime.before?.version, skipped: runtime.heal.skip,
   };
 }

@@ -173,6 +173,25 @@ export class Trust {
     });
   }
 
+  /**
+   * Keeps the statements of the version before, with the way back to it: no head names it any more, and all else has to be right as it is now.
+   * @param {Manifest} next
+   * @param {Map<string, any> | undefined} releases
+   * @param {(members: import("./store.js").Kept) => Promise<void>} write
+   * @returns {Promise<boolean>} whether it may be taken
+   */
+  returns(next, releases, write) {
+    return this.inTurn(async () => {
+      const { state } = this;
+      const { version, digest, map } = next;
+      const held = { ...state, releases: releases ?? new Map(), version, digest };
+      if (!state.root.off && !(await this.tools.holds(map, held, this.runtime.settings.channel))) return false;
+      await write({ trust: held });
+      this.known = this.runtime.trust = held;
+      return true;
+    });
+  }
+
   // MARK: Roots and heads
 
   /**

@@ -8,13 +8,16 @@ import { matchKey, stemOf } from "../protocol/urls.js";
 import { ask } from "./asking.js";
 import { calm } from "./calm.js";
 import { readClock } from "./clock.js";
+import { counts, reaches } from "./evidence.js";
 import { check, fetchEntry, fromSite } from "./fetching.js";
+import { tells } from "./healing.js";
 import { fetchBytes, fetchJSON } from "./network.js";
 import { isKilled, readPolicy } from "./policy.js";
 import { pollPolicy, takes } from "./polling.js";
 import { readRule } from "../protocol/rollouts.js";
 import { readPrefetch } from "./prefetch.js";
 import { decides, ended, goesBack, installs } from "./rollouts.js";
+import { entriesBefore, givesUp, goesBack as returnsTo, leaves } from "./returning.js";
 import { dropAside, endAside, sweep, writes } from "./room.js";
 import { DAY, DOCUMENT_LIMIT, asksCacheAlone, isMetered, isWithin } from "./settings.js";
 import { isFull, mayTry, ranFull, room } from "./quota.js";
@@ -28,7 +31,7 @@ import { Trust, configDigest, reasonOf } from "./trusting.js";
 /** @typedef {{base: string, download: string, size: number}} Delta */
 /**
  * What an update came to. `kind`: `early` (polled less than the interval ago), `nothing`, `patch`, `pack`, `whole`, `removed` (the
- * site has no worker any more) or `failed`.
+ * site has no worker any more), `returned` (the version before is back) or `failed`.
  * @typedef {{kind: string, source?: Source, from: string, to: string, fetched: number, copied: number, deltas: number, bytes: number,
  *   why?: string}} Report
  */
@@ -68,6 +71,45 @@ export class Updater {
     this.looking = Promise.resolve();
     /** Who may sign what comes, where the site was built with a root. */
     this.trust = runtime.settings.root ? new Trust(runtime) : undefined;
+    /** @type {Promise<unknown>} the last switch, to a version or back from it: one after another */
+    this.switching = Promise.resolve();
+  }
+
+  /**
+   * @template Value
+   * @param {() => Promise<Value>} act
+   * @returns {Promise<Value>}
+   */
+  switches(act) {
+    const result = this.switching.then(act);
+    this.switching = result.catch(() => {});
+    return result;
+  }
+
+  /**
+   * Takes note of what is evidence of a rollout.
+   * @param {import("./store.js").Page} [page] that has failed
+   */
+  counts(page) {
+    return counts(this.runtime, { page });
+  }
+
+  /**
+   * Goes back to the version before, where there is a way.
+   * @param {import("./healing.js").Cause} cause
+   * @param {string} url of the page that failed
+   * @returns {Promise<boolean>} whether it did
+   */
+  async returns(cause, url) {
+    const { trust, runtime } = this;
+    await trust?.begins();
+    await this.counts();
+    const { candidate } = runtime.manifest;
+    const way = await this.switches(() => returnsTo(runtime, cause, url, trust));
+    if (!way) return false;
+    await counts(runtime, { left: candidate });
+    await this.made({ kind: "returned", ...way, fetched: 0, copied: 0, deltas: 0, bytes: 0 });
+    return true;
   }
 
   /**
@@ -91,7 +133,7 @@ export class Updater {
 
   /** @param {Wish} wish */
   async runs(wish) {
-    this.current = new Update(this.runtime, wish, this.trust);
+    this.current = new Update(this.runtime, wish, this.trust, (act) => this.switches(act));
     const report = await this.current.run();
     this.current = undefined;
     if (report.source) this.looking = Promise.all([this.looking, this.looks(report)]);
@@ -113,10 +155,12 @@ class Update {
   /**
    * @param {Runtime} runtime
    * @param {Wish} wish
-   * @param {Trust} [trust]
+   * @param {Trust | undefined} trust
+   * @param {(act: () => Promise<void>) => Promise<void>} inTurn
    */
-  constructor(runtime, { force = false, metered = false }, trust) {
+  constructor(runtime, { force = false, metered = false }, trust, inTurn) {
     this.runtime = runtime;
+    this.inTurn = inTurn;
     this.trust = trust;
     /** @type {import("../trust/check.js").Verdict | undefined} on the manifest that it goes to */
     this.verdict = undefined;
@@ -142,7 +186,7 @@ class Update {
     /** @type {import("./asking.js").Following} */
     this.following = {
       isCandidate: false, mayTurn: true, decides: (rule) => this.decide(rule), ended: () => ended(runtime),
-      goesBack: (rule, isIn) => goesBack(runtime, rule, isIn),
+      goesBack: (rule, isIn) => goesBack(runtime, rule, isIn), skip: () => runtime.heal.skip,
     };
     /** @type {import("./store.js").Kept} what couldn't be written yet */
     this.late = {};
@@ -163,6 +207,7 @@ class Update {
     const { runtime, report } = this;
     await runtime.loading;
     installs(runtime);
+    await counts(runtime, {});
     this.following.isCandidate = runtime.rollout.isIn === true;
     runtime.restless = 0;
     this.polls = pollPolicy(this.settings, runtime.poll);
@@ -206,8 +251,8 @@ class Update {
       this.turns.end();
       // A poll is over, whatever became of it.
       if (report.source) runtime.poll = Object.assign(this.polls.saved, { asked: undefined });
-      const { poll, rollout, files, tally } = runtime;
-      await writes(runtime, { poll, rollout, used: files.used, tally: tally.batch, ...this.late }).catch(() => {});
+      const { poll, rollout, files, tally, heal } = runtime;
+      await writes(runtime, { poll, rollout, used: files.used, tally: tally.batch, heal, ...this.late }).catch(() => {});
     }
     return report;
   }
@@ -224,13 +269,18 @@ class Update {
    * @param {Manifest} held
    */
   async from(source, held) {
+    const { runtime } = this;
     this.source = source;
+    reaches(runtime, false);
     // Of a manifest that nobody has checked, no change is enough.
     const base = this.trust?.isUnchecked ? { ...held, version: "0" } : held;
     const data = await ask(this.settings, source, base, true, this.following, this.hearing(source));
     this.isPastPoll = true;
     this.share = source === "origin" ? data.reports : 0;
     this.tell(held, false);
+    tells(runtime);
+    reaches(runtime, source === "origin");
+    await counts(runtime, {});
     await this.take(data, source, base);
     await this.trust?.tellsStale(this.next);
   }
@@ -317,11 +367,19 @@ class Update {
    * @param {any} data
    * @param {boolean} [isNews] whether it ends what failed before
    */
-  answered(source, data, isNews = source === "origin" || +data.version > +this.runtime.manifest.version) {
+  answered(source, data, isNews = source === "origin" || (+data.version > +this.runtime.manifest.version && !this.isSkipped(data))) {
     this.isAnswered = true;
     this.polls.answered(source, data.interval, isNews);
     // What comes now may take longer than this worker's life.
     void this.savePoll();
+  }
+
+  /**
+   * Whether an answer is about the version that was left.
+   * @param {any} data
+   */
+  isSkipped({ version }) {
+    return version === this.runtime.heal.skip;
   }
 
   // MARK: Documents
@@ -470,12 +528,12 @@ class Update {
   async take(data, source, held) {
     const { report, runtime } = this;
     report.kind = "nothing";
-    if (source === "origin" && !data.update && data.version !== held.version) fault("another version");
+    if (source === "origin" && !data.update && data.version !== held.version && !this.isSkipped(data)) fault("another version");
     if (this.trust && data.update) this.next = data.version;
     if (this.trust) await this.heeds(data, source);
     // A copy leads to nothing older, also where what is held wasn't checked.
     const isOlder = source === "mirror" && +data.version < +runtime.manifest.version;
-    if (!data.update || !(data.goesBack || (takes(data, source, held) && !isOlder))) {
+    if (!data.update || this.isSkipped(data) || !(data.goesBack || (takes(data, source, held) && !isOlder))) {
       this.answered(source, data);
       const failure = await this.trust?.daily(source);
       if (failure) runtime.report(reasonOf(failure), "", this.next);
@@ -497,7 +555,7 @@ class Update {
         const next = { version: data.version, digest: data.digest, map };
         if (this.trust && !(await this.passes(next, data, source, held))) return;
         this.answered(source, data);
-        return this.switch(next, data, held);
+        return this.switch(next, data);
       }
       // "A device that can't use a pack asks the same without `pack=1` at once; that isn't a new poll."
       return this.take(await this.asksAgain(source, held, data), source, held);
@@ -531,7 +589,7 @@ class Update {
       this.late.full = await ranFull(runtime, next.version);
       runtime.report("storage", "", next.version);
     }
-    await this.switch(next, data, held);
+    await this.switch(next, data);
   }
 
   /**
@@ -683,7 +741,8 @@ class Update {
     /** @type {Map<string, Entry[]>} */
     const found = new Map();
     const present = await runtime.files.present();
-    for (const entry of [...runtime.manifest.map.values(), ...[...runtime.aside.values()].flat().map(({ entry }) => entry)]) {
+    const left = [...runtime.aside.values()].flat().map(({ entry }) => entry);
+    for (const entry of [...runtime.manifest.map.values(), ...left, ...entriesBefore(runtime)]) {
       if (present.has(entry.download)) found.set(entry.sha256, [...(found.get(entry.sha256) ?? []), entry]);
     }
     return found;
@@ -822,7 +881,11 @@ class Update {
       if (!isFull(error)) throw error;
       // "Set-aside files go first when the disk limit is reached."
       await dropAside(this.runtime, 0);
-      await files.keep(entry, bytes);
+      await files.keep(entry, bytes).catch(async (again) => {
+        if (!isFull(again) || !this.runtime.before) throw again;
+        await givesUp(this.runtime);
+        await files.keep(entry, bytes);
+      });
     }
   }
 
@@ -855,9 +918,22 @@ class Update {
    * Puts a manifest in the place of the one held, in one transaction.
    * @param {Manifest} next
    * @param {any} data
-   * @param {Manifest} held
    */
-  async switch(next, data, held) {
+  async switch(next, data) {
+    await this.inTurn(() => this.switchNow(next, data));
+    const { runtime } = this;
+    await this.turns.yield();
+    const foreign = [...next.map.keys()].find((url) => !this.settings.allows(url));
+    if (foreign) runtime.report("manifest", foreign, next.version);
+    // From here on the update is made: what is left to do is done at the next one, too.
+    await sweep(runtime).catch(() => {});
+  }
+
+  /**
+   * @param {Manifest} next
+   * @param {any} data
+   */
+  async switchNow(next, data) {
     const { runtime, report } = this;
     if (data.rule?.version === next.version) next.candidate = data.rule.seed;
     const now = Date.now();
@@ -872,26 +948,22 @@ class Update {
     }
     const rollback = versionNumber(data.rollback) || 0;
     const backlog = new Set([...runtime.backlog].filter((url) => next.map.has(url)));
+    const { skip, spared } = runtime.heal;
+    // What is above the version that was left ends that.
+    const back = await leaves(runtime, next, rollback, this.pause);
+    const heal = { spared, skip: skip !== undefined && +next.version < +skip ? skip : undefined, isTrial: back !== undefined };
     this.tell(before, true);
     // To write a large manifest, and to look through it, takes a while each.
     await this.turns.yield();
-    const members = { manifest: next, aside, backlog, rollback, health: new Map() };
+    const members = { manifest: next, aside, backlog, rollback, health: new Map(), before: back, heal };
     // What fills the store of a first version goes before its manifest doesn't fit: no page has it yet.
     const write = (/** @type {import("./store.js").Kept} */ more) =>
       before.version === "0" ? writes(runtime, { ...members, ...more }) : runtime.store.write({ ...members, ...more });
     await (this.trust && this.verdict ? this.trust.switches(next, this.verdict, data.trust?.releases, write, this.pause) : write({}));
     runtime.hold(next);
-    runtime.rollback = rollback;
-    runtime.aside = aside;
-    runtime.backlog = backlog;
-    runtime.health = new Map();
+    Object.assign(runtime, { rollback, aside, backlog, heal, before: back, health: new Map() });
     report.to = next.version;
     this.follows(before, next);
-    await this.turns.yield();
-    const foreign = [...next.map.keys()].find((url) => !this.settings.allows(url));
-    if (foreign) runtime.report("manifest", foreign, next.version);
-    // From here on the update is made: what is left to do is done at the next one, too.
-    await sweep(runtime).catch(() => {});
   }
 
   /**

@@ -1,0 +1,370 @@
+"""A device heals itself: a version whose first pages fail is left for the one before, at once, and without the network (issue: HEAL)."""
+import json, time
+
+from bench import App, case, until
+from servers import says
+from signing import DAY, TrustedApp, now
+from steps import KEPT, base_of, forward, from_the_site, lazy_of, policy
+
+THROWS = '<script type="module">throw new Error("of this version")</script>'
+# What a page of this shape has, as bundlers make it: nothing until its script has run.
+EMPTY = b'<!doctype html><title>version %d</title><link rel="icon" href="data:,"><script src="/xcache.js" defer></script><div id="app"></div>'
+DRAWS = b'<script type="module">document.getElementById("app").textContent = "drawn";window.version = %d</script>'
+# Takes 20 s at most: a page that hung for ever would keep a processor after the case.
+LOOPS = b"const end = Date.now() + 20000; while (Date.now() < end);"
+
+
+def page(version, script=DRAWS):
+    return EMPTY % version + script.replace(b"%d", b"%d" % version)
+
+
+def updated(bench, **broken):
+    """A tab of an app at version 1, which holds a version 2 that is broken; and the app."""
+    app = App(bench)
+    tab = app.visited(1, add={"index.html": page(1)})
+    app.release(2, add={"index.html": page(2), **broken})
+    goes(app, tab, 2)
+    bench.proxy.forget()
+    return app, tab
+
+
+def goes(app, tab, version):
+    until(lambda: tab.update() and tab.state()["version"] == str(version), f"version {version}")
+
+
+def told(app):
+    """The reports of versions that were left."""
+    bodies = [json.loads(entry.body) for entry in list(app.bench.proxy.log) if entry.path.startswith(f"/report?app={app.app}&")]
+    return [body for body in bodies if body.get("reason") == "returned"]
+
+
+def until_back(app, tab, version=1):
+    """Waits until the device has gone back; nothing is asked for meanwhile."""
+    until(lambda: tab.tries(app.base + "help.html") and tab.state()["version"] == str(version), f"version {version}", seconds=40)
+
+
+def opens(app, tab, version):
+    """The page opens at a version, without the site."""
+    app.web.stop()
+    tab.open(app.base)
+    tab.until(f"window.version === {version}")
+    app.web.start()
+
+
+def fails_twice(app, tab):
+    for count in range(1, 3):
+        tab.open(app.base)
+        tab.until(KEPT % ("pages", f"[...kept.values()].filter((page) => page.hasFailed && !page.isMarked).length >= {count}"), seconds=30)
+        tab.open("about:blank")
+
+
+def heals(bench, app, tab, cause="page"):
+    """The version before is here, offline too; it is told once it came up, and the other one isn't taken again."""
+    bench.proxy.stop()
+    opens(app, tab, 1)
+    state = tab.state()
+    assert (state["version"], state["skipped"], state["from"]) == ("1", "2", "device") and "previous" not in state, state
+    bench.proxy.start()
+    tab.open(app.base)
+    bench.proxy.forget()
+    report = tab.update()
+    assert report["to"] == "1" and tab.state()["version"] == "1", report
+    assert "&skip=2" in app.polls()[0], app.polls()
+    app.release(3)
+    goes(app, tab, 3)
+    assert "skipped" not in tab.state()
+    tab.open(app.base)
+    tab.until("window.version === 3")
+
+
+@case("a version whose script throws: back at its second page, told when the version before came up, and skipped until a newer one")
+def _(bench):
+    app, tab = updated(bench, **{"index.html": page(2, THROWS.encode())})
+    assert tab.state()["previous"] == "1"
+    for _ in range(2):
+        tab.open(app.base)
+        assert tab.title() == "version 2"
+        tab.open("about:blank")
+    tab.open(app.base)
+    tab.until("window.version === 1")
+    until(lambda: told(app) == [{"reason": "returned", "version": "2", "url": app.base, "cause": "page"}], "the report")
+    heals(bench, app, tab)
+    assert told(app) == []
+
+
+@case("a version whose page stays blank, without an error: back at its second page")
+def _(bench):
+    app, tab = updated(bench, **{"index.html": page(2, b"")})
+    fails_twice(app, tab)
+    heals(bench, app, tab)
+
+
+@case("a version that lacks a chunk, which the site hasn't either: back at its second page")
+def _(bench):
+    app, tab = updated(bench, **{"index.html": page(2, b'<script type="module" src="/assets/gone-0123abcd.js"></script>')})
+    fails_twice(app, tab)
+    heals(bench, app, tab)
+
+
+@case("a version that lacks a chunk that it imports: back at its second page")
+def _(bench):
+    app, tab = updated(bench, **{"index.html": page(2, b'<script type="module">await import("/assets/gone-0123abcd.js")</script>')})
+    fails_twice(app, tab)
+    heals(bench, app, tab)
+
+
+def hangs(bench, script):
+    app, tab = updated(bench, **{"index.html": page(2, script)})
+    for count in range(1, 3):
+        other = app.tab()
+        other.session.send("Page.navigate", url=app.base)
+        until(lambda: [t for t in bench.browser.targets("page") if t["url"] == app.base], "the page")
+        tab.open(app.base + "help.html")
+        tab.until(KEPT % ("pages", f"[...kept.values()].filter((page) => page.isMarked && (page.began || page.isSilent)).length === 1"), seconds=30)
+        time.sleep(2)
+        other.close()
+        until(lambda: not [t for t in bench.browser.targets("page") if t["url"] == app.base], "its end")
+        tab.open(app.base + "help.html")
+        tab.until(KEPT % ("heal", f"kept.crashes === {count} || kept.skip === '2'"))
+    tab.open(app.base)
+    tab.until("window.version === 1")
+    until(lambda: told(app) == [{"reason": "returned", "version": "2", "url": app.base, "cause": "start"}], "the report")
+    heals(bench, app, tab, "start")
+
+
+@case("a version whose page loops without an end: back at its second page, when that is closed")
+def _(bench):
+    hangs(bench, b'<script type="module">' + LOOPS + b"</script>")
+
+
+@case("a version whose page loops before it says anything: back at its second page, when that is closed")
+def _(bench):
+    hangs(bench, b"<script>" + LOOPS + b"</script>")
+
+
+@case("a version whose page crashes: back at its second page")
+def _(bench):
+    app, tab = updated(bench)
+    for count in range(1, 3):
+        other = app.tab()
+        other.open(app.base)
+        tab.until(KEPT % ("pages", "[...kept.values()].filter((page) => page.isMarked && page.began).length === 1"))
+        try:
+            other.session.send("Page.crash", 2)
+        except Exception:
+            pass
+        other.close()
+        tab.open("about:blank")
+        tab.open(app.base + "help.html")
+        tab.until(KEPT % ("heal", f"kept.crashes === {count} || kept.skip === '2'"))
+    tab.open(app.base)
+    tab.until("window.version === 1")
+
+
+@case("a page that came up and lived 10 seconds proves its version: the way back ends, and failures say nothing of it any more")
+def _(bench):
+    app, tab = updated(bench, **{"index.html": page(2, DRAWS + b'<script type="module">if (location.search) throw 0</script>')})
+    tab.open(app.base)
+    tab.until("window.version === 2")
+    assert tab.state()["previous"] == "1"
+    tab.until("xcache.state().then((state) => state.previous === undefined)", seconds=30)
+    tab.until(KEPT % ("before", "kept === undefined"))
+    for _ in range(3):
+        tab.open(app.base + "?1")
+    assert tab.state()["version"] == "2"
+
+
+@case("pages that are closed in order, or soon, say nothing against a version; one that came up ends the count of failures")
+def _(bench):
+    app, tab = updated(bench, **{"index.html": page(2, DRAWS + b'<script type="module">if (location.search) { app.remove(); throw new Error("x"); }</script>')})
+    tab.open(app.base + "?1")
+    tab.until(KEPT % ("heal", "kept.failed === 1"), seconds=30)
+    for _ in range(5):
+        tab.session.send("Page.navigate", url=app.base)
+        tab.open("about:blank")
+    tab.open(app.base)
+    tab.until("window.version === 2")
+    for _ in range(3):
+        tab.open(app.base + "?1")
+        tab.open("about:blank")
+    tab.open(app.base)
+    state = tab.state()
+    assert state["version"] == "2" and state["previous"] == "1", state
+
+
+@case("a page that shows late what an error seemed to have kept from it isn't one that failed")
+def _(bench):
+    late = b'<script type="module">setTimeout(() => { app.innerHTML = "<p>drawn</p>"; window.version = 2; }, 1500); throw new Error("none of it")</script>'
+    app, tab = updated(bench, **{"index.html": page(2, late)})
+    for _ in range(3):
+        tab.open(app.base)
+        tab.until("window.version === 2")
+    assert tab.state()["version"] == "2"
+
+
+@case("the version before fails as well: the skip is lifted, nothing is told, and the other one is taken again and not left")
+def _(bench):
+    app = App(bench)
+    # As where the site's own servers are down.
+    asks = b'<script type="module">if (!(await fetch("/api")).ok) throw new Error("no data"); app.textContent = "drawn"; window.version = %d</script>'
+    app.web.routes["/api"] = lambda request: request.answer(b"{}")
+    tab = app.visited(1, add={"index.html": page(1, asks)})
+    app.release(2, add={"index.html": page(2, asks)})
+    goes(app, tab, 2)
+    app.web.routes["/api"] = lambda request: request.answer(b"no", status=503)
+    bench.proxy.forget()
+    fails_twice(app, tab)
+    tab.open(app.base)
+    tab.until("document.title === 'version 1'")
+    tab.until(KEPT % ("heal", "kept.spared === '2' && !kept.skip"), seconds=20)
+    goes(app, tab, 2)
+    for _ in range(3):
+        tab.open(app.base)
+        tab.open("about:blank")
+    tab.open(app.base)
+    assert tab.state()["version"] == "2" and not told(app)
+
+
+@case("the app says it itself: confirm() ends the way back, reject() takes it")
+def _(bench):
+    app, tab = updated(bench)
+    tab.open(app.base)
+    assert tab.eval("xcache.confirm()") is True
+    assert "previous" not in tab.state() and tab.eval("xcache.reject('why not')") is False
+    app.release(3)
+    goes(app, tab, 3)
+    tab.eval("xcache.on('updated', (report) => { window.report = report; }); true")
+    # This page is of the version before.
+    assert tab.eval("xcache.reject('not mine')") is False
+    tab.open(app.base)
+    tab.eval("xcache.on('updated', (report) => { window.report = report; }); true")
+    assert tab.eval("xcache.reject('no cart')") is True
+    assert tab.until("window.report")["kind"] == "returned"
+    # What is open keeps its files.
+    app.web.stop()
+    assert tab.eval("lazy()") == "lazy 3"
+    app.web.start()
+    tab.open(app.base)
+    tab.until("window.version === 2")
+    until(lambda: [one["cause"] for one in told(app)] == ["rejected"], "the report")
+
+
+@case("there is no way back to what the operator rolled back, nor from a first version")
+def _(bench):
+    app = App(bench)
+    tab = app.visited(1)
+    assert "previous" not in tab.state()
+    app.release(2)
+    goes(app, tab, 2)
+    bench.origin.run("rollback", "--app", app.app, "--to", "1", "--yes")
+    goes(app, tab, 3)
+    state = tab.state()
+    assert "previous" not in state, state
+    tab.open(app.base)
+    assert tab.eval("xcache.reject()") is False
+
+
+@case("a kill switch that came with the version that failed stays in force")
+def _(bench):
+    app, tab = updated(bench, **{"index.html": page(2, THROWS.encode())})
+    policy(bench, app, "kill", "--for", "6h")
+    fails_twice(app, tab)
+    until(lambda: tab.tries(app.base) and tab.update() and tab.state()["policy"] > 0, "the policy")
+    tab.open(app.base)
+    assert tab.state()["why"] == "killed"
+
+
+@case("a way back outlives the worker, and a further version before the proof keeps the one that was proved")
+def _(bench):
+    app, tab = updated(bench, **{"index.html": page(2, THROWS.encode())})
+    app.release(3, add={"index.html": page(3, THROWS.encode())})
+    goes(app, tab, 3)
+    assert tab.state()["previous"] == "1"
+    bench.stop_worker(tab)
+    tab.open(app.base)
+    tab.open("about:blank")
+    bench.stop_worker(tab)
+    tab.open(app.base)
+    tab.open("about:blank")
+    bench.stop_worker(tab)
+    app.web.stop()
+    bench.proxy.stop()
+    tab.open(app.base)
+    tab.until("document.title === 'version 1'")
+    assert tab.state()["skipped"] == "3"
+
+
+@case("a disk limit without room for both: the version before is given up, and nothing else")
+def _(bench):
+    import random
+    app = App(bench, limit=300_000)
+    tab = app.visited(1, add={"large.bin": random.Random(1).randbytes(150_000)})
+    app.release(2, add={"large.bin": random.Random(2).randbytes(200_000)})
+    goes(app, tab, 2)
+    state = tab.state()
+    assert "previous" not in state and state["held"] == state["listed"], state
+    # What hasn't proved itself is none to go back to.
+    app.release(3, add={"large.bin": random.Random(2).randbytes(200_000)})
+    goes(app, tab, 3)
+    assert "previous" not in tab.state()
+    tab.open(app.base)
+    assert tab.eval("xcache.confirm()") is True
+    app.release(4, add={"large.bin": random.Random(2).randbytes(200_000)})
+    goes(app, tab, 4)
+    assert tab.state()["previous"] == "3"
+
+
+@case("with a root: back to what its publisher signed, and never below a floor")
+def _(bench):
+    app = TrustedApp(bench)
+    tab = app.visited(1)
+    source = app.source
+    app.release(2, add={"index.html": page(2, THROWS.encode())})
+    goes(app, tab, 2)
+    fails_twice(app, tab)
+    opens(app, tab, 1)
+    assert tab.state()["skipped"] == "2"
+    # What is held was checked: a patch over it is enough.
+    app.release(3)
+    bench.proxy.forget()
+    goes(app, tab, 3)
+    assert f"&version=1&" in app.polls()[0] and "&skip=2" in app.polls()[0], app.polls()
+    # A root that raises the floor above what version 3 was signed with.
+    tab.open(app.base)
+    tab.eval("xcache.confirm()")
+    app.release(4)
+    goes(app, tab, 4)
+    source.roots.append(source.root("2", floors={"main": source.serial, "help": source.serial}))
+    until(lambda: tab.update() and tab.until(KEPT % ("trust", "kept.root.number")) == "2", "the root")
+    tab.open(app.base)
+    state = tab.state()
+    assert state["previous"] == "3" and tab.eval("xcache.reject()") is False and tab.state()["version"] == "4"
+
+
+@case("50 openings of a version that works, on a slow processor and whatever ends them: no return")
+def _(bench):
+    app, tab = updated(bench, **{"index.html": page(2, DRAWS + b'<script type="module">import("/assets/none.js").catch(() => {})</script>')})
+    tab.session.send("Emulation.setCPUThrottlingRate", rate=4)
+    for number in range(50):
+        style = number % 5
+        if style == 0:
+            tab.open(app.base)
+        elif style == 1:
+            # Left at once.
+            tab.session.send("Page.navigate", url=app.base + "?left")
+        elif style == 2:
+            tab.open(app.base + "?again")
+        else:
+            other = app.tab()
+            if style == 3:
+                other.open(app.base)
+            else:
+                other.session.send("Page.navigate", url=app.base)
+            other.close()
+        if number % 10 == 9:
+            bench.stop_worker(tab)
+    tab.open(app.base)
+    tab.until("window.version === 2")
+    state = tab.state()
+    assert state["version"] == "2" and "skipped" not in state, state
+    assert tab.until(KEPT % ("heal", "String([kept.failed ?? 0, kept.crashes ?? 0])")) == "0,0"
