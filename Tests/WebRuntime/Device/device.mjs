@@ -17,6 +17,8 @@ let opened = 0;
 const idOf = (page) => `page-${process.pid}-${page}`;
 /** Milliseconds for which a page that came up has to live. */
 let proofDelay = 0;
+/** Where the pages that are open and seen are noted, as a browser knows its tabs. */
+let tabs = "";
 const conditions = { onLine: true, connection: { saveData: false, type: "wifi" } };
 let now = 0;
 let store = "";
@@ -62,18 +64,30 @@ function tell(question, page) {
   });
 }
 
+const notesTabs = () => fs.writeFileSync(tabs, JSON.stringify([...pages.values()].filter(({ isSeen }) => isSeen).map(({ url }) => url)));
+
+/** What was open as the process was killed: its pages crashed, and whoever looks at the last one asks for it anew. */
+async function reloads() {
+  const [url] = fs.existsSync(tabs) ? JSON.parse(fs.readFileSync(tabs, "utf8")).slice(-1) : [];
+  if (!url) return;
+  const page = (opened += 1);
+  await tell({ ask: "state" });
+  await request({ url, method: "HEAD", destination: "document", page, cache: "no-cache" }, true);
+  await tell({ ask: "left" }, page);
+}
+
 /** No page is seen any more. */
 const hides = (id) => new Promise((resolve) => dispatch("message", {
   data: { xcache: { ask: "hidden" } }, source: { id }, ports: [{ postMessage: resolve }],
 }));
 
 /** The worker's answer to a page's request; undefined: the network answers. */
-async function request({ url, method = "GET", headers = {}, destination = "", mode = "noCORS", credentials, cookies: hasCookies, page }, opens) {
+async function request({ url, method = "GET", headers = {}, destination = "", mode = "noCORS", credentials, cookies: hasCookies, page, cache }, opens) {
   const isPage = ["document", "frame", "iframe"].includes(destination);
   const request = new Asked({
     // Normalized like in browsers.
     url: URL.canParse(url) ? new URL(url).href : url, method, headers, destination, mode: isPage ? "navigate" : mode === "noCORS" ? "no-cors" : mode,
-    credentials: credentials ? "include" : hasCookies === false ? "omit" : "same-origin",
+    credentials: credentials ? "include" : hasCookies === false ? "omit" : "same-origin", ...(cache ? { cache } : {}),
   });
   // Browsers don't ask the worker for requests of other origins' pages.
   const from = headers.Origin ?? pages.get(idOf(page))?.url;
@@ -175,6 +189,9 @@ const commands = {
     importScripts("xcache-sw.js");
     await Promise.all(dispatch("install", {}));
     await tell({ ask: "describe", appVersion: settings.appVersion ?? null, groups: settings.groups ?? [] });
+    tabs = `${settings.folder}.tabs`;
+    await reloads();
+    notesTabs();
     return {};
   },
   advance: ({ milliseconds }) => {
@@ -188,7 +205,8 @@ const commands = {
   },
   async pageOpen({ url, sends }) {
     const page = (opened += 1);
-    pages.set(idOf(page), { id: idOf(page), url, postMessage() {} });
+    pages.set(idOf(page), { id: idOf(page), url, isSeen: true, visibilityState: "visible", postMessage() {} });
+    notesTabs();
     await opens(url, page, sends);
     await tell({ ask: "began" }, page);
     return { page };
@@ -204,10 +222,15 @@ const commands = {
   async pageClose({ page }) {
     await tell({ ask: "left" }, page);
     pages.delete(idOf(page));
+    notesTabs();
     return {};
   },
   async conditions({ network, dataSaver = false, foreground }) {
-    if (foreground === false) await Promise.all([...pages.keys()].map(hides));
+    if (foreground === false) {
+      await Promise.all([...pages.keys()].map(hides));
+      for (const page of pages.values()) page.isSeen = false;
+      notesTabs();
+    }
     if (network) conditions.onLine = network !== "offline";
     conditions.connection = { saveData: dataSaver, type: network === "metered" ? "cellular" : "wifi" };
     return {};
@@ -248,6 +271,8 @@ for await (const line of readline.createInterface({ input: process.stdin })) {
   process.stdout.write(`${JSON.stringify(answer)}\n`);
 }
 await Promise.all([...pages.keys()].map(hides));
+pages.clear();
+if (tabs) notesTabs();
 // A browser lets them end.
 await Promise.race([Promise.all(reports), new Promise((resolve) => setTimeout(resolve, 1000))]);
 process.exit(0);

@@ -432,6 +432,7 @@ container?.addEventListener("message", ({ data, source }) => {
     stores(message.updated.from === "0" ? performance.getEntriesByType("resource").map(({ name }) => name) : undefined);
   }
   if (message.removed) removed();
+  if (message.ping) say({ ask: "here" });
   if (message.reload) {
     wantsReload = true;
     reloadWhenHidden();

@@ -1,4 +1,5 @@
 import { after } from "../protocol/turns.js";
+import { withoutQuery } from "../protocol/urls.js";
 import { isWithin } from "./settings.js";
 
 // Whether a version proves itself here (docs/protocol.md §11): who counts what becomes of its first pages, and when the device goes back.
@@ -14,7 +15,7 @@ import { isWithin } from "./settings.js";
  */
 /** @typedef {"page" | "start" | "rejected"} Cause */
 /**
- * `failed`: first pages in a row that failed; `crashes`: openings in a row that never ended in order; `isUp`: a page of the version came up.
+ * `failed`: first pages in a row that failed; `crashes`: pages that crashed or hung; `isUp`: a page of the version came up.
  * `isTrial`: it hasn't proved itself. `skip`: the version that was left, `cause` and `url`: why, as long as that wasn't told; `isBack`: no page
  * has come up or failed since. `spared`: a version that isn't left again, since the one before failed as well.
  * @typedef {{failed?: number, crashes?: number, isUp?: boolean, isTrial?: boolean, skip?: string, cause?: Cause, url?: string, isBack?: boolean, spared?: string}} Heal
@@ -22,11 +23,11 @@ import { isWithin } from "./settings.js";
 
 /** Failed pages, or crashes, by which a version has failed. */
 const MOST = 2;
-/** Milliseconds for which a page that hasn't begun may be on its way, and in which one that has begun is left rather than crashes. */
+/** Milliseconds for which a page that hasn't begun may be on its way. */
 const FRESH = 2000;
-/** Milliseconds for which the last word of a page that is gone is waited for: longer where it decides, and shorter than a page waits. */
-const LAST_WORD = { first: 500, second: 2500 };
-/** Milliseconds after which a page that has said nothing hangs, as long as it is open. */
+/** Milliseconds between two looks at a page, the looks in which it has answered none by which it hangs, and all of them. */
+const LOOKS = { every: 2000, silent: 4, most: 12 };
+/** Milliseconds from its opening after which a page that hangs does so though it is still open. */
 const HANGING = 20_000;
 
 /**
@@ -36,43 +37,44 @@ const HANGING = 20_000;
 export const isTested = ({ before, heal }) => !!before || heal.isBack === true;
 
 /**
- * Counts what became of the pages of the version that is held, and goes back if it has failed.
- * @param {Runtime} runtime
- * @param {Page} [only] the page that has failed or was left; otherwise another one is about to open
+ * Whether whoever asks for a page anew has it no more: a page that is well is still there then, so that this one has crashed. Where any other
+ * page of the site is seen, it may be that one that is asked for anew, by another address.
+ * @param {Request} request
  */
-export async function judges(runtime, only) {
-  const { heal, heard, manifest, pages } = runtime;
+async function hasLost({ cache, url }) {
+  if (!/^(no-cache|reload)$/.test(cache)) return false;
+  const all = await clients.matchAll({ type: "window", includeUncontrolled: true });
+  return all.every((client) => client.visibilityState !== "visible" && withoutQuery(client.url) !== withoutQuery(url));
+}
+
+/**
+ * Counts what became of the pages of the version that is held, and goes back if it has failed. Only what was seen counts: a page that is gone
+ * without a word may have been left, while it or the worker had no time for that.
+ * @param {Runtime} runtime
+ * @param {{only?: Page, request?: Request}} why `only`: the page that has failed or was left; `request`: for another one, which is about to open
+ */
+export async function judges(runtime, { only, request }) {
+  const { heal, manifest, pages } = runtime;
   if (!isTested(runtime)) return;
+  const isLost = request !== undefined && (await hasLost(request));
+  /** @param {Page} page */
+  const isAskedAnew = ({ isMarked, url }) => isMarked && withoutQuery(url) === withoutQuery(request?.url ?? "");
+  const last = isLost ? [...pages.values()].filter(isAskedAnew).pop() : undefined;
   let failed = 0;
   let hasCrashed = false;
-  /** @type {[id: string, page: Page][]} */
-  const suspects = [];
   let url = "";
   for (const [id, page] of pages) {
-    if (!page.isMarked || page.version !== manifest.version || (only ? only !== page : heard.has(id))) continue;
-    runtime.late(page);
+    if (!page.isMarked || page.version !== manifest.version || (only && only !== page)) continue;
     if (!page.hasFailed) {
-      const isFresh = isWithin(FRESH, page.began ?? page.at, Date.now());
-      if (only || (!page.began && isFresh)) continue;
-      const isGone = !(await clients.get(id));
-      // A page that hangs may still be open; what was gone before it began was left.
-      if (!isGone && (page.began || !page.isSilent || isWithin(HANGING, page.at, Date.now()))) continue;
-      // Nor does one say anything whose last word the browser lost, since the next page came at once.
-      if (page.isSilent || (page.began && !(isFresh && runtime.isLoaded))) suspects.push([id, page]);
-      else page.isMarked = false;
-      continue;
-    }
-    failed += 1;
+      if (only || (!page.began && isWithin(FRESH, page.at, Date.now()))) continue;
+      const isOpen = await clients.get(id);
+      if (!page.isMarked || (isOpen && !(page.isSilent && !isWithin(HANGING, page.at, Date.now())))) continue;
+      page.isMarked = false;
+      if (!page.isSilent && page !== last) continue;
+      // Those that one crash ended are one.
+      hasCrashed = true;
+    } else failed += 1;
     page.isMarked = false;
-    url = page.url;
-  }
-  // Their last words may be on their way: browsers let pages go before these have run.
-  if (suspects.length > 0) await after(heal.crashes ? LAST_WORD.second : LAST_WORD.first);
-  for (const [id, page] of suspects) {
-    if (!page.isMarked || heard.has(id)) continue;
-    page.isMarked = false;
-    // Those that one crash ended are one.
-    page.hasCrashed = hasCrashed = true;
     url = page.url;
   }
   if (!url) return;
@@ -86,6 +88,32 @@ export async function judges(runtime, only) {
   await runtime.store.write({ heal: runtime.heal, pages }).catch(() => {});
   const hasFailed = (heal.failed ?? 0) >= MOST;
   if (hasFailed || (heal.crashes ?? 0) >= MOST) await runtime.updater?.().returns(hasFailed ? "page" : "start", url);
+}
+
+/**
+ * Looks whether a page that has opened hangs: it is open, and answers nothing. One whose document waits for another host hasn't begun for that.
+ * @param {Runtime} runtime
+ * @param {Page} page
+ * @param {string} id
+ * @param {boolean} speaks whether nothing but the page itself keeps it from saying that it begins
+ */
+export async function watches(runtime, page, id, speaks) {
+  const { quiet } = runtime;
+  let silent = 0;
+  for (let look = 0; look < LOOKS.most; look++) {
+    // Looks rather than times: a computer that slept was no page that hung.
+    await after(LOOKS.every);
+    const client = page.isMarked && (await clients.get(id));
+    if (!client) return;
+    silent = quiet.has(page) && (page.began || speaks) ? silent + 1 : 0;
+    quiet.add(page);
+    client.postMessage({ xcache: { ping: true } });
+    if (silent !== LOOKS.silent) continue;
+    page.isSilent = true;
+    await runtime.store.write({ pages: runtime.pages }).catch(() => {});
+  }
+  runtime.late(page);
+  if (page.hasFailed) await judges(runtime, { only: page });
 }
 
 /**
@@ -120,9 +148,6 @@ export function tells(runtime) {
  */
 export function ends({ heal, manifest }, page) {
   page.isMarked = false;
-  // It was late.
-  if (page.hasCrashed && heal.crashes) heal.crashes -= 1;
-  page.hasCrashed = false;
   if (page.isUp && page.version === manifest.version) heal.crashes = 0;
 }
 

@@ -140,21 +140,28 @@ async function tell(message) {
 /** @param {ExtendableMessageEvent} event */
 async function pageOf(event) {
   await runtime.loading;
-  return runtime.pages.get(/** @type {Client} */ (event.source)?.id);
+  const page = runtime.pages.get(/** @type {Client} */ (event.source)?.id);
+  if (page) runtime.quiet.delete(page);
+  if (page?.isSilent) {
+    // It was busy.
+    page.isSilent = false;
+    await keeps();
+  }
+  return page;
 }
 
 const keeps = () => runtime.store.write({ pages: runtime.pages, health: runtime.health, heal: runtime.heal });
 
 /** @param {import("./store.js").Page | undefined} page that ends in order, or goes out of sight */
 async function out(page) {
-  if (!page || page.hasFailed || !(page.isMarked || page.hasCrashed)) return;
+  if (!page?.isMarked || page.hasFailed) return;
   endsInOrder(runtime, page);
   await keeps();
 }
 
 /** @param {import("./store.js").Page} page that has failed for good */
 async function fails(page) {
-  await judges(runtime, page);
+  await judges(runtime, { only: page });
   if (page.seed && page.isFailed) await runtime.updater?.().counts(page);
 }
 
@@ -222,6 +229,8 @@ const answers = {
     if (page?.hasFailed) return fails(page);
     return out(page);
   },
+  // An answer.
+  here: pageOf,
   // A page that nobody sees any more may be ended without a word.
   hidden: async (event) => out(await pageOf(event)),
   alive: async (event) => {
@@ -259,8 +268,6 @@ worker.addEventListener("message", (event) => {
   const question = event.data?.xcache;
   const answer = Object.hasOwn(answers, question?.ask) ? answers[question.ask] : undefined;
   if (!answer) return;
-  // A worker that this message started looks at the pages before it is answered.
-  if (/^(left|hidden|alive)$/.test(question.ask)) runtime.heard.add(/** @type {Client} */ (event.source)?.id);
   event.waitUntil((async () => {
     /** @type {unknown} */
     let said;

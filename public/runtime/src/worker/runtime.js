@@ -5,7 +5,7 @@ import { headOf } from "./answers.js";
 import { background } from "./background.js";
 import { serverTime } from "./clock.js";
 import { Files } from "./files.js";
-import { isTested, isUp, judges } from "./healing.js";
+import { isTested, isUp, judges, watches } from "./healing.js";
 import { NO_POLICY, isBypassed, isKilled, readPolicy } from "./policy.js";
 import { NO_PREFETCH, prefetchRequests, readPrefetch } from "./prefetch.js";
 import { followedPrefetch } from "./rollouts.js";
@@ -26,8 +26,6 @@ import { either } from "./ways.js";
 const PREFETCH_TIME = 60_000;
 /** Milliseconds in which a page comes up. */
 const PAGE_TIME = 20_000;
-/** Milliseconds after which a page should have begun that says so. */
-const SILENT = 5000;
 /** Failures in a row after which a page is the network's, and pages that are counted. */
 const MOST_FAILURES = 2;
 const MOST_UNWELL = 256;
@@ -132,10 +130,10 @@ export class Runtime {
     this.before = undefined;
     /** @type {import("./healing.js").Heal} */
     this.heal = {};
-    /** @type {Set<string>} pages whose documents name xcache.js, which would say that they begin */
+    /** @type {Set<string>} pages whose documents name xcache.js, which says that they begin, and before it nothing that isn't held */
     this.speaking = new Set();
-    /** @type {Set<string | undefined>} the ids of pages that ended in order, or live: what is kept may not have that yet */
-    this.heard = new Set();
+    /** @type {WeakSet<Page>} those of which nothing was heard since they were last asked */
+    this.quiet = new WeakSet();
     /** @type {(() => import("./update.js").Updater) | undefined} */
     this.updater = undefined;
     /** When a request last came. */
@@ -210,8 +208,6 @@ export class Runtime {
     } catch {
       this.begin();
     }
-    // Openings that never ended in order may have ended a version.
-    if (isTested(this)) await Promise.race([judges(this).catch(() => {}), after(this.settings.patience)]);
     clearTimeout(timer);
     this.isLoaded = true;
     this.isLate = false;
@@ -270,7 +266,7 @@ export class Runtime {
     this.forgetPrefetched(event);
     if (this.isOver || !this.isOurs(request)) return undefined;
     if (!this.isLoaded) return this.unloaded(event);
-    if (request.mode === "navigate" && isTested(this) && [...this.pages.values()].some(({ isMarked }) => isMarked)) return this.judged(event);
+    if (this.isJudge(request)) return this.judged(event);
     const plan = this.decided(event);
     if (plan) return plan();
     this.passes();
@@ -297,15 +293,24 @@ export class Runtime {
       this.settles(event, "network", "late");
       return found;
     }
-    return this.settled(event, this.decided(event));
+    return this.judged(event);
   }
 
   /**
-   * The answer once it is known what became of the pages before, which may have ended a version.
+   * Whether it has to be known first what became of the pages before, which may have ended a version.
+   * @param {Request} request
+   */
+  isJudge({ mode }) {
+    return mode === "navigate" && isTested(this) && [...this.pages.values()].some(({ isMarked }) => isMarked);
+  }
+
+  /**
+   * The answer once it is known what became of the pages before.
    * @param {FetchEvent} event
    */
   async judged(event) {
-    await Promise.race([judges(this).catch(() => {}), after(this.settings.patience)]);
+    const { request } = event;
+    if (this.isJudge(request)) await Promise.race([judges(this, { request }).catch(() => {}), after(this.settings.patience)]);
     return this.settled(event, this.decided(event));
   }
 
@@ -406,16 +411,8 @@ export class Runtime {
     const page = this.pages.get(event.resultingClientId);
     if (!page || page.version !== this.manifest.version) return;
     page.isMarked = true;
-    const speaks = this.speaking.has(event.request.url.split("#")[0]);
-    const writes = () => this.store.write({ pages: this.pages }).catch(() => {});
-    const looks = async () => {
-      await after(SILENT);
-      if (page.began || !page.isMarked || !(await clients.get(event.resultingClientId))) return;
-      page.isSilent = true;
-      await writes();
-    };
-    if (speaks) event.waitUntil(looks());
-    await Promise.race([writes(), after(this.settings.patience)]);
+    event.waitUntil(watches(this, page, event.resultingClientId, this.speaking.has(event.request.url.split("#")[0])));
+    await Promise.race([this.store.write({ pages: this.pages }).catch(() => {}), after(this.settings.patience)]);
   }
 
   /**
@@ -619,13 +616,16 @@ export class Runtime {
    */
   readies(document, base) {
     const text = new TextDecoder().decode(document.subarray(0, MOST_READ));
-    if (text.includes("xcache.js")) this.speaking.add(base);
+    // What isn't held and comes first may keep it waiting.
+    let isOwn = true;
     const names = [...text.matchAll(/\s(?:src|href)\s*=\s*["']?([^"'\s>]+)/gi)].slice(0, MOST_READIED);
     for (const [, name] of names) {
       let url;
       try {
         url = this.listed(new URL(name, base).href.split("#")[0], false);
       } catch {}
+      if (isOwn && /\bxcache\.js\b/.test(name)) this.speaking.add(base);
+      isOwn &&= url !== undefined || /^data:/.test(name);
       const entry = url ? this.manifest.map.get(url) : undefined;
       if (entry && /javascript|css/.test(entry.ctype)) this.files.checks(entry).catch(() => {});
     }
