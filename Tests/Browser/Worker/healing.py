@@ -1,8 +1,9 @@
 """A device heals itself: a version whose first pages fail is left for the one before, at once, and without the network (issue: HEAL)."""
-import json, time
+import contextlib, json, os, signal, tempfile, time
 
+from cdp import Browser, CDPError
 from bench import App, case, until
-from servers import says
+from servers import Skipped, says
 from signing import DAY, TrustedApp, now
 from steps import KEPT, base_of, forward, from_the_site, lazy_of, policy
 
@@ -120,8 +121,7 @@ def hangs(bench, script):
         other.session.send("Page.navigate", url=app.base)
         until(lambda: [t for t in bench.browser.targets("page") if t["url"] == app.base], "the page")
         tab.open(app.base + "help.html")
-        tab.until(KEPT % ("pages", f"[...kept.values()].filter((page) => page.isMarked && (page.began || page.isSilent)).length === 1"), seconds=30)
-        time.sleep(2)
+        tab.until(KEPT % ("pages", "[...kept.values()].filter((page) => page.isMarked && page.isSilent).length === 1"), seconds=30)
         other.close()
         until(lambda: not [t for t in bench.browser.targets("page") if t["url"] == app.base], "its end")
         tab.open(app.base + "help.html")
@@ -142,23 +142,166 @@ def _(bench):
     hangs(bench, b"<script>" + LOOPS + b"</script>")
 
 
-@case("a version whose page crashes: back at its second page")
+def crashes(tab):
+    """The page's process ends."""
+    with contextlib.suppress(CDPError):
+        tab.session.send("Page.crash", 2)
+    time.sleep(0.5)
+
+
+def counted(tab):
+    """Failures and crashes that the worker has counted."""
+    return tab.until(KEPT % ("heal", "String([kept?.failed ?? 0, kept?.crashes ?? 0])"))
+
+
+def stays(app, tab):
+    """What became of the pages so far is looked at as another one opens, and says nothing."""
+    for _ in range(2):
+        tab.open(app.base + "help.html")
+    assert counted(tab) == "0,0"
+    tab.open(app.base)
+    assert tab.state()["version"] == "2" and counted(tab) == "0,0"
+
+
+def opened(tab, url):
+    """Opens a page, and waits until its script has begun."""
+    tab.open(url)
+    tab.until(KEPT % ("pages", "[...kept.values()].some((page) => page.isMarked && page.began)"))
+
+
+@case("a version whose page crashes, and is asked for anew: back at its second crash")
 def _(bench):
     app, tab = updated(bench)
-    for count in range(1, 3):
+    tab.open("about:blank")
+    other = app.tab()
+    opened(other, app.base)
+    for version in (2, 1):
+        crashes(other)
+        other.reload()
+        other.until(f"window.version === {version}")
+    assert other.state()["skipped"] == "2"
+    until(lambda: told(app) == [{"reason": "returned", "version": "2", "url": app.base, "cause": "start"}], "the report")
+
+
+@case("a page that crashes, and whose tab is closed, says nothing: it may as well have been left")
+def _(bench):
+    app, tab = updated(bench)
+    for _ in range(4):
         other = app.tab()
         other.open(app.base)
-        tab.until(KEPT % ("pages", "[...kept.values()].filter((page) => page.isMarked && page.began).length === 1"))
-        try:
-            other.session.send("Page.crash", 2)
-        except Exception:
-            pass
+        crashes(other)
         other.close()
-        tab.open("about:blank")
         tab.open(app.base + "help.html")
-        tab.until(KEPT % ("heal", f"kept.crashes === {count} || kept.skip === '2'"))
-    tab.open(app.base)
-    tab.until("window.version === 1")
+    stays(app, tab)
+
+
+@case("a page that is left at once says nothing, also while its worker is stopped: 10 times each by a link, a close, and both of a busy page")
+def _(bench):
+    busy = b"<script>const end = performance.now() + 1200; while (performance.now() < end);</script>"
+    app, tab = updated(bench, **{"index.html": page(2, busy + DRAWS)})
+    for number in range(40):
+        other = app.tab()
+        other.session.send("Page.navigate", url=app.base)
+        if number % 4 < 2:
+            time.sleep(0.3)
+        if number % 10 < 5:
+            bench.stop_worker(tab)
+        if number % 2:
+            other.session.send("Page.navigate", url="about:blank")
+        other.close()
+    stays(app, tab)
+
+
+@case("a worker that is stopped as its page opens, and a page that is left then, 10 times: no return")
+def _(bench):
+    app, tab = updated(bench)
+    for _ in range(10):
+        tab.open(app.base)
+        bench.stop_worker(tab)
+        tab.open("about:blank")
+    stays(app, tab)
+
+
+@case("10 reloads within 2 seconds, of a page that is open and of one that never was: no return")
+def _(bench):
+    app, tab = updated(bench)
+    for begun in (True, False, True):
+        other = app.tab()
+        if begun:
+            opened(other, app.base)
+        else:
+            other.session.send("Page.navigate", url=app.base)
+        for _ in range(10):
+            with contextlib.suppress(CDPError):
+                other.session.send("Page.reload")
+            time.sleep(0.15)
+        other.until("window.version === 2")
+        other.close()
+    stays(app, tab)
+
+
+@case("a page that is closed within its first 50 ms, 10 times, and opened anew each time: no return")
+def _(bench):
+    app, tab = updated(bench)
+    for number in range(10):
+        other = app.tab()
+        other.session.send("Page.navigate", url=app.base)
+        time.sleep(number / 200)
+        other.close()
+        if number % 3 == 2:
+            tab.open(app.base + "help.html")
+    stays(app, tab)
+
+
+@case("several tabs: what one is asked for anew says nothing of another one")
+def _(bench):
+    app, tab = updated(bench)
+    tabs = [tab, app.tab(), app.tab()]
+    for number in range(9):
+        one = tabs[number % 3]
+        if number > 2:
+            one.reload()
+        else:
+            one.open(app.base)
+        if number % 4 == 3:
+            bench.stop_worker(tab)
+        other = app.tab()
+        other.session.send("Page.navigate", url=app.base)
+        other.close()
+    stays(app, tab)
+
+
+@case("a browser that is killed as a page starts, twice: no return, since nothing tells it from a page that was left")
+def _(bench):
+    app, tab = updated(bench)
+    if os.environ.get("ENGINE") == "webkit":
+        raise Skipped("another browser's profile")
+    with tempfile.TemporaryDirectory() as profile:
+        def opens(urls):
+            browser = Browser(profile=profile)
+            one = browser.new_page()
+            for url in urls:
+                one.goto(url)
+            return browser, one
+
+        def held(one, version):
+            state = "xcache.ready.then(() => xcache.update({force: true})).then(() => xcache.state()).then((s) => s.version)"
+            until(lambda: one.eval(state) == version, f"version {version}")
+        app.release(3)
+        browser, one = opens([app.base])
+        held(one, "3")
+        app.release(4)
+        held(one, "4")
+        # Until it is on the disk.
+        time.sleep(3)
+        browser.close()
+        for _ in range(3):
+            browser, one = opens([app.base])
+            state = one.eval("xcache.ready.then(() => xcache.state())")
+            assert (state["version"], state["page"], state.get("previous")) == ("4", "4", "3"), state
+            os.killpg(browser.process.pid, signal.SIGKILL)
+            browser.process.wait(10)
+            browser.close()
 
 
 @case("a page that came up and lived 10 seconds proves its version: the way back ends, and failures say nothing of it any more")

@@ -72,7 +72,7 @@ async function reloads() {
   if (!url) return;
   const page = (opened += 1);
   await tell({ ask: "state" });
-  await request({ url, method: "HEAD", destination: "document", page, cache: "no-cache" }, true);
+  await request({ url, method: "HEAD", destination: "document", page, isReload: true }, true);
   await tell({ ask: "left" }, page);
 }
 
@@ -82,12 +82,12 @@ const hides = (id) => new Promise((resolve) => dispatch("message", {
 }));
 
 /** The worker's answer to a page's request; undefined: the network answers. */
-async function request({ url, method = "GET", headers = {}, destination = "", mode = "noCORS", credentials, cookies: hasCookies, page, cache }, opens) {
+async function request({ url, method = "GET", headers = {}, destination = "", mode = "noCORS", credentials, cookies: hasCookies, page, isReload }, opens) {
   const isPage = ["document", "frame", "iframe"].includes(destination);
   const request = new Asked({
     // Normalized like in browsers.
     url: URL.canParse(url) ? new URL(url).href : url, method, headers, destination, mode: isPage ? "navigate" : mode === "noCORS" ? "no-cors" : mode,
-    credentials: credentials ? "include" : hasCookies === false ? "omit" : "same-origin", ...(cache ? { cache } : {}),
+    credentials: credentials ? "include" : hasCookies === false ? "omit" : "same-origin", isReloadNavigation: isReload === true,
   });
   // Browsers don't ask the worker for requests of other origins' pages.
   const from = headers.Origin ?? pages.get(idOf(page))?.url;

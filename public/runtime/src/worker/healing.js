@@ -38,13 +38,13 @@ export const isTested = ({ before, heal }) => !!before || heal.isBack === true;
 
 /**
  * Whether whoever asks for a page anew has it no more: a page that is well is still there then, so that this one has crashed. Where any other
- * page of the site is seen, it may be that one that is asked for anew, by another address.
+ * page of the site is seen, it may be that one that is asked for anew, by another address. Chromium alone says what is asked for anew.
  * @param {Request} request
  */
-async function hasLost({ cache, url }) {
-  if (!/^(no-cache|reload)$/.test(cache)) return false;
+async function hasLost(request) {
+  if (!(/** @type {any} */ (request).isReloadNavigation)) return false;
   const all = await clients.matchAll({ type: "window", includeUncontrolled: true });
-  return all.every((client) => client.visibilityState !== "visible" && withoutQuery(client.url) !== withoutQuery(url));
+  return all.every((client) => client.visibilityState !== "visible" && withoutQuery(client.url) !== withoutQuery(request.url));
 }
 
 /**

@@ -1,0 +1,165 @@
+// What the worker takes for a crash of a page on trial: docs/protocol.md §11, "A device heals itself".
+import assert from "node:assert/strict";
+import test from "node:test";
+
+let now = 1_800_000_000_000;
+Date.now = () => now;
+/** Pages that are open, by id. */
+const open = new Map();
+globalThis.self = { clients: { get: async (id) => open.get(id), matchAll: async () => [...open.values()] } };
+/** Waits that are over at once; `meanwhile` is what happens in each. */
+let meanwhile = () => {};
+globalThis.setTimeout = (act, time) => {
+  now += time;
+  queueMicrotask(() => {
+    meanwhile();
+    act();
+  });
+};
+const { judges, watches } = await import("../../public/runtime/src/worker/healing.js");
+
+const URL_A = "https://m.test/index.html";
+
+function device() {
+  open.clear();
+  meanwhile = () => {};
+  const runtime = {
+    heal: {}, before: { version: "1" }, manifest: { version: "2" }, pages: new Map(), quiet: new WeakSet(), returned: [],
+    store: { write: async () => {} }, late() {},
+    updater: () => ({ returns: async (cause, url) => void runtime.returned.push([cause, url]) }),
+  };
+  return runtime;
+}
+
+let count = 0;
+/** A page that has opened, and is open unless it is gone. */
+function opens(runtime, { isGone = false, visibilityState = "visible", url = URL_A, ...members } = {}) {
+  const id = `page-${(count += 1)}`;
+  const page = { url, version: "2", at: now, began: now, isLocal: true, isMarked: true, ...members };
+  runtime.pages.set(id, page);
+  const pings = [];
+  if (!isGone) open.set(id, { id, url, visibilityState, postMessage: (message) => pings.push(message) });
+  return { id, page, pings };
+}
+
+const asks = (runtime, members) => judges(runtime, { request: { url: URL_A, isReloadNavigation: false, ...members } });
+const reload = { isReloadNavigation: true };
+
+test("a reload of a page that isn't there is a crash, and two lead back", async () => {
+  const runtime = device();
+  for (const crashes of [1, 2]) {
+    opens(runtime, { isGone: true });
+    await asks(runtime, reload);
+    assert.equal(runtime.heal.crashes, crashes);
+  }
+  assert.deepEqual(runtime.returned, [["start", URL_A]]);
+});
+
+test("a page that is gone says nothing when another one is opened, nor later", async () => {
+  const runtime = device();
+  const { page } = opens(runtime, { isGone: true });
+  await asks(runtime);
+  assert.equal(page.isMarked, false);
+  await asks(runtime, reload);
+  assert.equal(runtime.heal.crashes, undefined);
+});
+
+test("nor when a page is there that may be the one that is asked for anew", async () => {
+  for (const other of [{}, { url: "https://m.test/pushed" }, { visibilityState: "hidden" }]) {
+    const runtime = device();
+    opens(runtime, { isGone: true });
+    opens(runtime, other);
+    await asks(runtime, reload);
+    assert.equal(runtime.heal.crashes, undefined, JSON.stringify(other));
+  }
+});
+
+test("a page that nobody sees, of another address, is none of these", async () => {
+  const runtime = device();
+  opens(runtime, { isGone: true });
+  opens(runtime, { url: "https://m.test/other", visibilityState: "hidden" });
+  await asks(runtime, { ...reload, url: `${URL_A}?again` });
+  assert.equal(runtime.heal.crashes, 1);
+});
+
+test("nor is it the page that is asked for, if a later one of its address was on its way", async () => {
+  const runtime = device();
+  opens(runtime, { isGone: true });
+  now += 10_000;
+  const { page } = opens(runtime, { isGone: true, began: undefined });
+  await asks(runtime, reload);
+  assert.equal(runtime.heal.crashes, undefined);
+  assert.equal(page.isMarked, true);
+});
+
+test("pages of one crash are one, and one of another version is none", async () => {
+  const runtime = device();
+  opens(runtime, { isGone: true, isSilent: true });
+  opens(runtime, { isGone: true });
+  await asks(runtime, reload);
+  assert.equal(runtime.heal.crashes, 1);
+  opens(runtime, { isGone: true, version: "1" });
+  await asks(runtime, reload);
+  assert.equal(runtime.heal.crashes, 1);
+});
+
+test("a page that was silent counts when it is closed, or after 20 seconds", async () => {
+  const runtime = device();
+  const { id } = opens(runtime, { isSilent: true });
+  now += 10_000;
+  await asks(runtime);
+  assert.equal(runtime.heal.crashes, undefined);
+  now += 11_000;
+  await asks(runtime);
+  assert.equal(runtime.heal.crashes, 1);
+  await asks(runtime);
+  assert.equal(runtime.heal.crashes, 1);
+  open.delete(id);
+  opens(runtime, { isGone: true, isSilent: true });
+  await asks(runtime);
+  assert.deepEqual(runtime.returned, [["start", URL_A]]);
+});
+
+test("a page that answers nothing in four looks is silent, as long as it is open", async () => {
+  const runtime = device();
+  const { id, page, pings } = opens(runtime);
+  let looks = 0;
+  meanwhile = () => void ((looks += 1) === 6 && open.delete(id));
+  await watches(runtime, page, id, false);
+  assert.equal(page.isSilent, true);
+  assert.equal(pings.length, 5);
+});
+
+test("one that answers isn't, nor one that is closed sooner, whatever the clock says", async () => {
+  for (const answers of [true, false]) {
+    const runtime = device();
+    const { id, page } = opens(runtime);
+    let looks = 0;
+    meanwhile = () => {
+      looks += 1;
+      // The computer sleeps for a day.
+      now += 86_400_000;
+      if (answers && looks % 4 === 0) runtime.quiet.delete(page);
+      if (!answers && looks === 5) open.delete(id);
+    };
+    await watches(runtime, page, id, false);
+    assert.equal(page.isSilent, undefined);
+  }
+});
+
+test("one that hasn't begun is, if nothing but itself keeps it from that", async () => {
+  for (const speaks of [true, false]) {
+    const runtime = device();
+    const { id, page } = opens(runtime, { began: undefined });
+    await watches(runtime, page, id, speaks);
+    assert.equal(page.isSilent, speaks ? true : undefined);
+  }
+});
+
+test("the first page after going back decides by the same", async () => {
+  const runtime = device();
+  Object.assign(runtime, { before: undefined, heal: { skip: "3", isBack: true, cause: "start", url: URL_A } });
+  opens(runtime, { isGone: true });
+  await asks(runtime, reload);
+  assert.deepEqual(runtime.heal, { spared: "3" });
+});
