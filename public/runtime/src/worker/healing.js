@@ -37,6 +37,18 @@ const HANGING = 20_000;
 export const isTested = ({ before, heal }) => !!before || heal.isBack === true;
 
 /**
+ * What of it isn't kept yet: without a trial nothing is written.
+ * @param {Runtime} runtime
+ * @returns {{heal?: Heal}}
+ */
+export function healed(runtime) {
+  const text = JSON.stringify(runtime.heal);
+  if (text === runtime.healKept) return {};
+  runtime.healKept = text;
+  return { heal: runtime.heal };
+}
+
+/**
  * Whether whoever asks for a page anew has it no more: a page that is well is still there then, so that this one has crashed. Where any other
  * page of the site is seen, it may be that one that is asked for anew, by another address. Chromium alone says what is asked for anew.
  * @param {Request} request
@@ -124,6 +136,7 @@ export async function watches(runtime, page, id, speaks) {
 export function isUp(runtime, page) {
   const { heal } = runtime;
   page.isUp = true;
+  if (!isTested(runtime)) return;
   const { crashes, skip, cause, url, isTrial } = heal;
   runtime.heal = { crashes, skip, cause, url, isUp: true, isTrial };
   tells(runtime);

@@ -1,5 +1,5 @@
 import { background } from "./background.js";
-import { ends as endsInOrder, judges, proves } from "./healing.js";
+import { ends as endsInOrder, healed, judges, proves } from "./healing.js";
 import { Runtime } from "./runtime.js";
 import { Settings } from "./settings.js";
 import { after } from "../protocol/turns.js";
@@ -150,7 +150,7 @@ async function pageOf(event) {
   return page;
 }
 
-const keeps = () => runtime.store.write({ pages: runtime.pages, health: runtime.health, heal: runtime.heal });
+const keeps = () => runtime.store.write({ pages: runtime.pages, health: runtime.health, ...healed(runtime) });
 
 /** @param {import("./store.js").Page | undefined} page that ends in order, or goes out of sight */
 async function out(page) {
@@ -212,8 +212,8 @@ const answers = {
     // One that waits for its own may still come up.
     if (!isHanging) runtime.cameUp(page, hasFailed && "script-failed");
     // The failure is counted even if the browser stops this worker now.
-    const { pages, health, tally, heal } = runtime;
-    await runtime.store.write({ pages, health, tally: tally.batch, heal });
+    const { pages, health, tally } = runtime;
+    await runtime.store.write({ pages, health, tally: tally.batch, ...healed(runtime) });
     if (!page?.hasFailed) return;
     await after(RENDERS);
     await fails(page);

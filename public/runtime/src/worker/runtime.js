@@ -130,6 +130,8 @@ export class Runtime {
     this.before = undefined;
     /** @type {import("./healing.js").Heal} */
     this.heal = {};
+    /** The same as it was kept last. */
+    this.healKept = "{}";
     /** @type {Set<string>} pages whose documents name xcache.js, which says that they begin, and before it nothing that isn't held */
     this.speaking = new Set();
     /** @type {WeakSet<Page>} those of which nothing was heard since they were last asked */
@@ -182,6 +184,7 @@ export class Runtime {
     this.proved = kept.proved;
     this.before = kept.before?.over === this.manifest.digest ? kept.before : undefined;
     this.heal = kept.heal ?? {};
+    this.healKept = JSON.stringify(this.heal);
     this.tally = new Tally(kept.tally);
     for (const [download, at] of [...(kept.used ?? [])].sort(([, a], [, b]) => a - b)) this.files.uses(download, at);
   }

@@ -10,7 +10,7 @@ import { calm } from "./calm.js";
 import { readClock } from "./clock.js";
 import { counts, reaches } from "./evidence.js";
 import { check, fetchEntry, fromSite } from "./fetching.js";
-import { tells } from "./healing.js";
+import { healed, tells } from "./healing.js";
 import { fetchBytes, fetchJSON } from "./network.js";
 import { isKilled, readPolicy } from "./policy.js";
 import { pollPolicy, takes } from "./polling.js";
@@ -251,8 +251,8 @@ class Update {
       this.turns.end();
       // A poll is over, whatever became of it.
       if (report.source) runtime.poll = Object.assign(this.polls.saved, { asked: undefined });
-      const { poll, rollout, files, tally, heal } = runtime;
-      await writes(runtime, { poll, rollout, used: files.used, tally: tally.batch, heal, ...this.late }).catch(() => {});
+      const { poll, rollout, files, tally } = runtime;
+      await writes(runtime, { poll, rollout, used: files.used, tally: tally.batch, ...healed(runtime), ...this.late }).catch(() => {});
     }
     return report;
   }
