@@ -1,11 +1,12 @@
-"""A device heals itself: a version whose first pages fail is left for the one before, at once, and without the network (issue: HEAL)."""
+"""A device heals itself: a version whose first pages fail is left for the one before, at once, and without the network."""
 import contextlib, json, os, signal, tempfile, time
 
 from cdp import Browser, CDPError
 from bench import App, case, until
-from servers import Skipped, says
-from signing import DAY, TrustedApp, now
-from steps import KEPT, base_of, forward, from_the_site, lazy_of, policy
+from servers import Skipped
+from signing import TrustedApp
+from lives import ASKS, FILES
+from steps import KEPT, forward, lazy_of, policy
 
 THROWS = '<script type="module">throw new Error("of this version")</script>'
 # What a page of this shape has, as bundlers make it: nothing until its script has run.
@@ -37,11 +38,6 @@ def told(app):
     """The reports of versions that were left."""
     bodies = [json.loads(entry.body) for entry in list(app.bench.proxy.log) if entry.path.startswith(f"/report?app={app.app}&")]
     return [body for body in bodies if body.get("reason") == "returned"]
-
-
-def until_back(app, tab, version=1):
-    """Waits until the device has gone back; nothing is asked for meanwhile."""
-    until(lambda: tab.tries(app.base + "help.html") and tab.state()["version"] == str(version), f"version {version}", seconds=40)
 
 
 def opens(app, tab, version):
@@ -315,6 +311,21 @@ def _(bench):
     for _ in range(3):
         tab.open(app.base + "?1")
     assert tab.state()["version"] == "2"
+
+
+@case("the version before stays whole for more than a day, until the new one has proved itself, and goes then like all that is set aside")
+def _(bench):
+    app, tab = updated(bench)
+    lazy = lazy_of(app, 1).split("/")[1]
+    tab.open(app.base + "help.html")
+    forward(bench, app, 25 * 3600)
+    for _ in range(2):
+        tab.eval(ASKS)
+        assert any(lazy in url for url in tab.eval(FILES))
+    tab.open(app.base)
+    assert tab.eval("xcache.confirm()") is True
+    tab.open(app.base + "help.html")
+    tab.until(f"{ASKS}.then(() => {FILES}).then((files) => !files.some((url) => url.includes('{lazy}')))")
 
 
 @case("pages that are closed in order, or soon, say nothing against a version; one that came up ends the count of failures")
