@@ -35,7 +35,7 @@ let count = 0;
 /** A page that has opened, and is open unless it is gone. */
 function opens(runtime, { isGone = false, visibilityState = "visible", url = URL_A, ...members } = {}) {
   const id = `page-${(count += 1)}`;
-  const page = { url, version: "2", at: now, began: now, isLocal: true, isMarked: true, ...members };
+  const page = { url, version: "2", at: now, began: now, answers: true, isLocal: true, isMarked: true, ...members };
   runtime.pages.set(id, page);
   const pings = [];
   if (!isGone) open.set(id, { id, url, visibilityState, postMessage: (message) => pings.push(message) });
@@ -154,6 +154,13 @@ test("one that hasn't begun is, if nothing but itself keeps it from that", async
     await watches(runtime, page, id, speaks);
     assert.equal(page.isSilent, speaks ? true : undefined);
   }
+});
+
+test("nor is one whose script answers nothing, as an older one", async () => {
+  const runtime = device();
+  const { id, page } = opens(runtime, { answers: false });
+  await watches(runtime, page, id, true);
+  assert.equal(page.isSilent, undefined);
 });
 
 test("the first page after going back decides by the same", async () => {

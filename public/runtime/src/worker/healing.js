@@ -117,7 +117,7 @@ export async function watches(runtime, page, id, speaks) {
     await after(LOOKS.every);
     const client = page.isMarked && (await clients.get(id));
     if (!client) return;
-    silent = quiet.has(page) && (page.began || speaks) ? silent + 1 : 0;
+    silent = quiet.has(page) && (page.began ? page.answers : speaks) ? silent + 1 : 0;
     quiet.add(page);
     client.postMessage({ xcache: { ping: true } });
     if (silent !== LOOKS.silent) continue;
@@ -136,7 +136,7 @@ export async function watches(runtime, page, id, speaks) {
 export function isUp(runtime, page) {
   const { heal } = runtime;
   page.isUp = true;
-  if (!isTested(runtime)) return;
+  if (!isTested(runtime) && !heal.spared) return;
   const { crashes, skip, cause, url, isTrial } = heal;
   runtime.heal = { crashes, skip, cause, url, isUp: true, isTrial };
   tells(runtime);

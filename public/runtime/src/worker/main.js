@@ -194,6 +194,8 @@ const answers = {
     const page = await pageOf(event);
     if (page) page.began = Date.now();
     if (page && hidden) page.isMarked = false;
+    // Scripts of earlier releases don't.
+    if (page) page.answers = hidden !== undefined;
     await runtime.store.write({ pages: runtime.pages });
     if (page?.seed && !runtime.rollout.arm?.at) await runtime.updater?.().counts();
   },
