@@ -5,7 +5,7 @@
                                                                            NAME: of fronts.py (streamlit)
 
 Prints the version of each opening of a broken release: it is to be the one before at the third one. Then come N openings (500) of good
-releases beside a process that is always busy: each is left within 3 seconds, or every tenth after 8, in one of four ways, and half of them
+releases beside a process that is always busy: each is left within 3 seconds, or every tenth after 5, in one of four ways, and half of them
 with a worker that was stopped before, or while the page opened. No device is to go back, and none to have counted a crash. Ends with 0 if
 all of this is so.
 Needs Chromium; packages come from PyPI.
@@ -164,7 +164,7 @@ class Trials:
         if stop == "before":
             self.stops(page)
         page.send("Page.navigate", url=self.base)
-        time.sleep(8 if number % 10 == 9 else random.uniform(0, 3))
+        time.sleep(5 if number % 10 == 9 else random.uniform(0, 3))
         if stop == "during":
             self.stops(page)
         way = random.choice(["close", "away", "anew", "elsewhere"])
