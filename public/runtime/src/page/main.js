@@ -364,6 +364,11 @@ async function ask(question) {
   });
 }
 
+/** It begins, or is seen again, or isn't any more. */
+function begins() {
+  say({ ask: "began", hidden: document.hidden });
+}
+
 /** @param {object} word to the worker that this page is under, if there is one */
 function say(word) {
   own(container?.controller)?.postMessage({ xcache: word });
@@ -440,7 +445,7 @@ container?.addEventListener("message", ({ data, source }) => {
 });
 container?.startMessages();
 document.addEventListener("visibilitychange", () => {
-  if (document.hidden) say({ ask: "hidden" });
+  begins();
   reloadWhenHidden();
   trigger();
 });
@@ -508,7 +513,7 @@ const up = (how) => {
   setTimeout(() => say({ ask: "alive" }), PROOF);
 };
 // Whether this page comes up, for the worker that answered it. A deferred script runs before modules do, when nothing is "loading" any more.
-say({ ask: "began", hidden: document.hidden });
+begins();
 const [opening] = /** @type {PerformanceNavigationTiming[]} */ (performance.getEntriesByType("navigation"));
 if (document.readyState === "loading" || opening?.domContentLoadedEventEnd === 0) {
   // What it still waits for: something of another host that hangs is no fault of the page.

@@ -4,10 +4,12 @@ export class Fault extends Error {
    * @param {string} why
    * @param {string} [reason] by which the origin is told: `download`, `integrity`, `manifest`, `not-found`, `patch`, `storage`, `timeout`,
    *   or what failed of the check of signatures (`trust-…`)
+   * @param {boolean} [isFinal] whether whoever was asked doesn't have what was asked for: nothing that passes, as with a network
    */
-  constructor(why, reason) {
+  constructor(why, reason, isFinal = false) {
     super(why);
     this.reason = reason;
+    this.isFinal = isFinal;
   }
 }
 

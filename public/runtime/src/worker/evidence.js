@@ -52,6 +52,24 @@ const reached = new WeakSet();
 export const reaches = (runtime, isReached) => void reached[isReached ? "add" : "delete"](runtime);
 
 /**
+ * Whether what is told now arrives, as far as that is known.
+ * @param {Runtime} runtime
+ */
+const isHeard = (runtime) => reached.has(runtime) && navigator.onLine !== false;
+
+/**
+ * Tells the origin, once and when it hears it, that the device went back, as soon as a page has come up since.
+ * @param {Runtime} runtime
+ */
+export function tells(runtime) {
+  const { heal } = runtime;
+  const { cause, url, skip: version } = heal;
+  if (!cause || heal.isBack || !isHeard(runtime)) return;
+  runtime.post({ reason: "returned", version, url, cause });
+  heal.cause = undefined;
+}
+
+/**
  * Takes note of the first page, and of what failed since, and tells the origin what it hasn't heard of, once it is there.
  * @param {Runtime} runtime
  * @param {{page?: Page, left?: string}} news `page`: one that has failed for good; `left`: the seed of a candidate that was gone back from
@@ -72,7 +90,7 @@ export async function counts(runtime, { page: lost, left }) {
     }
     // What it lacked it may still render.
     const isFinal = page === lost || now - page.at > RENDERS;
-    if (page.isFailed && page.hasFailed && isFinal && isInDay(arm, page.at)) arm.hasFailed = true;
+    if (page.isFailed && page.hasFailed && !page.lacks?.size && isFinal && isInDay(arm, page.at)) arm.hasFailed = true;
   }
   if (left === arm.seed && arm.name === "candidate" && isInDay(arm, now)) arm.hasFailed = true;
   if (arm.at === undefined) return;
@@ -80,7 +98,7 @@ export async function counts(runtime, { page: lost, left }) {
   const age = Math.max(Math.floor((now - arm.at) / HOUR), 0);
   const opened = told.opened ? 0 : 1;
   const failed = arm.hasFailed && !told.failed ? 1 : 0;
-  const isTold = opened + failed > 0 && age <= OLDEST && rule?.seed === arm.seed && reached.has(runtime) && navigator.onLine !== false;
+  const isTold = opened + failed > 0 && age <= OLDEST && rule?.seed === arm.seed && isHeard(runtime);
   if (isTold) arm.told = { opened: 1, failed: failed || told.failed };
   if (!isTold && at === arm.at && hasFailed === arm.hasFailed) return;
   // Nothing is told twice, whatever ends the worker: so it is noted first, and what can't be noted isn't told. No update waits for the store.

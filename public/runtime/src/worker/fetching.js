@@ -2,6 +2,7 @@
 import { md5, sha256 } from "../protocol/digests.js";
 import { Fault } from "../protocol/fault.js";
 import { Turns, after } from "../protocol/turns.js";
+import { matchKey } from "../protocol/urls.js";
 import { fetchBytes, joined } from "./network.js";
 import { asksCacheAlone } from "./settings.js";
 import { either } from "./ways.js";
@@ -83,9 +84,11 @@ export async function streamed(runtime, entry, url, { status, headers, start, en
   const isOther = !response.headers.has("content-encoding") && length !== null && +length !== end - start;
   if (response.status !== status || !response.body || (isPart && isOther)) {
     abort.abort();
-    throw new Fault(`${entry.download}: ${response.status}`, "download");
+    throw new Fault(`${entry.download}: ${response.status}`, "download", response.status < 500 && ![408, 429].includes(response.status));
   }
-  return new Response(isPart ? response.body : response.body.pipeThrough(checking(runtime, entry, url)), { status, headers });
+  const answer = new Response(isPart ? response.body : response.body.pipeThrough(checking(runtime, entry, url)), { status, headers });
+  if (!isPart) runtime.streams.add(answer);
+  return answer;
 }
 
 /**
@@ -109,6 +112,8 @@ function checking(runtime, entry, url) {
     },
     async flush(controller) {
       const bytes = joined(pieces, count);
+      // All of it has come, right or not.
+      for (const page of runtime.pages.values()) if (!page.hasFailed) page.lacks?.delete(matchKey(url));
       await turned((pause) => check(entry, bytes, pause)).catch((error) => {
         runtime.report(error.reason, url, runtime.manifest.version);
         throw error;
@@ -177,5 +182,5 @@ export async function fetchEntry(entry, pause, how) {
  */
 export async function check(entry, bytes, pause) {
   const isRight = bytes.length === entry.size && (await sha256(bytes)) === entry.sha256 && (await md5(bytes, pause)) === entry.md5;
-  if (!isRight) throw new Fault(`${entry.download}: other bytes than the manifest says`, "integrity");
+  if (!isRight) throw new Fault(`${entry.download}: other bytes than the manifest says`, "integrity", true);
 }

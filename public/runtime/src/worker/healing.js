@@ -85,8 +85,12 @@ export async function judges(runtime, { only, request }) {
       if (!page.isSilent && page !== last) continue;
       // Those that one crash ended are one.
       hasCrashed = true;
-    } else failed += 1;
+    }
     page.isMarked = false;
+    if (page.hasFailed) {
+      if (page.lacks?.size) continue;
+      failed += 1;
+    }
     url = page.url;
   }
   if (!url) return;
@@ -98,8 +102,8 @@ export async function judges(runtime, { only, request }) {
     if (hasCrashed) heal.crashes = (heal.crashes ?? 0) + 1;
   }
   await runtime.store.write({ heal: runtime.heal, pages }).catch(() => {});
-  const hasFailed = (heal.failed ?? 0) >= MOST;
-  if (hasFailed || (heal.crashes ?? 0) >= MOST) await runtime.updater?.().returns(hasFailed ? "page" : "start", url);
+  // One that failed and one that crashed are two that didn't come up.
+  if ((heal.failed ?? 0) + (heal.crashes ?? 0) >= MOST) await runtime.updater?.().returns((heal.failed ?? 0) >= MOST ? "page" : "start", url);
 }
 
 /**
@@ -117,7 +121,7 @@ export async function watches(runtime, page, id, speaks) {
     await after(LOOKS.every);
     const client = page.isMarked && (await clients.get(id));
     if (!client) return;
-    silent = quiet.has(page) && (page.began ? page.answers : speaks) ? silent + 1 : 0;
+    silent = quiet.has(page) && (page.began ? page.answers : speaks && !page.lacks?.size) ? silent + 1 : 0;
     quiet.add(page);
     client.postMessage({ xcache: { ping: true } });
     if (silent !== LOOKS.silent) continue;
@@ -139,19 +143,7 @@ export function isUp(runtime, page) {
   if (!isTested(runtime) && !heal.spared) return;
   const { crashes, skip, cause, url, isTrial } = heal;
   runtime.heal = { crashes, skip, cause, url, isUp: true, isTrial };
-  tells(runtime);
-}
-
-/**
- * Tells the origin, once and when it may hear it, that the device went back, as soon as a page has come up since.
- * @param {Runtime} runtime
- */
-export function tells(runtime) {
-  const { heal } = runtime;
-  const { cause, url, skip: version } = heal;
-  if (!cause || heal.isBack || navigator.onLine === false) return;
-  runtime.post({ reason: "returned", version, url, cause });
-  heal.cause = undefined;
+  runtime.updater?.().tells();
 }
 
 /**

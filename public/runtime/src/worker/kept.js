@@ -82,8 +82,8 @@ const SHAPES = {
   },
   heal: (value) => (isObject(value) && mayBe(value.skip, isVersion) ? value : undefined),
   rollout: (value) => {
-    const { app, install, left, groups } = value;
-    const isRight = isObject(value) && all({ app, install, left }, ["app", "install", "left"], (one) => mayBe(one, isText));
+    const { app, install, left, groups, share } = value;
+    const isRight = isObject(value) && mayBe(share, isNumber) && all({ app, install, left }, ["app", "install", "left"], (one) => mayBe(one, isText));
     return isRight && mayBe(groups, (list) => Array.isArray(list) && list.every(isText)) ? value : undefined;
   },
 };

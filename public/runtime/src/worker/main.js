@@ -159,6 +159,12 @@ async function out(page) {
   await keeps();
 }
 
+/** @param {import("./store.js").Page | undefined} page that nobody sees: it is never late, and may be ended without a word */
+function hides(page) {
+  if (page) page.began = Infinity;
+  return out(page);
+}
+
 /** @param {import("./store.js").Page} page that has failed for good */
 async function fails(page) {
   await judges(runtime, { only: page });
@@ -192,10 +198,9 @@ const answers = {
   // Whether it comes up: it begins, and then it is up, has failed, or is left.
   began: async (event, { hidden }) => {
     const page = await pageOf(event);
-    if (page) page.began = Date.now();
-    if (page && hidden) page.isMarked = false;
-    // Scripts of earlier releases don't.
-    if (page) page.answers = hidden !== undefined;
+    // Scripts of earlier releases answer nothing.
+    if (page) Object.assign(page, { began: Date.now(), answers: hidden !== undefined });
+    if (hidden) await hides(page);
     await runtime.store.write({ pages: runtime.pages });
     if (page?.seed && !runtime.rollout.arm?.at) await runtime.updater?.().counts();
   },
@@ -233,8 +238,8 @@ const answers = {
   },
   // An answer.
   here: pageOf,
-  // A page that nobody sees any more may be ended without a word.
-  hidden: async (event) => out(await pageOf(event)),
+  // By scripts of earlier releases.
+  hidden: async (event) => hides(await pageOf(event)),
   alive: async (event) => {
     const page = await pageOf(event);
     if (page?.isUp && page.version === runtime.manifest.version) await proves(runtime);

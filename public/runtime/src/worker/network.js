@@ -108,7 +108,7 @@ export async function fetchBytes(url, { limit, tries = 1, calm, isDocument, look
     } catch (error) {
       abort.abort();
       if (count) await look?.(joined(pieces, count));
-      if (--tries < 1 || isFinal || navigator.onLine === false) throw new Fault(`${url}: ${error}`, reason);
+      if (--tries < 1 || isFinal || navigator.onLine === false) throw new Fault(`${url}: ${error}`, reason, isFinal);
       // What came stays whatever a server says for now. Where twice nobody answers, ranges may be what isn't allowed.
       unanswered = status ? 0 : unanswered + 1;
       if (status === 416 || (count === begun && unanswered > 1)) [pieces, count, unanswered] = [[], 0, 0];

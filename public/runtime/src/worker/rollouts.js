@@ -9,9 +9,9 @@ import { armBy } from "./evidence.js";
 /**
  * What is kept of rollouts (docs/protocol.md §13). `install`: the install id, which no request has; `app`, `groups`: what the page said;
  * `rule`: the last one, as it came; `isIn`: what was decided by it; `left`: the seed of a candidate that the page left; `arm`: what the device
- * counts as; `seeds`: those of earlier rollouts in which it has counted.
+ * counts as; `seeds`: those of earlier rollouts in which it has counted; `share`: the last one of this rollout that let anybody in.
  * @typedef {{install?: string, app?: string, groups?: string[], rule?: any, isIn?: boolean, left?: string, arm?: import("./evidence.js").Arm,
- *   seeds?: string[]}} Rollout
+ *   seeds?: string[], share?: number}} Rollout
  */
 
 /**
@@ -29,14 +29,19 @@ export function installs(runtime) {
  * @param {any} rule as it came
  */
 export async function decides(runtime, rule) {
-  const { install = "", app, groups } = runtime.rollout;
+  const { install = "", app, groups, rule: last, share: before } = runtime.rollout;
   const read = readRule(rule);
   const standing = { install, app, groups, held: runtime.manifest.candidate };
   const isInside = await isIn(read, standing);
   // "If the app leaves the candidate, the device is out until a rule with another seed." It may have left it just now.
   const left = runtime.rollout.left === read.seed ? read.seed : undefined;
   const bucket = await bucketOf(install, read.seed);
-  runtime.rollout = { ...runtime.rollout, ...armBy(runtime, read, bucket), rule, left, isIn: isInside && left === undefined };
+  // A pause changes nothing about who has the candidate, nor about the arms. An older worker kept the rule alone.
+  const share = read.share || (last?.seed === read.seed ? last.share || before : 0);
+  const { arm, seeds } = armBy(runtime, { ...read, share }, bucket);
+  // From a candidate that failed here the device has gone back to the full version.
+  const follows = isInside && left === undefined && read.version !== runtime.heal.skip;
+  runtime.rollout = { ...runtime.rollout, arm, seeds, rule, left, share, isIn: follows };
   return runtime.rollout.isIn === true;
 }
 
@@ -51,7 +56,7 @@ const opened = ({ rollout: { arm } }) => (arm?.at === undefined ? undefined : ar
  * @param {Runtime} runtime
  */
 export function ended(runtime) {
-  runtime.rollout = { ...runtime.rollout, rule: undefined, isIn: false, arm: opened(runtime) };
+  runtime.rollout = { ...runtime.rollout, rule: undefined, share: undefined, isIn: false, arm: opened(runtime) };
 }
 
 /**

@@ -150,6 +150,10 @@ export class Runtime {
     this.scripts = new Map();
     /** @type {Set<string>} listed URLs whose files the browser's own cache had */
     this.cached = new Set();
+    /** @type {Set<string>} files, by match key, that whoever was asked for them doesn't have */
+    this.refused = new Set();
+    /** @type {WeakSet<Response>} answers that are still on their way */
+    this.streams = new WeakSet();
     /** @type {Set<string>} failures that the origin was told */
     this.told = new Set();
     this.files.damaged = () => notes(() => this.tally.add("damaged"));
@@ -445,7 +449,7 @@ export class Runtime {
     if (isAsked && url !== undefined) return () => this.networkFirst(event, own);
     const key = matchKey(request.url);
     const part = page && request.headers.has("range") ? page : undefined;
-    return part?.parts?.get(key) === "network" ? undefined : () => this.deviceOnly(event, own, part, key);
+    return part?.parts?.get(key) === "network" ? undefined : () => this.deviceOnly(event, own, page, part, key);
   }
 
   /**
@@ -463,13 +467,21 @@ export class Runtime {
    * The device's answer, and the network's once nobody has the bytes of the page's version.
    * @param {FetchEvent} event
    * @param {() => Promise<Response | undefined>} own
-   * @param {Page | undefined} page where it asks for a part: all parts of a file are of one source
+   * @param {Page | undefined} page
+   * @param {Page | undefined} part the same where it asks for a part: all parts of a file are of one source
    * @param {string} key
    */
-  async deviceOnly(event, own, page, key) {
+  async deviceOnly(event, own, page, part, key) {
+    // What was so as it failed counts.
+    const lacks = page && !page.hasFailed ? (page.lacks ??= new Set()) : undefined;
+    lacks?.add(key);
     const response = await own();
-    if (!response && page?.parts?.get(key) === "device") return Response.error();
-    this.tookPart(page, key, response ? "device" : "network");
+    // What has come wrong, or isn't there, is the version's fault.
+    const isSettled = response ? !this.streams.has(response) : this.refused.has(key);
+    if (isSettled && !page?.hasFailed) lacks?.delete(key);
+    if (!isSettled && lacks) this.keepPages();
+    if (!response && part?.parts?.get(key) === "device") return Response.error();
+    this.tookPart(part, key, response ? "device" : "network");
     if (response) return response;
     this.passes();
     return this.network(event);
@@ -683,7 +695,9 @@ export class Runtime {
       const streamed = await background().streamed(this, entry, url, head);
       return { streamed };
     } catch (error) {
-      if (!isAside) this.report(/** @type {any} */ (error).reason ?? "download", url, this.manifest.version);
+      const { reason, isFinal } = /** @type {any} */ (error);
+      if (isFinal) this.refused.add(matchKey(url));
+      if (!isAside) this.report(reason ?? "download", url, this.manifest.version);
       return undefined;
     }
   }

@@ -8,9 +8,9 @@ import { matchKey, stemOf } from "../protocol/urls.js";
 import { ask } from "./asking.js";
 import { calm } from "./calm.js";
 import { readClock } from "./clock.js";
-import { counts, reaches } from "./evidence.js";
+import { counts, reaches, tells } from "./evidence.js";
 import { check, fetchEntry, fromSite } from "./fetching.js";
-import { healed, tells } from "./healing.js";
+import { healed } from "./healing.js";
 import { fetchBytes, fetchJSON } from "./network.js";
 import { isKilled, readPolicy } from "./policy.js";
 import { pollPolicy, takes } from "./polling.js";
@@ -92,6 +92,11 @@ export class Updater {
    */
   counts(page) {
     return counts(this.runtime, { page });
+  }
+
+  /** Tells the origin that the device went back, if a page has come up since, and it is there. */
+  tells() {
+    tells(this.runtime);
   }
 
   /**
@@ -208,7 +213,8 @@ class Update {
     await runtime.loading;
     installs(runtime);
     await counts(runtime, {});
-    this.following.isCandidate = runtime.rollout.isIn === true;
+    const { isIn, rule } = runtime.rollout;
+    this.following.isCandidate = isIn === true && rule?.version !== runtime.heal.skip;
     runtime.restless = 0;
     this.polls = pollPolicy(this.settings, runtime.poll);
     const held = runtime.manifest;
@@ -278,8 +284,9 @@ class Update {
     this.isPastPoll = true;
     this.share = source === "origin" ? data.reports : 0;
     this.tell(held, false);
-    tells(runtime);
     reaches(runtime, source === "origin");
+    // Before an update that ends what would be told.
+    tells(runtime);
     await counts(runtime, {});
     await this.take(data, source, base);
     await this.trust?.tellsStale(this.next);
