@@ -10,7 +10,7 @@ let now = 1_800_000_000_000;
 Date.now = () => now;
 const conditions = { onLine: true };
 Object.defineProperty(globalThis, "navigator", { value: conditions, configurable: true });
-const { armBy, counts, reaches } = await import("../../public/runtime/src/worker/evidence.js");
+const { armBy, counts, reaches, tells } = await import("../../public/runtime/src/worker/evidence.js");
 
 /** A device that holds version 1, in the place of the worker's runtime; `kept` is what outlives it. */
 function device(kept = {}) {
@@ -187,4 +187,31 @@ test("going back is a failure of the candidate alone", async () => {
   assert.equal(one.told.length, 1);
   await counts(one, { left: inside });
   assert.deepEqual(one.told.slice(1), [{ version: "2", arm: "candidate", opened: 0, failed: 1, age: 0 }]);
+});
+
+test("a page that lacked a file for the network is none that failed", async () => {
+  const runtime = device();
+  await polls(runtime, { seed: outside });
+  const page = await opens(runtime);
+  page.lacks = new Set(["m.test/app.js"]);
+  await fails(runtime, page);
+  assert.deepEqual(runtime.told.map(({ failed }) => failed), [0]);
+  page.lacks.clear();
+  await fails(runtime, page);
+  assert.deepEqual(runtime.told.map(({ failed }) => failed), [0, 1]);
+});
+
+test("that the device went back is told once, and only when the origin has answered", () => {
+  const said = [];
+  const runtime = { heal: { skip: "2", cause: "start", url: "https://m.test/" }, post: (document) => said.push(document) };
+  tells(runtime);
+  assert.deepEqual(said, []);
+  reaches(runtime, true);
+  conditions.onLine = false;
+  tells(runtime);
+  assert.deepEqual(said, []);
+  conditions.onLine = true;
+  tells(runtime);
+  tells(runtime);
+  assert.deepEqual(said, [{ reason: "returned", version: "2", url: "https://m.test/", cause: "start" }]);
 });

@@ -170,3 +170,43 @@ test("the first page after going back decides by the same", async () => {
   await asks(runtime, reload);
   assert.deepEqual(runtime.heal, { spared: "3" });
 });
+
+test("a page that failed and one that crashed are two, as long as none has come up", async () => {
+  const runtime = device();
+  const { page } = opens(runtime, { hasFailed: true, isGone: true });
+  await judges(runtime, { only: page });
+  assert.deepEqual(runtime.returned, []);
+  opens(runtime, { isGone: true });
+  await asks(runtime, reload);
+  assert.deepEqual(runtime.returned, [["start", URL_A]]);
+  const other = device();
+  other.heal = { isUp: true };
+  const failed = opens(other, { hasFailed: true, isGone: true });
+  await judges(other, { only: failed.page });
+  opens(other, { isGone: true });
+  await asks(other, reload);
+  assert.deepEqual(other.returned, []);
+});
+
+test("a page that lacked a file for the network says nothing, before the return or after it", async () => {
+  for (const heal of [{}, { skip: "3", isBack: true }]) {
+    const runtime = device();
+    runtime.heal = { ...heal };
+    for (let count = 0; count < 2; count++) {
+      const { page } = opens(runtime, { hasFailed: true, lacks: new Set(["m.test/app.js"]) });
+      await judges(runtime, { only: page });
+      assert.equal(page.isMarked, false);
+    }
+    assert.deepEqual(runtime.heal, heal);
+    const { page } = opens(runtime, { hasFailed: true, lacks: new Set() });
+    await judges(runtime, { only: page });
+    assert.deepEqual(runtime.heal, heal.isBack ? { spared: "3" } : { failed: 1 });
+  }
+});
+
+test("nor does one that is silent because it waits for what it begins with", async () => {
+  const runtime = device();
+  const { id, page } = opens(runtime, { began: undefined, lacks: new Set(["m.test/xcache.js"]) });
+  await watches(runtime, page, id, true);
+  assert.equal(page.isSilent, undefined);
+});
