@@ -106,7 +106,7 @@ class Bench:
                 # Where `web init --inject` puts it.
                 files["index.html"] = files["index.html"].replace(b"<script", b'<script src="./xcache.js" defer></script><script', 1)
                 published = dict(files)
-                head = json.dumps({"app": app, "server": self.origin.url, "limit": 200_000_000})
+                head = json.dumps({"app": app, "server": self.origin.url, "limit": 200_000_000, "goesBack": True})
                 for name in ("xcache-sw.js", "xcache-sw-packs.js", "xcache.js"):
                     files[name] = (self.dists[way] / name).read_bytes()
                 files["xcache-sw.js"] = f"self.xcacheSettings={head};\n".encode() + files["xcache-sw.js"]
@@ -246,7 +246,7 @@ class Bench:
                 app = f"media-{way}"
                 for name in ("xcache-sw.js", "xcache-sw-packs.js", "xcache.js"):
                     files[name] = (self.dists[way] / name).read_bytes()
-                head = json.dumps({"app": app, "server": self.origin.url})
+                head = json.dumps({"app": app, "server": self.origin.url, "goesBack": True})
                 published = {name: file for name, file in files.items() if not name.startswith("xcache-sw")}
                 files["xcache-sw.js"] = f"self.xcacheSettings={head};\n".encode() + files["xcache-sw.js"]
                 self.site.hosts[way] = files

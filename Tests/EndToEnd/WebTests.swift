@@ -30,6 +30,7 @@ struct WebTests {
       "web", "init", "--dir", "dist", "--app", "shop", "--server", "https://x.example.com/base/",
       "--fallback",
       "https://cdn.example.com", "--host", "*.static.example.com", "--limit", "50MB", "--stale-after", "7",
+      "--go-back",
       "--inject",
     ]
     let polls = "browsers with this build poll https://x.example.com/base\n"
@@ -38,7 +39,7 @@ struct WebTests {
     #expect(first.output == Self.wrote + "wrote help/b.html\nwrote index.html\n" + polls)
     let worker = try Self.text(scratch, "dist/xcache-sw.js")
     let head = #"""
-      self.xcacheSettings={"app":"shop","fallback":"https://cdn.example.com","hosts":["*.static.example.com"],"limit":50000000,"server":"https://x.example.com/base","staleAfter":7};
+      self.xcacheSettings={"app":"shop","fallback":"https://cdn.example.com","goesBack":true,"hosts":["*.static.example.com"],"limit":50000000,"server":"https://x.example.com/base","staleAfter":7};
       """#
     #expect(worker.hasPrefix(head + "\n(()=>{"), "\(worker.prefix(300))")
     #expect(try Self.text(scratch, "dist/xcache.js").hasPrefix("self.xcacheSettings={};\n"))

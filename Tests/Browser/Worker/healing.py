@@ -22,7 +22,7 @@ def page(version, script=DRAWS):
 
 def updated(bench, **broken):
     """A tab of an app at version 1, which holds a version 2 that is broken; and the app."""
-    app = App(bench)
+    app = App(bench, goesBack=True)
     tab = app.visited(1, add={"index.html": page(1)})
     app.release(2, add={"index.html": page(2), **broken})
     goes(app, tab, 2)
@@ -358,7 +358,7 @@ def _(bench):
 
 @case("the version before fails as well: the skip is lifted, nothing is told, and the other one is taken again and not left")
 def _(bench):
-    app = App(bench)
+    app = App(bench, goesBack=True)
     # As where the site's own servers are down.
     asks = b'<script type="module">if (!(await fetch("/api")).ok) throw new Error("no data"); app.textContent = "drawn"; window.version = %d</script>'
     app.web.routes["/api"] = lambda request: request.answer(b"{}")
@@ -405,7 +405,7 @@ def _(bench):
 
 @case("there is no way back to what the operator rolled back, nor from a first version")
 def _(bench):
-    app = App(bench)
+    app = App(bench, goesBack=True)
     tab = app.visited(1)
     assert "previous" not in tab.state()
     app.release(2)
@@ -451,7 +451,7 @@ def _(bench):
 @case("a disk limit without room for both: the version before is given up, and nothing else")
 def _(bench):
     import random
-    app = App(bench, limit=300_000)
+    app = App(bench, goesBack=True, limit=300_000)
     tab = app.visited(1, add={"large.bin": random.Random(1).randbytes(150_000)})
     app.release(2, add={"large.bin": random.Random(2).randbytes(200_000)})
     goes(app, tab, 2)
@@ -470,7 +470,7 @@ def _(bench):
 
 @case("with a root: back to what its publisher signed, and never below a floor")
 def _(bench):
-    app = TrustedApp(bench)
+    app = TrustedApp(bench, goesBack=True)
     tab = app.visited(1)
     source = app.source
     app.release(2, add={"index.html": page(2, THROWS.encode())})

@@ -173,7 +173,7 @@ const commands = {
       importScripts: (...names) => names.forEach((name) => vm.runInThisContext(fs.readFileSync(new URL(name, dist), "utf8"))),
       xcacheSettings: {
         app: settings.app, channel: settings.channel, server: settings.server, fallback: settings.fallback, hosts: settings.hosts,
-        limit: settings.diskLimit, meteredLimit: settings.meteredLimit, root: settings.root,
+        goesBack: true, limit: settings.diskLimit, meteredLimit: settings.meteredLimit, root: settings.root,
       },
     };
     for (const [name, value] of Object.entries(worker)) Object.defineProperty(self, name, { value, configurable: true, writable: true });

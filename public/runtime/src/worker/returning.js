@@ -18,9 +18,9 @@ import { matchKey, withoutQuery } from "../protocol/urls.js";
  * @returns {Promise<Before | undefined>}
  */
 export async function leaves(runtime, next, rollback, pause) {
-  const { before, manifest, trust, heal } = runtime;
+  const { before, manifest, trust, heal, settings } = runtime;
   // Of a version that hasn't proved itself, nobody knows whether it is one.
-  if (heal.isTrial && !before) return undefined;
+  if (!settings.goesBack || (heal.isTrial && !before)) return undefined;
   const last = before && mapOf(runtime, before);
   const { version, digest, candidate, map } = last ?? manifest;
   if (version === "0" || +version >= +next.version || isRolledBack(version, rollback, next)) return undefined;

@@ -3,11 +3,11 @@ import { matchesHost } from "./policy.js";
 /**
  * What `xcache web init` writes in front of the worker.
  * @typedef {{app: string, channel?: string, server?: string, fallback?: string, hosts?: string[], limit?: number, meteredLimit?: number,
- *   patience?: number, staleAfter?: number, root?: any}} Written
+ *   patience?: number, staleAfter?: number, goesBack?: boolean, root?: any}} Written
  *   `server`, `fallback`: base URLs, relative ones to the worker's own; `limit`: bytes of files; `meteredLimit`: bytes of a pack that
  *   is taken while bytes cost money (docs/protocol.md §11); `patience`: milliseconds that a page waits for this worker's answer;
- *   `staleAfter`: days without an answer to a poll after which the network is asked first; 0: never; `root`: the envelope of the root that
- *   the site was built with (docs/protocol.md §14)
+ *   `staleAfter`: days without an answer to a poll after which the network is asked first; 0: never; `goesBack`: whether a version whose pages
+ *   fail is left; `root`: the envelope of the root that the site was built with (docs/protocol.md §14)
  */
 
 /** What `hosts` may have: a name, or all below one. */
@@ -75,6 +75,7 @@ export class Settings {
     this.meteredLimit = written.meteredLimit ?? 256 << 10;
     this.patience = written.patience ?? 3000;
     this.staleAfter = written.staleAfter ?? 30;
+    this.goesBack = written.goesBack === true;
     this.root = written.root;
     this.storeName = `xcache ${this.app} ${this.channel} ${new URL(scope).pathname}`;
   }

@@ -46,6 +46,8 @@ enum WebCommand {
         "stale-after", "DAYS",
         "ask the network first if polls have failed for so long; 0: never (default: 30)"
       ).only("init"),
+      .flag("go-back", "go back to the version before if pages of a new one fail (off by default)").only(
+        "init"),
       .value("root", "FILE", "the app's root.json: browsers take only what its keys have signed").only(
         "init"),
       .value("worker", "FILE", "the build's own worker, which imports this one").only("init"),
