@@ -30,6 +30,7 @@ TABLE = {
         ("xcache publish --rollout", "not: EndToEnd.RolloutTests drives these commands"),
         ("xcache publish --ramp", "not: EndToEnd.RolloutAlarmTests drives these commands"),
         ("version 2 goes to 5 %", "not: EndToEnd.RolloutAlarmTests compares such lines"),
+        ("evidence against it since", "not: XCacheTests.RolloutOutputTests compares such lines"),
         ("$ xcache status", GUIDES), ("$ xcache channel freeze", GUIDES), ("$ xcache log", GUIDES)],
     "docs/guide-commands.md": [
         ("xcache publish", GUIDES), ("[{", GUIDES), ("$ xcache prefetch", GUIDES), ("xcache policy", GUIDES), ("$ xcache check", GUIDES),
