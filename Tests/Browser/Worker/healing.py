@@ -3,10 +3,10 @@ import contextlib, json, os, signal, tempfile, time
 
 from cdp import Browser, CDPError
 from bench import App, case, until
-from servers import Skipped
+from servers import Skipped, fails
 from signing import TrustedApp
 from lives import ASKS, FILES
-from steps import KEPT, forward, lazy_of, policy
+from steps import KEPT, forward, lazy_of, lose, policy
 
 THROWS = '<script type="module">throw new Error("of this version")</script>'
 # What a page of this shape has, as bundlers make it: nothing until its script has run.
@@ -108,6 +108,28 @@ def _(bench):
     app, tab = updated(bench, **{"index.html": page(2, b'<script type="module">await import("/assets/gone-0123abcd.js")</script>')})
     fails_twice(app, tab)
     heals(bench, app, tab)
+
+
+@case("a version that lacks a listed script because of the network says nothing; if there is none, it leads back")
+def _(bench):
+    for status in (503, 404):
+        bench.proxy.rules = []
+        late = b'<script type="module" src="/late-0123abcd.js"></script>'
+        app, tab = updated(bench, **{"index.html": page(2, late), "late-0123abcd.js": b"window.version = 2"})
+        lose(tab, "late-0123abcd")
+        bench.stop_worker(tab)
+        bench.proxy.rules = [("late-0123abcd", fails(status))]
+        app.web.routes["/late-0123abcd.js"] = lambda request: request.answer(b"no", status=status)
+        for _ in range(2):
+            tab.open(app.base)
+            assert tab.title() == "version 2"
+            # The worker waits for what a page may still show.
+            time.sleep(5)
+            tab.open("about:blank")
+        tab.open(app.base + "help.html")
+        assert tab.until(KEPT % ("manifest", "kept.version")) == ("2" if status == 503 else "1"), status
+        if status == 503:
+            assert counted(tab) == "0,0"
 
 
 def hangs(bench, script):
