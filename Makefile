@@ -273,7 +273,7 @@ test-webkit: packages tools ## run real pages from a runtime's cache, under a vi
 	swift build --product xcache $(STRICT)
 	Engines/WebKitGTK/test.sh .build/debug/xcache $(FILTER)
 
-test-webkit-ci: packages tools ## most of test-webkit, without what takes long (CI runs it; 3 minutes after building)
+test-webkit-ci: packages tools ## most of test-webkit, without what takes long (3 minutes after building)
 	@.ci/packages libwebkit2gtk-4.1-dev xvfb openssl fonts-dejavu-core
 	swift build --product xcache $(STRICT)
 	timeout -k 10 900 Engines/WebKitGTK/test.sh .build/debug/xcache 'PageTests|SecurityTests|LifeTests.(recovers|page|serviceWorker|proxy)|PoolTests|PolicyTests.hidden|LoadingTests|DownloadTests|NavigationTests.(responses|pages|downloads)'
