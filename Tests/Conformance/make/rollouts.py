@@ -489,6 +489,7 @@ counted("with a share above one half control is what is left", ["D-163"], contro
 counted("a paused rollout has no arms", ["D-163"], control(share=0)[1], up("a", "one"), at_last())
 _, member, _ = joined(rule(share=50, groups=["qa"]), install=LATE, groups=["qa"])
 counted("a member of a group", ["D-163"], member, up("a"), bad("b"), at_last())
+counted("also one whose bucket is in", ["D-163"], joined(rule(share=50, groups=["qa"]), install=EARLY, groups=["qa"])[1], up("a"), bad("b"), at_last())
 counted("an app outside of the range", ["D-163"], control(appVersion="3.9", rule={"app": ">=4"})[1], up("a", "one"), at_last())
 counted("an unknown app version", ["D-163"], control(rule={"app": ">=4"})[1], up("a", "one"), at_last())
 counted("one that has left the candidate", ["D-163"], in_it, {"leaveCandidate": True}, up("a"), at_last())
