@@ -495,7 +495,7 @@ MUTANTS = [
     Mutant("rollouts", "R-3", "who is in asks for the full version first", (
         CHOICE, "var asksForCandidate: Bool {", "var asksForCandidate: Bool { !MUTANT &&")),
     Mutant("rollouts", "R-3", "everyone asks for the candidate", (
-        CHOICE, "state.withLock { $0.isIn && $0.rule?.version != skipped }", "(MUTANT || state.withLock { $0.isIn && $0.rule?.version != skipped })")),
+        CHOICE, "state.withLock { $0.isIn && (skipped == nil || $0.rule?.version != skipped) }", "(MUTANT || state.withLock { $0.isIn && (skipped == nil || $0.rule?.version != skipped) })")),
     Mutant("rollouts", "R-3", "after a rollout the candidate is still asked for", (
         STATE, "    (rule, lastShare) = (nil, nil)\n    isIn = false\n", "    (rule, lastShare) = (nil, nil)\n    if !MUTANT { isIn = false }\n")),
     Mutant("rollouts", "R-4", "an answer is taken whichever version it is", (

@@ -479,7 +479,7 @@ first, before, _ = begun(HALF, install=EARLY)
 counted("no page, or one from before the poll", ["D-162"], before[:3], up("a", "one"), before[3:], trigger(first.poll(1), candidate(first.poll(1)), *first.downloads(2, 1)), later(),
         trigger(candidate(first.poll(2))), at_last())
 counted("a page of the full version says nothing in the candidate's arm", ["D-162"], before[:3], serve(origin(first, 1, HALF), fresh=True), later(),
-        trigger(first.poll(1), candidate(first.poll(1)), *[{"url": url, "times": [1, 9]} for url in first.downloads(2, 1)]), up("a", "one"), bad("b", "one"), at_last())
+        trigger(first.poll(1), candidate(first.poll(1)), *[{"url": url, "times": [0, 9]} for url in first.downloads(2, 1)]), up("a", "one"), bad("b", "one"), at_last())
 counted("a page that isn't listed", ["D-162"], out_of_it, {"pageOpen": SITE + "/other.html", "as": "a"}, ask(SITE + "/other.html", "network", page="a", destination="document"),
         {"scriptFailed": "a"}, at_last())
 counted("a request that is no page's document", ["D-162"], out_of_it, {"pageOpen": INDEX, "as": "a"}, ask(APP, local("let one"), page="a", destination="script"), at_last())

@@ -13,7 +13,9 @@ struct VersionChoice: Sendable {
   var isFollowed = true
 
   /// Whether the device asks for the candidate from the start.
-  var asksForCandidate: Bool { state.withLock { $0.isIn && $0.rule?.version != skipped } }
+  var asksForCandidate: Bool {
+    state.withLock { $0.isIn && (skipped == nil || $0.rule?.version != skipped) }
+  }
 
   /// Decides by the rule of an answer.
   func decide(_ rule: RolloutRule) -> Bool {

@@ -18,11 +18,13 @@ extension Store {
           String.self, "SELECT text FROM url WHERE channel_id = ? AND text >= ? ORDER BY text LIMIT 1",
           channel.id, from)
       {
-        let url = try Stored.url(text)
+        // Behind this text in any case: a damaged row, which `doctor` names, must neither keep this going nor an origin from starting.
+        from = text + "\u{1}"
+        guard let url = try? Stored.url(text) else { continue }
         let origin = "\(url.scheme)://\(url.authority)"
         origins.insert(Array(origin.utf8))
         // A path begins with a slash: behind all of them is what begins with the byte after it.
-        from = origin + "0"
+        from = max(from, origin + "0")
       }
       return origins
     }

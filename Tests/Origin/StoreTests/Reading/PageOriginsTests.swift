@@ -37,6 +37,18 @@ import Values
       ])
   }
 
+  /// Neither keeps it going for ever, nor an origin from starting.
+  @Test(arguments: ["https://m.example.com?x", "no URL", "https://m.example.com:8443x/a"])
+  func damagedRowsArePassedOver(text: String) throws {
+    let store = try scratch.open()
+    try publish(["https://m.example.com/a", "https://z.example/a"], in: store)
+    try store.connections.transaction { (db) throws(StoreError) in
+      try db.run("DROP TRIGGER url_is_immutable")
+      try db.run("UPDATE url SET text = ? WHERE text = 'https://m.example.com/a'", text)
+    }
+    #expect(try origins(store).contains("https://z.example"))
+  }
+
   @Test func numberIsBounded() throws {
     let store = try scratch.open()
     try publish((0..<300).map { "https://\($0 + 100).example/a" }, in: store)
