@@ -114,8 +114,13 @@ test("without a network it is told later, also by another life of the worker", a
 test("what can't be noted isn't told", async () => {
   const one = device();
   await polls(one, { seed: outside });
+  const { write } = one.store;
   one.store.write = async () => { throw new Error("full"); };
   await opens(one);
+  assert.deepEqual(one.told, []);
+  // Nor is a failure of what nobody heard of.
+  one.store.write = write;
+  await fails(one, await opens(one));
   assert.deepEqual(one.told, []);
 });
 

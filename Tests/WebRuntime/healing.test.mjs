@@ -16,7 +16,7 @@ globalThis.setTimeout = (act, time) => {
     act();
   });
 };
-const { judges, watches } = await import("../../public/runtime/src/worker/healing.js");
+const { fails, judges, watches } = await import("../../public/runtime/src/worker/judging.js");
 
 const URL_A = "https://m.test/index.html";
 
@@ -25,8 +25,11 @@ function device() {
   meanwhile = () => {};
   const runtime = {
     heal: {}, before: { version: "1" }, manifest: { version: "2" }, pages: new Map(), quiet: new WeakSet(), returned: [],
-    store: { write: async () => {} }, late() {},
-    updater: () => ({ returns: async (cause, url) => void runtime.returned.push([cause, url]) }),
+    store: { write: async () => {} }, late() {}, counted: [],
+    updater: () => ({
+      returns: async (cause, url, isCounted) => void runtime.returned.push(isCounted ? [cause, url, isCounted] : [cause, url]),
+      counts: async (page) => void runtime.counted.push(page),
+    }),
   };
   return runtime;
 }
@@ -105,11 +108,12 @@ test("pages of one crash are one, and one of another version is none", async () 
 
 test("a page that was silent counts when it is closed, or after 20 seconds", async () => {
   const runtime = device();
-  const { id } = opens(runtime, { isSilent: true });
-  now += 10_000;
+  const { id, page } = opens(runtime, { isSilent: true, looks: 5 });
+  // The computer sleeps.
+  now += 86_400_000;
   await asks(runtime);
   assert.equal(runtime.heal.crashes, undefined);
-  now += 11_000;
+  page.looks = 10;
   await asks(runtime);
   assert.equal(runtime.heal.crashes, 1);
   await asks(runtime);
@@ -125,7 +129,7 @@ test("a page that answers nothing in four looks is silent, as long as it is open
   const { id, page, pings } = opens(runtime);
   let looks = 0;
   meanwhile = () => void ((looks += 1) === 6 && open.delete(id));
-  await watches(runtime, page, id, false);
+  await watches(runtime, page, id);
   assert.equal(page.isSilent, true);
   assert.equal(pings.length, 5);
 });
@@ -142,24 +146,31 @@ test("one that answers isn't, nor one that is closed sooner, whatever the clock 
       if (answers && looks % 4 === 0) runtime.quiet.delete(page);
       if (!answers && looks === 5) open.delete(id);
     };
-    await watches(runtime, page, id, false);
+    await watches(runtime, page, id);
     assert.equal(page.isSilent, undefined);
   }
 });
 
-test("one that hasn't begun is, if nothing but itself keeps it from that", async () => {
-  for (const speaks of [true, false]) {
+test("one that hasn't begun isn't: what it waits for isn't known", async () => {
+  const runtime = device();
+  const { id, page } = opens(runtime, { began: undefined });
+  await watches(runtime, page, id);
+  assert.equal(page.isSilent, undefined);
+});
+
+test("one that came up and is silent waits for its user, closed or open", async () => {
+  for (const isGone of [true, false]) {
     const runtime = device();
-    const { id, page } = opens(runtime, { began: undefined });
-    await watches(runtime, page, id, speaks);
-    assert.equal(page.isSilent, speaks ? true : undefined);
+    const { page } = opens(runtime, { isGone, isUp: true, isSilent: true, looks: 12 });
+    await asks(runtime);
+    assert.deepEqual([runtime.heal.crashes, page.isMarked], [undefined, false]);
   }
 });
 
 test("nor is one whose script answers nothing, as an older one", async () => {
   const runtime = device();
   const { id, page } = opens(runtime, { answers: false });
-  await watches(runtime, page, id, true);
+  await watches(runtime, page, id);
   assert.equal(page.isSilent, undefined);
 });
 
@@ -204,9 +215,56 @@ test("a page that lacked a file for the network says nothing, before the return 
   }
 });
 
-test("nor does one that is silent because it waits for what it begins with", async () => {
+/** A page that seems to have failed. */
+const seems = (runtime, members) => opens(runtime, { hasFailed: true, failedAt: now, ...members });
+
+test("a page that is left before it is certain that it failed says nothing, whoever notices that", async () => {
+  for (const isAsked of [false, true]) {
+    const runtime = device();
+    const { id, page } = seems(runtime, { seed: "a", isFailed: true });
+    open.delete(id);
+    if (isAsked) await asks(runtime);
+    else await fails(runtime, page);
+    await fails(runtime, page, id);
+    assert.deepEqual([runtime.heal, page.hasFailed, page.isMarked, runtime.counted], [{}, false, false, []]);
+  }
+});
+
+test("it is asked for while another one seems to have failed: that is left open", async () => {
   const runtime = device();
-  const { id, page } = opens(runtime, { began: undefined, lacks: new Set(["m.test/xcache.js"]) });
-  await watches(runtime, page, id, true);
-  assert.equal(page.isSilent, undefined);
+  const { id, page } = seems(runtime);
+  await asks(runtime);
+  assert.deepEqual(runtime.heal, {});
+  await fails(runtime, page, id);
+  assert.deepEqual(runtime.heal, { failed: 1 });
+});
+
+test("what fails is evidence before the device goes back, and the return is, if control would count its page", async () => {
+  for (const isFailed of [true, undefined]) {
+    const runtime = device();
+    for (let count = 0; count < 2; count++) {
+      const { id, page } = seems(runtime, { seed: "a", isFailed });
+      await fails(runtime, page, id);
+      await fails(runtime, page, id);
+      await fails(runtime, page);
+      assert.equal(runtime.counted.length, isFailed ? count + 1 : 0);
+    }
+    assert.deepEqual(runtime.returned, [isFailed ? ["page", URL_A, true] : ["page", URL_A]]);
+  }
+});
+
+test("an unlisted script of the site's counts if the site hasn't got it", async () => {
+  const url = "https://m.test/track.js";
+  const html = { "content-type": "text/html" };
+  for (const [answer, counts] of [[{ status: 404 }, true], [{ status: 410 }, true], [{ status: 200, headers: html }, true],
+    [{ status: 200 }, false], [{ status: 503, headers: html }, false], [undefined, false]]) {
+    globalThis.fetch = async () => {
+      if (!answer) throw new TypeError("no network");
+      return new Response(null, answer);
+    };
+    const runtime = device();
+    const { id, page } = seems(runtime, { others: [url] });
+    await fails(runtime, page, id);
+    assert.deepEqual([runtime.heal.failed ?? 0, page.hasFailed], [counts ? 1 : 0, counts]);
+  }
 });

@@ -9,12 +9,15 @@ cd "$(dirname "$0")"
 to=${1:-dist}
 mkdir -p "$to"
 for part in worker page; do tsc -p "src/tsconfig.$part.json"; done
-# build ENTRY NAME
+# build ENTRY NAME [OPTION...]
 build() {
-  esbuild "src/$1" --bundle --minify --format=iife --target=es2022 --log-level=warning --outfile="$to/$2"
+  esbuild "src/$1" --bundle --minify --format=iife --target=es2022 --log-level=warning --outfile="$to/$2" "${@:3}"
 }
 build worker/main.js xcache-sw.js
-build worker/packs.js xcache-sw-packs.js
+# What pages of a version on trial get, as a text.
+trial=$(esbuild src/page/trial.js --minify --format=esm --target=es2022 --log-level=warning |
+  node -p 'JSON.stringify(require("fs").readFileSync(0, "utf8").trim())')
+build worker/packs.js xcache-sw-packs.js "--define:self.xcacheTrialText=$trial"
 build trust/main.js xcache-sw-trust.js
 build worker/remove.js xcache-remove.js
 build page/main.js xcache.js

@@ -59,7 +59,7 @@ const matchesHost = (name) => xcacheSettings.hosts.some((host) => host === name 
 /** Sends a page's message to the worker; resolves to the reply. */
 function tell(question, page) {
   return new Promise((resolve) => {
-    const source = page === undefined ? null : { id: idOf(page) };
+    const source = page === undefined ? null : { id: idOf(page), postMessage() {} };
     dispatch("message", { data: { xcache: question }, source, ports: [{ postMessage: resolve }] });
   });
 }

@@ -64,8 +64,8 @@ const listeners = new Map();
 let wantsReload = false;
 let isRefused = false;
 let isFailed = false;
-/** Whether a promise was rejected that nobody took care of: only where a page stays blank it is told that by it. */
-let isRejected = false;
+/** @type {unknown[]} why promises were rejected that nobody took care of: only where a page stays blank it is told that by it */
+const reasons = [];
 let removedAt = -Infinity;
 /** @type {Promise<void>} what is stored, one after another */
 let storing = Promise.resolve();
@@ -290,7 +290,7 @@ async function quiet(worker) {
     last = performance.now();
     tells();
   };
-  const timer = setInterval(() => void (isBusy() && tells()), QUIET.every);
+  const timer = setInterval(() => isBusy() && tells(), QUIET.every);
   while ((since(last) < QUIET.wanted || isBusy()) && since(begun) < QUIET.most) await wait(QUIET.every);
   return () => {
     clearInterval(timer);
@@ -384,7 +384,7 @@ function emit(name, detail) {
 
 /** Reloads when nobody looks at the page. */
 function reloadWhenHidden() {
-  if (wantsReload && document.visibilityState === "hidden") location.reload();
+  if (wantsReload && document.hidden) location.reload();
 }
 
 /** The scripts, and the stylesheets that scripts wait for, that haven't come, of those that the browser loads. */
@@ -438,6 +438,7 @@ container?.addEventListener("message", ({ data, source }) => {
   }
   if (message.removed) removed();
   if (message.ping) say({ ask: "here" });
+  if (message.trial) import(message.trial).then((trial) => trial.looks(say, elements, isShown, reasons));
   if (message.reload) {
     wantsReload = true;
     reloadWhenHidden();
@@ -449,9 +450,9 @@ document.addEventListener("visibilitychange", () => {
   reloadWhenHidden();
   trigger();
 });
-setInterval(() => void (document.visibilityState === "visible" && trigger()), POLLS);
+setInterval(() => document.hidden || trigger(), POLLS);
 addEventListener("online", trigger);
-addEventListener("pageshow", ({ persisted }) => void (persisted && trigger()));
+addEventListener("pageshow", ({ persisted }) => persisted && trigger());
 
 /**
  * The elements of a page, those in open shadow roots, too.
@@ -495,18 +496,17 @@ function isShown() {
   return false;
 }
 
-const hasFailed = () => isFailed || isRejected || lost.length > 0;
+const hasFailed = () => isFailed || reasons.length + lost.length;
 /** Whether there is nothing to see: an app that begins with an import may not have come that far. */
 const isBlank = () => !document.querySelector("img,svg,canvas,video,iframe,object,input") && !document.body?.innerText.trim();
-let isEmpty = false;
-const rendered = () => void ((hasFailed() ? isShown() : isEmpty && !isBlank()) && say({ ask: "rendered" }));
+const rendered = () => hasFailed() && isShown() && say({ ask: "rendered" });
 if (document.readyState === "loading") addEventListener("readystatechange", () => void (first = new WeakSet(elements(document.body))), { once: true, capture: true });
 
 addEventListener("error", ({ error, target }) => {
   if (error) isFailed = true;
   if (target instanceof HTMLScriptElement && target.src) lost.push(target.src.split("#")[0]);
 }, true);
-addEventListener("unhandledrejection", () => void (isRejected = true));
+addEventListener("unhandledrejection", ({ reason }) => reasons.push(reason));
 /** @param {object} [how] */
 const up = (how) => {
   say({ ask: "up", ...how });
@@ -522,10 +522,10 @@ if (document.readyState === "loading" || opening?.domContentLoadedEventEnd === 0
     clearTimeout(timer);
     for (const time of RENDERS) if (isBlank() && !isFailed) await wait(time);
     const isBare = !isShown();
-    isEmpty = isBlank();
-    up({ isFailed: isFailed && isBare, isRejected: isRejected && isEmpty, isEmpty, lost: isBare ? lost : [] });
+    const isEmpty = isBlank();
+    up({ isFailed: isFailed && isBare, isRejected: isEmpty && reasons.length, isEmpty, lost: isBare ? lost : [] });
     // What comes up late did so.
-    if (isEmpty || hasFailed()) for (const time of RENDERS) setTimeout(rendered, time);
+    if (hasFailed()) for (const time of RENDERS) setTimeout(rendered, time);
   });
 } else up();
 addEventListener("pagehide", () => {

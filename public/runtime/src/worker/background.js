@@ -24,6 +24,8 @@ function trusted(urls) {
  * @returns {{Updater: typeof import("./update.js").Updater, fetchNow: typeof import("./fetching.js").fetchNow,
  *   isCached: typeof import("./fetching.js").isCached,
  *   streamed: typeof import("./fetching.js").streamed, trim: typeof import("./room.js").trim, stateOf: typeof import("./state.js").stateOf,
+ *   fails: typeof import("./judging.js").fails, judges: typeof import("./judging.js").judges, watches: typeof import("./judging.js").watches,
+ *   looks: typeof import("./judging.js").looks, trial: typeof import("./judging.js").trial,
  *   describes: typeof import("./rollouts.js").describes, leaves: typeof import("./rollouts.js").leaves}}
  */
 export function background() {

@@ -103,7 +103,14 @@ export async function counts(runtime, { page: lost, left }) {
   if (!isTold && at === arm.at && hasFailed === arm.hasFailed) return;
   // Nothing is told twice, whatever ends the worker: so it is noted first, and what can't be noted isn't told. No update waits for the store.
   const write = runtime.store.write({ rollout: runtime.rollout }).then(() => true, () => false);
-  if (!(await Promise.race([write, after(PATIENCE)])) || !isTold) return;
+  const isNoted = await Promise.race([write, after(PATIENCE)]);
+  if (!isTold) return;
+  if (!isNoted) {
+    // It may be noted all the same, later: then a failure would be told of what never opened.
+    arm.told = { opened: 1, failed: 1 };
+    void runtime.store.write({ rollout: runtime.rollout }).catch(() => {});
+    return;
+  }
   runtime.post({ evidence: { ...(opened && !age ? {} : { age }), arm: arm.name, failed, opened, version: rule.version } });
 }
 

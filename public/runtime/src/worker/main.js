@@ -1,6 +1,6 @@
 import { background } from "./background.js";
-import { ends as endsInOrder, healed, judges, proves } from "./healing.js";
-import { Runtime } from "./runtime.js";
+import { ends as endsInOrder, healed, isTested, proves } from "./healing.js";
+import { Runtime, isOfNetwork } from "./runtime.js";
 import { Settings } from "./settings.js";
 import { after } from "../protocol/turns.js";
 import { Store, removeOthers } from "./store.js";
@@ -165,14 +165,20 @@ function hides(page) {
   return out(page);
 }
 
-/** @param {import("./store.js").Page} page that has failed for good */
-async function fails(page) {
-  await judges(runtime, { only: page });
-  if (page.seed && page.isFailed) await runtime.updater?.().counts(page);
-}
+/**
+ * @param {import("./store.js").Page} page that seems to have failed
+ * @param {string} [id] nothing: it is left
+ */
+const fails = async (page, id) => (isTested(runtime) || page.seed) && background().fails(runtime, page, id);
 
-/** @param {import("./store.js").Page | undefined} page */
-const isOfHeld = (page) => !page || page.version === runtime.manifest.version;
+/**
+ * Whether the app itself says it, and of the version that is held: of what the network gives to a page it isn't known which one that is.
+ * @param {ExtendableMessageEvent} event
+ */
+async function isOfHeld(event) {
+  const page = await pageOf(event);
+  return page ? page.version === runtime.manifest.version && !isOfNetwork(page) : !event.source;
+}
 
 /** @type {{[ask: string]: (event: ExtendableMessageEvent, question: any) => unknown}} */
 const answers = {
@@ -202,6 +208,7 @@ const answers = {
     if (page) Object.assign(page, { began: Date.now(), answers: hidden !== undefined });
     if (hidden) await hides(page);
     await runtime.store.write({ pages: runtime.pages });
+    if (page?.isMarked) event.source?.postMessage({ xcache: { trial: settings.trial } });
     if (page?.seed && !runtime.rollout.arm?.at) await runtime.updater?.().counts();
   },
   up: async (event, { isFailed, isRejected, isEmpty, isHanging, lost = [] }) => {
@@ -211,9 +218,11 @@ const answers = {
     const hasFailed = isFailed || isRejected || lost.length > others.length;
     const isOffline = navigator.onLine === false;
     if (page && hasFailed && (isOffline || others.length > 0)) page.isOver = true;
-    // Its version is at fault also where the site has no more of it. Without a network little is known.
-    if (page && !isHanging && (hasFailed || isEmpty || others.some((/** @type {string} */ url) => settings.allows(url)))) {
-      page.hasFailed = true;
+    // Its version is at fault also where the site has no more of it, but not for what another host lacks. Without a network little is known.
+    // What it shows it may have said before.
+    if (page && isEmpty) Object.assign(page, { isEmpty, isBare: page.isBare ?? true });
+    if (page && !isHanging && (hasFailed || others.length > 0) && others.every((/** @type {string} */ url) => settings.allows(url))) {
+      Object.assign(page, { hasFailed: true, failedAt: Date.now(), others });
       if (isOffline && (!isFailed || lost.length > 0)) page.isMarked = false;
     }
     // One that waits for its own may still come up.
@@ -223,7 +232,7 @@ const answers = {
     await runtime.store.write({ pages, health, tally: tally.batch, ...healed(runtime) });
     if (!page?.hasFailed) return;
     await after(RENDERS);
-    await fails(page);
+    await fails(page, /** @type {Client} */ (event.source).id);
   },
   rendered: async (event) => {
     runtime.rendered(await pageOf(event));
@@ -236,25 +245,28 @@ const answers = {
     if (page?.hasFailed) return fails(page);
     return out(page);
   },
+  looks: async (event, said) => {
+    const page = await pageOf(event);
+    if (page?.isMarked) await background().looks(runtime, page, said);
+    return keeps();
+  },
   // An answer.
   here: pageOf,
   // By scripts of earlier releases.
   hidden: async (event) => hides(await pageOf(event)),
   alive: async (event) => {
     const page = await pageOf(event);
+    if (page?.isBare) return;
     if (page?.isUp && page.version === runtime.manifest.version) await proves(runtime);
     return out(page);
   },
   // What the app itself says of the version that it is of.
   confirm: async (event) => {
-    const isOf = isOfHeld(await pageOf(event));
+    const isOf = await isOfHeld(event);
     if (isOf) await proves(runtime);
     return isOf;
   },
-  reject: async (event) => {
-    const page = await pageOf(event);
-    return isOfHeld(page) && runtime.updater?.().returns("rejected", "");
-  },
+  reject: async (event) => (await isOfHeld(event)) && runtime.updater?.().returns("rejected", "", false),
   // What rollouts are decided by, besides their share.
   describe: async (_, said) => {
     await runtime.loading;

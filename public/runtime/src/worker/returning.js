@@ -83,9 +83,10 @@ export async function givesUp(runtime) {
  * @param {Cause} cause
  * @param {string} url of the page that failed
  * @param {import("./trusting.js").Trust | undefined} trust
+ * @param {boolean} isCounted as in `Updater.returns`
  * @returns {Promise<{from: string, to: string} | undefined>} nothing: there is no way back
  */
-export async function goesBack(runtime, cause, url, trust) {
+export async function goesBack(runtime, cause, url, trust, isCounted) {
   const { before, heal, manifest: from, rollback } = runtime;
   if (!before || heal.spared === from.version || isRolledBack(before.version, rollback, from)) return undefined;
   const next = mapOf(runtime, before);
@@ -100,7 +101,9 @@ export async function goesBack(runtime, cause, url, trust) {
   const backlog = new Set([...runtime.backlog].filter((one) => next.map.has(one)));
   const members = {
     manifest: next, aside, backlog, health: new Map(), before: undefined,
-    heal: /** @type {import("./healing.js").Heal} */ ({ skip: from.version, cause, url: withoutQuery(url), isBack: true }),
+    heal: /** @type {import("./healing.js").Heal} */ ({
+      skip: from.version, cause, url: withoutQuery(url), isBack: true, ...(isCounted && { left: from.candidate }),
+    }),
   };
   const write = (/** @type {import("./store.js").Kept} */ more) => runtime.store.write({ ...members, ...more });
   if (trust) {

@@ -5,7 +5,7 @@ import { headOf } from "./answers.js";
 import { background } from "./background.js";
 import { serverTime } from "./clock.js";
 import { Files } from "./files.js";
-import { isTested, isUp, judges, watches } from "./healing.js";
+import { isTested, isUp } from "./healing.js";
 import { NO_POLICY, isBypassed, isKilled, readPolicy } from "./policy.js";
 import { NO_PREFETCH, prefetchRequests, readPrefetch } from "./prefetch.js";
 import { followedPrefetch } from "./rollouts.js";
@@ -24,8 +24,9 @@ import { either } from "./ways.js";
 
 /** Milliseconds for which a prefetched answer waits for the page that it is for. */
 const PREFETCH_TIME = 60_000;
-/** Milliseconds in which a page comes up. */
+/** Milliseconds in which a page comes up, and looks at one of a version on trial. */
 const PAGE_TIME = 20_000;
+const LATE_LOOKS = 9;
 /** Failures in a row after which a page is the network's, and pages that are counted. */
 const MOST_FAILURES = 2;
 const MOST_UNWELL = 256;
@@ -130,10 +131,10 @@ export class Runtime {
     this.before = undefined;
     /** @type {import("./healing.js").Heal} */
     this.heal = {};
+    /** @type {{page: Page, heal: import("./healing.js").Heal} | undefined} the page that came up last, and what was known before that */
+    this.undone = undefined;
     /** The same as it was kept last. */
     this.healKept = "{}";
-    /** @type {Set<string>} pages whose documents name xcache.js, which says that they begin, and before it nothing that isn't held */
-    this.speaking = new Set();
     /** @type {WeakSet<Page>} those of which nothing was heard since they were last asked */
     this.quiet = new WeakSet();
     /** @type {(() => import("./update.js").Updater) | undefined} */
@@ -273,6 +274,7 @@ export class Runtime {
     this.forgetPrefetched(event);
     if (this.isOver || !this.isOurs(request)) return undefined;
     if (!this.isLoaded) return this.unloaded(event);
+    if (request.url === this.settings.trial && isTested(this)) return background().trial();
     if (this.isJudge(request)) return this.judged(event);
     const plan = this.decided(event);
     if (plan) return plan();
@@ -317,7 +319,8 @@ export class Runtime {
    */
   async judged(event) {
     const { request } = event;
-    if (this.isJudge(request)) await Promise.race([judges(this, { request }).catch(() => {}), after(this.settings.patience)]);
+    const judges = async () => background().judges(this, { request });
+    if (this.isJudge(request)) await Promise.race([judges().catch(() => {}), after(this.settings.patience)]);
     return this.settled(event, this.decided(event));
   }
 
@@ -418,7 +421,7 @@ export class Runtime {
     const page = this.pages.get(event.resultingClientId);
     if (!page || page.version !== this.manifest.version) return;
     page.isMarked = true;
-    event.waitUntil(watches(this, page, event.resultingClientId, this.speaking.has(event.request.url.split("#")[0])));
+    notes(() => event.waitUntil(background().watches(this, page, event.resultingClientId)));
     await Promise.race([this.store.write({ pages: this.pages }).catch(() => {}), after(this.settings.patience)]);
   }
 
@@ -631,16 +634,12 @@ export class Runtime {
    */
   readies(document, base) {
     const text = new TextDecoder().decode(document.subarray(0, MOST_READ));
-    // What isn't held and comes first may keep it waiting.
-    let isOwn = true;
     const names = [...text.matchAll(/\s(?:src|href)\s*=\s*["']?([^"'\s>]+)/gi)].slice(0, MOST_READIED);
     for (const [, name] of names) {
       let url;
       try {
         url = this.listed(new URL(name, base).href.split("#")[0], false);
       } catch {}
-      if (isOwn && /\bxcache\.js\b/.test(name)) this.speaking.add(base);
-      isOwn &&= url !== undefined || /^data:/.test(name);
       const entry = url ? this.manifest.map.get(url) : undefined;
       if (entry && /javascript|css/.test(entry.ctype)) this.files.checks(entry).catch(() => {});
     }
@@ -807,10 +806,11 @@ export class Runtime {
     if (!page.isLocal) return;
     if (!failure && isSame) {
       this.health.delete(key);
-      if (!page.hasFailed) isUp(this, page);
+      if (!page.hasFailed && !page.isBare) isUp(this, page);
     }
     if (!failure) return;
-    page.hasFailed = true;
+    // Looks rather than times where there are any: a computer that slept was no page that was late.
+    page.hasFailed = failure !== "page-failed" || !page.isMarked || (page.looks ?? 0) >= LATE_LOOKS;
     this.tally.add(failure);
     const { count, wait } = this.health.get(key) ?? { count: 0, wait: RETRIES[0] };
     if (!isSame || (count >= MOST_FAILURES && !page.isTry) || (!count && this.health.size >= MOST_UNWELL)) return;
@@ -986,7 +986,7 @@ const isFresh = ({ cache, destination }) => destination === "" && /^(no-store|no
  * and so is that of a first visit, whose document was seen to be of the version that is held.
  * @param {Page} page
  */
-const isOfNetwork = ({ from, why }) => from === "network" && why !== "unlisted" && why !== "first-visit";
+export const isOfNetwork = ({ from, why }) => from === "network" && why !== "unlisted" && why !== "first-visit";
 
 /**
  * Whether a file's name has a hash of its content, as bundlers write it.

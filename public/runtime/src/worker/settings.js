@@ -64,6 +64,8 @@ export class Settings {
     this.fallback = written.fallback ? base(written.fallback) : undefined;
     this.script = script;
     this.origin = new URL(script).origin;
+    /** What pages of a version on trial run besides, which the worker has. */
+    this.trial = new URL("xcache-trial.js", script).href;
     this.isAlone = isAlone(script);
     this.scope = scope;
     /** @type {Map<string, boolean>} whether hosts are allowed, by how they stand in URLs */

@@ -16,10 +16,13 @@ import { readKept } from "./kept.js";
  * gave parts of files, by match key. `began`: when its script began, which will tell whether it came up. `isOver`: it did, or it was left.
  * `isFailed`: it was counted as one that failed. `isTry`: one that failed before is tried from here again. What tells whether its version is
  * any good: `isMarked`: it opened, and hasn't ended in order yet; `isUp`, `hasFailed`: how it came up; `answers`: its script answers
- * questions; `isSilent`: it was open, and answered none; `lacks`: listed files that it waits for, or the network didn't give. `seed`: of the rollout that it may be evidence of.
+ * questions; `isSilent`: it was open, and answered none; `looks`: how often it was looked at. `failedAt`: when it seemed to have failed, `others`: unlisted scripts
+ * of the site that didn't come; `isJudged`: it was certain then, or it was left before that; `isEmpty`: it showed nothing as it was up, `isBare`: it shows nothing yet, or
+ * any more. `lacks`: listed files that it waits for, or the network didn't give. `seed`: of the rollout that it may be evidence of.
  * @typedef {{url: string, version: string, at: number, from?: "device" | "network", why?: Why, parts?: Map<string, "device" | "network">,
  *   isLocal?: boolean, began?: number, isOver?: boolean, isFailed?: boolean, isTry?: boolean, isMarked?: boolean, isUp?: boolean,
- *   hasFailed?: boolean, isSilent?: boolean, answers?: boolean, seed?: string, lacks?: Set<string>}} Page
+ *   hasFailed?: boolean, isSilent?: boolean, answers?: boolean, seed?: string, lacks?: Set<string>, looks?: number,
+ *   failedAt?: number, others?: string[], isJudged?: boolean, isEmpty?: boolean, isBare?: boolean}} Page
  */
 /** How often a page didn't come up in a row, when it was last tried from here, and milliseconds until it is tried again.
  * @typedef {{count: number, at: number, wait: number}} Health */

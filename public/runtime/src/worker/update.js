@@ -95,24 +95,31 @@ export class Updater {
   }
 
   /** Tells the origin that the device went back, if a page has come up since, and it is there. */
-  tells() {
-    tells(this.runtime);
+  async tells() {
+    const { runtime } = this;
+    tells(runtime);
+    const { isBack, left } = runtime.heal;
+    if (isBack || !left) return;
+    runtime.heal.left = undefined;
+    await counts(runtime, { left });
   }
 
   /**
    * Goes back to the version before, where there is a way.
    * @param {import("./healing.js").Cause} cause
    * @param {string} url of the page that failed
+   * @param {boolean} isCounted whether it is evidence of the candidate, once the version before has come up
    * @returns {Promise<boolean>} whether it did
    */
-  async returns(cause, url) {
+  async returns(cause, url, isCounted) {
     const { trust, runtime } = this;
     await trust?.begins();
     await this.counts();
     const { candidate } = runtime.manifest;
-    const way = await this.switches(() => returnsTo(runtime, cause, url, trust));
+    const way = await this.switches(() => returnsTo(runtime, cause, url, trust, isCounted));
     if (!way) return false;
-    await counts(runtime, { left: candidate });
+    // What the app itself says is certain.
+    if (cause === "rejected") await counts(runtime, { left: candidate });
     await this.made({ kind: "returned", ...way, fetched: 0, copied: 0, deltas: 0, bytes: 0 });
     return true;
   }
