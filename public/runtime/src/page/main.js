@@ -63,6 +63,7 @@ const removedKey = `xcache removed ${workerURL}`;
 const listeners = new Map();
 let wantsReload = false;
 let isRefused = false;
+/** @type {any} what a script threw */
 let isFailed = false;
 /** @type {unknown[]} why promises were rejected that nobody took care of: only where a page stays blank it is told that by it */
 const reasons = [];
@@ -438,7 +439,7 @@ container?.addEventListener("message", ({ data, source }) => {
   }
   if (message.removed) removed();
   if (message.ping) say({ ask: "here" });
-  if (message.trial) import(message.trial).then((trial) => trial.looks(say, elements, isShown, reasons));
+  if (message.trial) import(message.trial).then((trial) => trial.looks(say, elements, isShown, () => [isFailed, ...reasons]));
   if (message.reload) {
     wantsReload = true;
     reloadWhenHidden();
@@ -503,7 +504,7 @@ const rendered = () => hasFailed() && isShown() && say({ ask: "rendered" });
 if (document.readyState === "loading") addEventListener("readystatechange", () => void (first = new WeakSet(elements(document.body))), { once: true, capture: true });
 
 addEventListener("error", ({ error, target }) => {
-  if (error) isFailed = true;
+  isFailed ||= error;
   if (target instanceof HTMLScriptElement && target.src) lost.push(target.src.split("#")[0]);
 }, true);
 addEventListener("unhandledrejection", ({ reason }) => reasons.push(reason));

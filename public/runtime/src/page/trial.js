@@ -26,7 +26,7 @@ function isDrawn(element) {
 
 /**
  * Whether a module of this site couldn't be imported. Some browsers say which one.
- * @param {any} reason of a rejection that nobody took care of
+ * @param {any} reason of an error, or of a rejection that nobody took care of
  */
 function isOwnImport(reason) {
   const message = String(reason?.message ?? "");
@@ -40,7 +40,7 @@ function isOwnImport(reason) {
  * @param {(word: object) => void} say
  * @param {(root: ParentNode) => Element[]} elements
  * @param {() => boolean} isShown
- * @param {unknown[]} reasons of rejections
+ * @param {() => unknown[]} reasons of errors and rejections
  */
 export function looks(say, elements, isShown, reasons) {
   let look = 0;
@@ -53,7 +53,7 @@ export function looks(say, elements, isShown, reasons) {
   const timer = setInterval(() => {
     look += 1;
     wasHidden ||= document.hidden;
-    const isBare = reasons.some(isOwnImport) && !isShown();
+    const isBare = reasons().some(isOwnImport) && !isShown();
     const isNow = !isBare && elements(document).some(isDrawn);
     wasGood ||= isNow;
     if (isBare && LACKS.includes(look)) bare += 1;
