@@ -479,6 +479,16 @@ def _(bench):
     assert tab.eval("typeof xcache") == "undefined" or tab.eval("xcache.reject()") is False
 
 
+@case("a version whose script throws, in tabs that nobody looks at: back at its second page")
+def _(bench):
+    app, tab = updated(bench, **{"index.html": page(2, THROWS.encode())})
+    for count in range(1, 3):
+        target = bench.browser.root.send("Target.createTarget", url=app.base, background=True)["targetId"]
+        tab.until(KEPT % ("heal", f"kept.failed === {count} || kept.skip === '2'"), seconds=30)
+        bench.browser.root.send("Target.closeTarget", targetId=target)
+    opens(app, tab, 1)
+
+
 @case("the version before fails as well: the skip is lifted, nothing is told, and the other one is taken again and not left")
 def _(bench):
     app = App(bench, goesBack=True)

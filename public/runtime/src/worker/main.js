@@ -223,6 +223,8 @@ const answers = {
     if (page && isEmpty) Object.assign(page, { isEmpty, isBare: page.isBare ?? true });
     if (page && !isHanging && (hasFailed || others.length > 0) && others.every((/** @type {string} */ url) => settings.allows(url))) {
       Object.assign(page, { hasFailed: true, failedAt: Date.now(), others });
+      // Out of sight, too, a script throws for its own reasons.
+      if (page.began === Infinity && page.isLocal && isTested(runtime) && (isFailed || lost.length > others.length)) page.isMarked = true;
       if (isOffline && (!isFailed || lost.length > 0)) page.isMarked = false;
     }
     // One that waits for its own may still come up.
