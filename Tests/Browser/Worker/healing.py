@@ -479,6 +479,16 @@ def _(bench):
     assert tab.eval("typeof xcache") == "undefined" or tab.eval("xcache.reject()") is False
 
 
+@case("a version whose page loads itself again and again: back at its sixth")
+def _(bench):
+    if os.environ.get("ENGINE") == "webkit":
+        raise Skipped("no event says so")
+    loops = b'<script type="module">import("/assets/gone-0123abcd.js").catch(() => location.reload())</script>'
+    app, tab = updated(bench, **{"index.html": page(2, loops)})
+    tab.session.send("Page.navigate", url=app.base)
+    tab.until("window.version === 1", seconds=30)
+
+
 @case("a version whose script throws, in tabs that nobody looks at: back at its second page")
 def _(bench):
     app, tab = updated(bench, **{"index.html": page(2, THROWS.encode())})

@@ -50,6 +50,10 @@ export function looks(say, elements, isShown, reasons) {
   let wasGood = false;
   let wasHidden = false;
   document.addEventListener("visibilitychange", () => (wasHidden = true));
+  // Browsers that have this event say nothing of what the user does with their own buttons.
+  /** @type {any} */ (window).navigation?.addEventListener("navigate", (/** @type {any} */ event) => {
+    if (!event.userInitiated && !event.destination.sameDocument) say({ ask: "looks", goes: true });
+  });
   const timer = setInterval(() => {
     look += 1;
     wasHidden ||= document.hidden;

@@ -13,8 +13,8 @@
 /**
  * `failed`: first pages in a row that failed; `crashes`: pages that crashed or hung; `isUp`: a page of the version came up.
  * `isTrial`: it hasn't proved itself. `skip`: the version that was left, `cause` and `url`: why, as long as that wasn't told; `isBack`: no page
- * has come up or failed since. `left`: the seed of the candidate that it was, until that counts. `spared`: a version that isn't left again, since the one before failed as well.
- * @typedef {{failed?: number, crashes?: number, isUp?: boolean, isTrial?: boolean, skip?: string, cause?: Cause, url?: string, isBack?: boolean, spared?: string, left?: string}} Heal
+ * has come up or failed since. `loops`: pages in a row that loaded another one by themselves. `left`: the seed of the candidate that it was, until that counts. `spared`: a version that isn't left again, since the one before failed as well.
+ * @typedef {{failed?: number, crashes?: number, isUp?: boolean, isTrial?: boolean, skip?: string, cause?: Cause, url?: string, isBack?: boolean, spared?: string, left?: string, loops?: number}} Heal
  */
 
 /**

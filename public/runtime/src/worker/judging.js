@@ -16,6 +16,9 @@ const FRESH = 2000;
 const LOOKS = { every: 2000, silent: 4, most: 12 };
 /** Looks from its opening after which a page that hangs does so though it is still open, and one that begins is late. */
 const LATE_LOOKS = 10;
+/** Pages in a row that load another one by themselves, within as many looks and before they are up, which are one that failed. */
+const MOST_LOOPS = 3;
+const SOON = 2;
 /** Milliseconds in which a page may still render what it seemed to lack. */
 const RENDERS = 3500;
 
@@ -147,10 +150,20 @@ export const trial = async () => new Response(/** @type {any} */ (self).xcacheTr
  * What a page of a version on trial says that it shows.
  * @param {Runtime} runtime
  * @param {Page} page
- * @param {{isBare: boolean, hasFailed: boolean}} said
+ * @param {{isBare: boolean, hasFailed: boolean, goes?: true}} said `goes`: it loads another page, or itself, unasked
  */
-export async function looks(runtime, page, { isBare, hasFailed }) {
-  const { manifest, undone } = runtime;
+export async function looks(runtime, page, { isBare, hasFailed, goes }) {
+  const { manifest, heal, undone } = runtime;
+  if (goes) {
+    if (page.isOver || (page.looks ?? 0) > SOON) return;
+    heal.loops = (heal.loops ?? 0) + 1;
+    page.isOver = true;
+    if (heal.loops < MOST_LOOPS) return;
+    heal.loops = 0;
+    page.hasFailed = true;
+    await fails(runtime, page);
+    return;
+  }
   page.isBare = isBare;
   // What it shows late it shows.
   if (!isBare && page.isOver && !page.isUp && !page.hasFailed && page.version === manifest.version) isUp(runtime, page);
