@@ -20,8 +20,8 @@ package struct Disk: Sendable {
     self.space = space
   }
 
-  /// The space that uploads leave free on a file system: 32 MB, or a sixteenth if that is less. The database, the next
-  /// start and a release that removes bundles need it once everything else is used up.
+  /// The space that uploads, and files made from them, leave free on a file system: 32 MB, or a sixteenth if that is less. The
+  /// database, the next start and a release that removes bundles need it once everything else is used up.
   static func reserve(of space: DiskSpace) -> Int64 { min(32_000_000, space.size / 16) }
 
   /// Refuses an upload that would use the space left for the database.

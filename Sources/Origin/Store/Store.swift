@@ -91,11 +91,12 @@ package final class Store: Sendable {
       connections = try Connections(
         path: folder.database, isSecondary: isSecondary, reserve: isSecondary ? nil : reserve
       ) { () throws(StoreError) in try folder.check(lock) }
+      let space = FileSpace(folder, options.disk)
       derived = try DerivedStore(
-        folder, changes: changes, disk: options.disk, clock: options.clock, isSecondary: isSecondary)
+        folder, changes: changes, space: space, clock: options.clock, isSecondary: isSecondary)
       blobs = try BlobStore(
         folder: folder, disk: options.disk, connections: connections, clock: options.clock, changes: changes,
-        derived: derived, cleansUp: !isSecondary)
+        derived: derived, space: space, cleansUp: !isSecondary)
     }
   }
 

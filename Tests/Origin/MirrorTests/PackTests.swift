@@ -148,7 +148,7 @@ extension Bench {
           bytes: { sha256 in old.items.firstIndex { $0.entry.sha256 == sha256 } }
         ), delta: { _ in nil }, stableName: { $0.text }))
     if lacksLast { plan.changes.arrivals.removeLast() }
-    let frames = ScratchFile(in: store.folder)
+    let frames = ScratchFile(in: store.derived)
     var records: [(head: [UInt8], frame: Range<Int64>)] = []
     for index in plan.changes.records {
       let sha256 = try #require(new[plan.changes.arrivals[index].url]).sha256

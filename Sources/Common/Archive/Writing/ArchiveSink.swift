@@ -11,6 +11,8 @@ package final class ArchiveFileSink: ArchiveSink {
   private let path: String
   private var hasher = SHA256Hasher()
   private var pending: [UInt8] = []
+  /// Carries out each write, of so many bytes.
+  private let writing: (Int, () throws(ArchiveError) -> Void) throws(ArchiveError) -> Void
   /// Called after each write, with the file.
   private let written: (borrowing Descriptor) -> Void
   /// The number of bytes so far.
@@ -18,12 +20,17 @@ package final class ArchiveFileSink: ArchiveSink {
 
   private static let step = 1 << 18
 
-  /// Takes ownership of an open, empty file. `written` is called after each write.
+  /// Takes ownership of an open, empty file. Each write, of so many bytes, is carried out by `writing`, which may refuse it;
+  /// `written` is called afterwards.
   package init(
-    _ file: consuming Descriptor, path: String, written: @escaping (borrowing Descriptor) -> Void = { _ in }
+    _ file: consuming Descriptor, path: String,
+    writing: @escaping (Int, () throws(ArchiveError) -> Void) throws(ArchiveError) -> Void = {
+      (_, write) throws(ArchiveError) in try write()
+    }, written: @escaping (borrowing Descriptor) -> Void = { _ in }
   ) {
     self.file = file
     self.path = path
+    self.writing = writing
     self.written = written
     pending.reserveCapacity(Self.step)
   }
@@ -52,7 +59,9 @@ package final class ArchiveFileSink: ArchiveSink {
 
   private func writeThrough(_ bytes: RawSpan) throws(ArchiveError) {
     hasher.update(bytes)
-    try ArchiveError.kernel { () throws(SystemError) in try Kernel.write(bytes, to: file, path: path) }
+    try writing(bytes.byteCount) { () throws(ArchiveError) in
+      try ArchiveError.kernel { () throws(SystemError) in try Kernel.write(bytes, to: file, path: path) }
+    }
     written(file)
   }
 }

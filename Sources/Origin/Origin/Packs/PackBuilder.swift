@@ -134,7 +134,7 @@ struct PackBuilder: Sendable {
       }
       let whole = jobs.reduce(Int64(0)) { $1.delta == nil ? $0.addingClamped(Int64($1.size)) : $0 }
       isThorough = whole <= PackBuilder.maxThoroughBytes
-      frames = ScratchFile(in: builder.store.folder)
+      frames = ScratchFile(in: builder.store.derived)
     }
 
     func run(threads: Int, isUrgent: Bool, shouldContinue: @escaping @Sendable () -> Bool) throws(StoreError)

@@ -40,7 +40,7 @@ extension BlobStore {
 
   private func store(_ files: [WholeFile]) throws(StoreError) {
     if files.isEmpty { return }
-    try takingSpace(for: files.reduce(0) { $0 + Self.blockSize + $1.file.bytes.count }) {
+    try takingSpace(for: files.reduce(0) { $0 + FileSpace.blockSize + $1.file.bytes.count }) {
       () throws(StoreError) in
       try write(checked: files)
     }
@@ -134,9 +134,6 @@ extension BlobStore {
 
   /// A mark's time may be older than that of the newest file by up to 1 h, in milliseconds.
   static let markInterval = gracePeriod / 24
-
-  /// What a file takes on the disk beyond its bytes, at most: the rest of its last block.
-  static let blockSize = 4096
 
   private func storeAlone(_ file: WholeFile) throws(StoreError) {
     var incoming = try IncomingBlob(file.file.claim, in: self)

@@ -23,7 +23,7 @@ final class BlobStore: Sendable {
   let writeback: Writeback
   let state: Locked<State>
   let activity: Locked<UploadActivity>
-  private let space = Locked(UploadSpace())
+  private let space: FileSpace
 
   /// Folders found at the start in the place of incoming files.
   let unexpectedFolders: [UnexpectedFolder]
@@ -68,7 +68,7 @@ final class BlobStore: Sendable {
 
   init(
     folder: DataFolder, disk: Disk, connections: Connections, clock: @escaping @Sendable () -> Int64,
-    changes: FileChanges, derived: DerivedStore, cleansUp: Bool = true
+    changes: FileChanges, derived: DerivedStore, space: FileSpace, cleansUp: Bool = true
   ) throws(StoreError) {
     self.folder = folder
     self.disk = disk
@@ -76,6 +76,7 @@ final class BlobStore: Sendable {
     self.clock = clock
     self.changes = changes
     self.derived = derived
+    self.space = space
     isSecondary = !cleansUp
     writeback = Writeback(folder: folder.path)
     root = try StoreError.disk { () throws(SystemError) in
@@ -154,15 +155,12 @@ final class BlobStore: Sendable {
   /// Takes room for bytes and has `write` write them.
   /// - Throws: `diskFull` if they would use the space left for the database.
   func takingSpace(for bytes: Int, write: () throws(StoreError) -> Void) throws(StoreError) {
-    let hasRoom = try space.withLock { (space) throws(StoreError) in
-      try space.take(Int64(bytes)) { () throws(StoreError) in try disk.uploadSpace(folder.temporary) }
+    do throws(StoreError) {
+      try space.taking(bytes, write: write)
+    } catch {
+      if case .diskFull = error { activity.withLock { $0.noteFullDisk() } }
+      throw error
     }
-    guard hasRoom else {
-      activity.withLock { $0.noteFullDisk() }
-      throw .diskFull(folder.temporary)
-    }
-    defer { space.withLock { $0.wrote(Int64(bytes)) } }
-    try write()
   }
 
   /// Removes files that arrived more than a day ago and that no release used, whole or partial, or earlier if the disk

@@ -61,7 +61,7 @@ package struct IncomingBlob: ~Copyable, @unchecked Sendable {  // its hasher has
   /// - Throws: `diskFull`, or `digestMismatch` as soon as more arrives than was announced.
   package mutating func append(_ bytes: RawSpan) throws(StoreError) {
     // The smallest file takes a block.
-    let room = bytes.byteCount + (received == 0 ? BlobStore.blockSize : 0)
+    let room = bytes.byteCount + (received == 0 ? FileSpace.blockSize : 0)
     received += Int64(bytes.byteCount)
     hasher.update(bytes)
     blocks?.update(bytes)
@@ -69,12 +69,7 @@ package struct IncomingBlob: ~Copyable, @unchecked Sendable {  // its hasher has
       throw .digestMismatch(announced: claim, received: hasher.finish())
     }
     try store.takingSpace(for: room) { () throws(StoreError) in
-      do throws(SystemError) {
-        try store.disk.write(bytes, to: file, path: path)
-      } catch {
-        if error.isDiskFull { store.activity.withLock { $0.noteFullDisk() } }
-        throw StoreError(error)
-      }
+      try StoreError.disk { () throws(SystemError) in try store.disk.write(bytes, to: file, path: path) }
     }
     store.activity.withLock { $0.note(store.clock()) }
   }

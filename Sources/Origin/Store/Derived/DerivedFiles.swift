@@ -29,13 +29,14 @@ extension DerivedStore {
   /// Stores a file: its row first, so that whoever opens the file can compare it.
   /// - Throws: `diskFull` also if it would use the space left for the database.
   package func keepFile(_ bytes: [UInt8], at path: String) throws(StoreError) {
-    try disk.checkSpace(for: Int64(bytes.count), in: folder.derived)
-    try noteFile(path, SHA256.of(bytes), size: Int64(bytes.count))
-    try StoreError.disk { () throws(SystemError) in
-      let folder = DurableFile.parent(of: path)
-      if try Kernel.status(folder) == nil { try Kernel.makeFolder(folder, mode: 0o750) }
-      // Durable although it could be rebuilt, because a power cut must not leave part of it under its name.
-      try DurableFile.write(bytes, to: path)
+    try space.taking(FileSpace.blockSize + bytes.count) { () throws(StoreError) in
+      try noteFile(path, SHA256.of(bytes), size: Int64(bytes.count))
+      try StoreError.disk { () throws(SystemError) in
+        let folder = DurableFile.parent(of: path)
+        if try Kernel.status(folder) == nil { try Kernel.makeFolder(folder, mode: 0o750) }
+        // Durable although it could be rebuilt, because a power cut must not leave part of it under its name.
+        try DurableFile.write(bytes, to: path)
+      }
     }
   }
 

@@ -6,7 +6,8 @@ import System
 package final class DerivedStore: Sendable {
   let folder: DataFolder
   let changes: FileChanges
-  let disk: Disk
+  /// The space that its files take; nothing checks what rows take.
+  let space: FileSpace
   let clock: @Sendable () -> Int64
   /// Zips that were hashed since the start, by path.
   let wholeZips = Locked<[String: ZipOnDisk]>([:])
@@ -19,12 +20,12 @@ package final class DerivedStore: Sendable {
   /// Opens what exists, or starts anew if it is missing, damaged or of another format. If it `isSecondary`, another
   /// process has it, and it is never started anew.
   init(
-    _ folder: DataFolder, changes: FileChanges, disk: Disk, clock: @escaping @Sendable () -> Int64,
+    _ folder: DataFolder, changes: FileChanges, space: FileSpace, clock: @escaping @Sendable () -> Int64,
     isSecondary: Bool = false
   ) throws(StoreError) {
     self.folder = folder
     self.changes = changes
-    self.disk = disk
+    self.space = space
     self.clock = clock
     if isSecondary {
       connection = Locked(ConnectionBox(database: try Self.openSecondary(folder.derivedDatabase)))

@@ -4,6 +4,7 @@ import System
 /// Temporary storage for bytes: a few in memory, the rest in an unnamed file that is removed with its last owner.
 package final class ScratchFile: Sendable {
   private let path: String
+  private let space: FileSpace
   private let state = Locked(State())
 
   private struct State {
@@ -26,13 +27,16 @@ package final class ScratchFile: Sendable {
   /// The most bytes that are kept in memory. Most packs are smaller, and need no descriptor.
   private static let maxInMemory = 1 << 20
 
-  package init(in folder: DataFolder) {
+  /// Creates storage that takes space from that of the store's files.
+  package init(in store: DerivedStore) {
+    space = store.space
     // Named like an incoming file, which is swept if the process ends before it removes the name.
-    path = "\(folder.temporary)/incoming-pack-\(Hex.encode(Secrets.random(6).span.bytes))"
+    path = "\(store.folder.temporary)/incoming-pack-\(Hex.encode(Secrets.random(6).span.bytes))"
   }
 
   /// Appends bytes, from any thread, and returns their range.
-  /// - Throws: the disk's errors; then the file can't be used any more.
+  /// - Throws: `diskFull` also if they would use the space left for the database; the disk's errors. Then the file can't be
+  ///   used any more.
   package func append(_ bytes: [UInt8]) throws(StoreError) -> Range<Int64> {
     try state.withLock { (state) throws(StoreError) -> Range<Int64> in
       let start = Int64(state.memory.count) + state.count
@@ -41,10 +45,14 @@ package final class ScratchFile: Sendable {
         state.memory += bytes
         return start..<end
       }
-      try StoreError.disk { () throws(SystemError) in
-        let file = if let open = state.file { open } else { try File(path) }
-        state.file = file
-        try Kernel.write(bytes.span.bytes, to: file.descriptor)
+      // The file takes a block more than its bytes at most.
+      let room = bytes.count + (state.file == nil ? FileSpace.blockSize : 0)
+      state.file = try space.taking(room) { [file = state.file] () throws(StoreError) in
+        try StoreError.disk { () throws(SystemError) in
+          let file = if let file { file } else { try File(path) }
+          try Kernel.write(bytes.span.bytes, to: file.descriptor)
+          return file
+        }
       }
       state.count += Int64(bytes.count)
       return start..<end
@@ -52,7 +60,7 @@ package final class ScratchFile: Sendable {
   }
 
   /// Calls `body` with the bytes of an appended range, piece by piece.
-  func read(_ range: Range<Int64>, _ body: (RawSpan) throws(SystemError) -> Void) throws(SystemError) {
+  func read(_ range: Range<Int64>, _ body: (RawSpan) throws(StoreError) -> Void) throws(StoreError) {
     let (memory, file, shift) = state.withLock { state in
       let count = Int64(state.memory.count)
       return range.upperBound <= count
@@ -67,8 +75,11 @@ package final class ScratchFile: Sendable {
     while offset < end {
       let part = UnsafeMutableRawBufferPointer(
         rebasing: buffer[..<Int(min(Int64(buffer.count), end - offset))])
-      let read = try Kernel.read(file.descriptor, at: offset, into: part)
-      guard read > 0 else { throw SystemError("pread", code: .ioError) }
+      let read = try StoreError.disk { () throws(SystemError) in
+        let read = try Kernel.read(file.descriptor, at: offset, into: part)
+        guard read > 0 else { throw SystemError("pread", code: .ioError) }
+        return read
+      }
       try body(UnsafeRawBufferPointer(rebasing: part[..<read]).bytes)
       offset += Int64(read)
     }
@@ -97,15 +108,14 @@ package struct PackParts: Sendable {
 
 extension DerivedStore {
   /// Assembles a pack and stores it.
+  /// - Throws: `diskFull` also if it would use the space left for the database.
   package func keep(_ parts: PackParts, _ ends: PackEnds, of channel: Int64) throws(StoreError) -> StoredPack
   {
     let folder = folder.packs(of: channel)
     let part = "\(folder)/\(Hex.encode(Secrets.random(6).span.bytes)).part"
     do throws(StoreError) {
-      let sha256 = try StoreError.disk { () throws(SystemError) in
-        try Kernel.makeFolder(folder, mode: 0o750)
-        return try Self.write(parts, to: part)
-      }
+      try StoreError.disk { () throws(SystemError) in try Kernel.makeFolder(folder, mode: 0o750) }
+      let sha256 = try write(parts, to: part)
       let pack = StoredPack(
         base: ends.base, version: ends.version, sha256: sha256, size: parts.size, isPushed: false)
       // The digest first, so that whoever opens the file can compare it; the pack's own row last, so that whoever finds
@@ -123,25 +133,33 @@ extension DerivedStore {
     }
   }
 
-  private static func write(_ parts: PackParts, to path: String) throws(SystemError) -> SHA256 {
-    let file = try Kernel.open(path, [.write, .create, .exclusive], mode: 0o640)
+  private func write(_ parts: PackParts, to path: String) throws(StoreError) -> SHA256 {
+    let file = try StoreError.disk { () throws(SystemError) in
+      try Kernel.open(path, [.write, .create, .exclusive], mode: 0o640)
+    }
     var hasher = SHA256Hasher()
     var pending = parts.head
-    func flush() throws(SystemError) {
+    var room = FileSpace.blockSize
+    func flush() throws(StoreError) {
       let bytes = pending
       pending.removeAll(keepingCapacity: true)
       hasher.update(bytes.span.bytes)
-      try Kernel.write(bytes.span.bytes, to: file, path: path)
+      try space.taking(room + bytes.count) { () throws(StoreError) in
+        try StoreError.disk { () throws(SystemError) in
+          try Kernel.write(bytes.span.bytes, to: file, path: path)
+        }
+      }
+      room = 0
     }
     for record in parts.records {
       pending += record.head
-      try parts.frames.read(record.frame) { (bytes) throws(SystemError) in
+      try parts.frames.read(record.frame) { (bytes) throws(StoreError) in
         bytes.withUnsafeBytes { pending.append(contentsOf: $0) }
         if pending.count >= 1 << 20 { try flush() }
       }
     }
     try flush()
-    try Kernel.sync(file, path: path)
+    try StoreError.disk { () throws(SystemError) in try Kernel.sync(file, path: path) }
     return hasher.finish()
   }
 }

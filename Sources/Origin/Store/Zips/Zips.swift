@@ -68,7 +68,7 @@ extension Store {
     let folder = folder.zips(of: channel)
     let part = "\(folder)/\(key).\(Hex.encode(Secrets.random(6).span.bytes)).part"
     do throws(StoreError) {
-      let tag = try Self.write(inputs, threads: threads, to: part)
+      let tag = try Self.write(inputs, threads: threads, to: part, derived.space)
       try StoreError.disk { () throws(SystemError) in
         try Kernel.rename(part, to: "\(folder)/\(key).\(tag).zip")
         try Kernel.syncFolder(folder)
@@ -118,15 +118,19 @@ extension Store {
     }
   }
 
-  private static func write(_ inputs: [ArchiveInput], threads: Int, to part: String) throws(StoreError)
-    -> String
-  {
+  /// Writes a zip to a new file, which takes its space from `space`, if any.
+  private static func write(
+    _ inputs: [ArchiveInput], threads: Int, to part: String, _ space: FileSpace? = nil
+  ) throws(StoreError) -> String {
     let sink = try StoreError.disk { () throws(SystemError) in
       try Kernel.makeFolder(DurableFile.parent(of: part), mode: 0o750)
       // Written to the disk bit by bit: a commit meanwhile would wait for all that the file system has to write.
       return ArchiveFileSink(
         try Kernel.open(part, [.write, .create, .exclusive], mode: 0o640), path: part,
-        written: Kernel.startWriting)
+        writing: { (bytes, write) throws(ArchiveError) in
+          guard let space else { return try write() }
+          try space.taking(FileSpace.blockSize + bytes, for: part, write: write)
+        }, written: Kernel.startWriting)
     }
     do throws(ArchiveError) {
       try Archive.write(inputs, threads: threads, to: sink) { OSThread.lowerPriority(to: .awaited) }
@@ -172,6 +176,21 @@ extension Store {
   private func keptDigest(_ channel: ChannelInfo, _ version: ManifestVersion) throws(StoreError) -> SHA256 {
     guard let digest = try digest(channel, at: version) else { throw .unknownVersion(version) }
     return digest
+  }
+}
+
+extension FileSpace {
+  /// Takes room for bytes of an archive and has `write` write them.
+  fileprivate func taking(
+    _ bytes: Int, for archive: String, write: () throws(ArchiveError) -> Void
+  ) throws(ArchiveError) {
+    do throws(StoreError) {
+      try taking(bytes) { () throws(StoreError) in
+        do throws(ArchiveError) { try write() } catch { throw StoreError(zip: error) }
+      }
+    } catch {
+      throw .input(archive, error)
+    }
   }
 }
 

@@ -1,6 +1,8 @@
+import Manifests
 import System
 import Testing
 import TestSupport
+import Values
 
 @testable import Store
 
@@ -96,14 +98,81 @@ import TestSupport
     #expect(throws: Never.self) { try store.receive(Array(files.prefix(200))) }
   }
 
+  /// The database may grow by much before the bytes that were allowed arrive.
+  @Test func allowanceIsRenewedTheMoreOftenTheLessIsLeft() {
+    var space = UploadSpace()
+    let first = space.take(1000) { 1_000_000 }
+    space.wrote(1000)
+    let second = space.take(200_000) { 199_999 }
+    #expect(first && !second)
+    // While much is left, the disk isn't asked for each write.
+    var (other, asked) = (UploadSpace(), 0)
+    for _ in 0..<1000 {
+      let hasRoom = other.take(4096) {
+        asked += 1
+        return 1 << 30
+      }
+      #expect(hasRoom)
+      other.wrote(4096)
+    }
+    #expect(asked == 1)
+  }
+
   /// Coded bodies, which downloads cause, are optional.
   @Test func codedBodiesLeaveTheReserve() throws {
     let scratch = Scratch()
-    let store = try Self.open(scratch, available: Self.left + 1000)
+    let store = try Self.open(scratch, available: Self.left + Int64(FileSpace.blockSize) + 1000)
     let path = store.derived.file(.of([1]), "gzip")
     #expect { try store.derived.keepFile([UInt8](repeating: 0, count: 1001), at: path) } throws: {
       Self.isDiskFull($0)
     }
     #expect(throws: Never.self) { try store.derived.keepFile([UInt8](repeating: 0, count: 1000), at: path) }
+  }
+
+  /// A pack's files lie in a file without a name while the pack is made.
+  @Test func packsInTheMakingLeaveTheReserve() throws {
+    let scratch = Scratch()
+    let store = try Self.open(scratch, available: Self.left + 1_000_000)
+    let frames = ScratchFile(in: store.derived)
+    let piece = [UInt8](repeating: 7, count: 1 << 20)
+    #expect(throws: Never.self) { try frames.append(piece) }
+    #expect(throws: Never.self) { try frames.append(Array(piece.prefix(900_000))) }
+    #expect { try frames.append(piece) } throws: { Self.isDiskFull($0) }
+  }
+
+  @Test func packsLeaveTheReserve() throws {
+    let scratch = Scratch()
+    let store = try Self.open(scratch, available: Self.left + 1_000_000)
+    let digest = SHA256.of([])
+    let ends = PackEnds(
+      base: ManifestVersion(1), baseDigest: digest, version: ManifestVersion(2), digest: digest)
+    func keep(_ count: Int) throws {
+      let parts = PackParts(
+        head: [UInt8](repeating: 7, count: count), records: [], frames: ScratchFile(in: store.derived))
+      _ = try store.derived.keep(parts, ends, of: 1)
+    }
+    #expect { try keep(1_000_000) } throws: { Self.isDiskFull($0) }
+    #expect(try Folder.textNames(store.folder.packs(of: 1)).isEmpty)
+    #expect(throws: Never.self) { try keep(900_000) }
+  }
+
+  @Test func zipsLeaveTheReserve() throws {
+    let scratch = Scratch()
+    let free = Locked<Int64>(50_000_000)
+    var options = Store.Options()
+    options.disk = Disk(
+      space: { (_) throws(SystemError) in
+        DiskSpace(size: Self.size, available: free.withLock { $0 })
+      }, before: { _, _ in })
+    let store = try scratch.open(options)
+    try store.publish(base: 0, set: ["a": Sample(large: Secrets.random(5_000_000))])
+    let channel = try store.channel(AppName("shop"), .online)
+    free.withLock { $0 = Self.left + 1000 }
+    #expect { try store.makeZip(.whole(channel.version), of: channel, threads: 1) } throws: {
+      Self.isDiskFull($0)
+    }
+    #expect(try store.folder.zipNames().isEmpty)
+    free.withLock { $0 = Self.left + 10_000_000 }
+    #expect(throws: Never.self) { try store.makeZip(.whole(channel.version), of: channel, threads: 1) }
   }
 }

@@ -244,7 +244,7 @@ import Values
       base: four, baseDigest: right.digest, version: ManifestVersion(5), digest: SHA256.of([1]))
     #expect(try store.wants(coming, of: channel.id))
     for (ends, isKept) in [(wrong, false), (right, true)] {
-      let parts = PackParts(head: [1, 2], records: [], frames: ScratchFile(in: store.folder))
+      let parts = PackParts(head: [1, 2], records: [], frames: ScratchFile(in: store.derived))
       let pack = try store.derived.keep(parts, ends, of: channel.id)
       #expect(try store.packsOfKeptVersions()[channel.id] == (isKept ? [pack] : nil))
       _ = try store.removeUnneededDerived()
