@@ -15,8 +15,8 @@ package struct Entry: Hashable, Sendable {
   package let size: Int64
   /// The resource version, from 1.
   package let version: Int64
-  /// Further members: `headers`, and those that this version of xcache doesn't know. They are part of the manifest's
-  /// digest.
+  /// Further members: `headers`, `fallback`, and those that this version of xcache doesn't know. They are part of the
+  /// manifest's digest.
   package let others: JSONObject
 
   package init(
@@ -34,7 +34,7 @@ package struct Entry: Hashable, Sendable {
 
   /// - Parameter bundle: the bundle's name in a channel with a root (docs/protocol.md §14); nil in any other.
   package init(_ content: ResourceContent, download: String, version: Int64, bundle: BundleName? = nil) {
-    var others = content.headers.members
+    var others = content.others
     others["bundle"] = bundle.map { .string($0.text) }
     self.init(
       ctype: content.ctype.text, download: download, md5: content.md5, sha256: content.sha256,
@@ -60,12 +60,24 @@ package struct Entry: Hashable, Sendable {
     others =
       object.count == Self.keys.count
       ? JSONObject() : JSONObject(sorted: object.members.filter { !Self.keys.contains($0.key) })
-    guard EntryHeaders.areFit(in: others) else { throw .member("headers") }
+    if let name = Self.unfit(in: others) { throw .member(name) }
+  }
+
+  /// The name of a further member that this version knows and that can't be used; nil if there is none.
+  static func unfit(in others: JSONObject) -> String? {
+    if others.isEmpty { return nil }
+    if EntryHeaders(of: others) == nil { return EntryHeaders.key }
+    return PageFallbacks(of: others) == nil ? PageFallbacks.key : nil
   }
 
   /// The headers to send when the entry is answered from a local file; those that this version doesn't know are left out.
   package var headers: EntryHeaders {
     others.isEmpty ? EntryHeaders() : EntryHeaders(of: others) ?? EntryHeaders()
+  }
+
+  /// For which navigations that nothing else answers the page answers; none for most entries.
+  package var fallbacks: PageFallbacks {
+    others.isEmpty ? PageFallbacks() : PageFallbacks(of: others) ?? PageFallbacks()
   }
 
   /// The bundle that the entry belongs to, in a channel with a root; nil if it names none.
@@ -75,6 +87,7 @@ package struct Entry: Hashable, Sendable {
   package var holdsOnlyKnown: Bool {
     if others.isEmpty { return true }
     var known = headers.members
+    known[PageFallbacks.key] = fallbacks.member
     known["bundle"] = bundle.map { .string($0.text) }
     return others == known
   }
@@ -122,8 +135,8 @@ package struct Entry: Hashable, Sendable {
   }
 }
 
-/// What a publish says about a URL: the digests and size of its bytes, their type, and the headers to send when they are
-/// answered from a local file.
+/// What a publish says about a URL: the digests and size of its bytes, their type, the headers to send when they are
+/// answered from a local file, and for which navigations the page answers that nothing else does.
 package struct ResourceContent: Hashable, Sendable {
   package let md5: MD5
   package let sha256: SHA256
@@ -133,25 +146,35 @@ package struct ResourceContent: Hashable, Sendable {
   package let ctype: ContentType
   /// The page's security headers; mostly none.
   package let headers: EntryHeaders
+  /// What the page is the fallback of; mostly nothing.
+  package let fallbacks: PageFallbacks
 
   package init(
-    md5: MD5, sha256: SHA256, size: Int64, ctype: ContentType, headers: EntryHeaders = EntryHeaders()
+    md5: MD5, sha256: SHA256, size: Int64, ctype: ContentType, headers: EntryHeaders = EntryHeaders(),
+    fallbacks: PageFallbacks = PageFallbacks()
   ) {
     self.md5 = md5
     self.sha256 = sha256
     self.size = size
     self.ctype = ctype
     self.headers = headers
+    self.fallbacks = fallbacks
   }
 
-  package init(_ digest: FileDigest, ctype: ContentType, headers: EntryHeaders = EntryHeaders()) {
-    self.init(md5: digest.md5, sha256: digest.sha256, size: digest.size, ctype: ctype, headers: headers)
+  package init(
+    _ digest: FileDigest, ctype: ContentType, headers: EntryHeaders = EntryHeaders(),
+    fallbacks: PageFallbacks = PageFallbacks()
+  ) {
+    self.init(
+      md5: digest.md5, sha256: digest.sha256, size: digest.size, ctype: ctype, headers: headers,
+      fallbacks: fallbacks)
   }
 
   /// The members that `init(json:)` reads.
-  package static let members: Set = ["ctype", "headers", "md5", "sha256", "size"]
+  package static let members: Set = ["ctype", "fallback", "headers", "md5", "sha256", "size"]
 
-  /// Parses `{"ctype","headers","md5","sha256","size"}`; `headers` may be missing, other members are ignored.
+  /// Parses `{"ctype","fallback","headers","md5","sha256","size"}`; `fallback` and `headers` may be missing, other members are
+  /// ignored.
   ///
   /// - Throws: `member` with the name of the one that is missing or wrong.
   package init(json: JSONValue) throws(JSONError) {
@@ -173,13 +196,28 @@ package struct ResourceContent: Hashable, Sendable {
           try EntryHeaders(known: value)
         } ?? EntryHeaders()
     } catch {
-      throw .member("headers")
+      throw .member(EntryHeaders.key)
     }
+    do {
+      fallbacks =
+        try json[PageFallbacks.key].map { (value) throws(PageFallbacks.Fault) in
+          try PageFallbacks(json: value)
+        } ?? PageFallbacks()
+    } catch {
+      throw .member(PageFallbacks.key)
+    }
+  }
+
+  /// What an entry says of it besides its bytes and type: the members `headers` and `fallback`, where it has any.
+  package var others: JSONObject {
+    var members = headers.members
+    members[PageFallbacks.key] = fallbacks.member
+    return members
   }
 
   /// The content as JSON.
   package var json: JSONValue {
-    var object = headers.members
+    var object = others
     object["ctype"] = .string(ctype.text)
     object["md5"] = .string(md5.hex)
     object["sha256"] = .string(sha256.hex)

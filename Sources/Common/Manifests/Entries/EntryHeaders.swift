@@ -137,7 +137,7 @@ package struct EntryHeaders: Hashable, Sendable {
 }
 
 extension EntryHeaders {
-  private static let key = "headers"
+  static let key = "headers"
 
   /// The member `headers`, or nothing if there are none.
   package var members: JSONObject { isEmpty ? JSONObject() : JSONObject([.init(key: Self.key, value: json)]) }
@@ -150,11 +150,6 @@ extension EntryHeaders {
     }
     guard let headers = try? EntryHeaders(known: json) else { return nil }
     self = headers
-  }
-
-  /// Whether the headers in an entry's members can be sent.
-  static func areFit(in members: JSONObject) -> Bool {
-    members.isEmpty || EntryHeaders(of: members) != nil
   }
 }
 

@@ -50,6 +50,8 @@ package struct PageFallbacks: Hashable, Sendable {
   package enum Fault: Error, Hashable, Sendable {
     /// Not an array of objects with `prefix` and maybe `except`.
     case form
+    /// A member that isn't known.
+    case unknown(String)
     /// There are this many rules, or none.
     case rules(Int)
     /// Not a path that begins and ends with `/`.
@@ -99,7 +101,23 @@ package struct PageFallbacks: Hashable, Sendable {
       })
   }
 
+  /// Parses them as a publisher gives them: a member that isn't known would be a typing mistake.
+  package init(given json: JSONValue) throws(Fault) {
+    for rule in json.array ?? [] {
+      let unknown = rule.object?.members.first { $0.key != "prefix" && $0.key != "except" }
+      if let unknown { throw .unknown(unknown.key) }
+    }
+    try self.init(json: json)
+  }
+
   package var isEmpty: Bool { rules.isEmpty }
+
+  /// The approximate memory that they take, in bytes.
+  package var weight: Int {
+    rules.reduce(0) { sum, rule in
+      rule.except.reduce(sum + 64 + rule.prefix.utf8.count) { $0 + 32 + $1.utf8.count }
+    }
+  }
 
   /// The member's value.
   package var json: JSONValue {
@@ -113,10 +131,16 @@ package struct PageFallbacks: Hashable, Sendable {
 }
 
 extension PageFallbacks {
-  private static let key = "fallback"
+  /// The name of the entry's member.
+  package static let key = "fallback"
 
-  /// The member `fallback`, or nothing if there are none.
-  package var members: JSONObject { isEmpty ? JSONObject() : JSONObject([.init(key: Self.key, value: json)]) }
+  /// The value of the member `fallback`; nil if there are none, because then it is left out.
+  package var member: JSONValue? { isEmpty ? nil : json }
+
+  /// The prefixes, as URLs of the page's origin.
+  package func prefixes(of page: ResourceURL) -> [ResourceURL] {
+    rules.map { ResourceURL(serialised: "\(page.scheme)://\(page.authority)\($0.prefix)") }
+  }
 
   /// Parses those in an entry's members; nil if they can't be used.
   init?(of members: JSONObject) {
@@ -134,6 +158,8 @@ extension PageFallbacks.Fault: CustomStringConvertible {
   package var description: String {
     switch self {
     case .form: #"a fallback is a list of objects such as {"prefix":"/app/","except":["/app/api/*"]}"#
+    case .unknown(let name):
+      "\(String(name.prefix(64)).debugDescription) is not a member of a fallback; known are \"except\" and \"prefix\""
     case .rules(let count):
       "a page can be the fallback of 1 to \(PageFallbacks.ruleLimit) prefixes, not of \(count)"
     case .prefix(let text):

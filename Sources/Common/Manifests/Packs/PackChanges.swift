@@ -122,7 +122,11 @@ package struct EntryForm: Hashable, Sendable {
     self.ctype = ctype
     self.downloadBase = downloadBase
     others = JSONObject(sorted: object.members.filter { $0.key != "ctype" && $0.key != "download" })
-    guard EntryHeaders.areFit(in: others) else { throw .damaged("an entry's headers can't be sent") }
+    switch Entry.unfit(in: others) {
+    case nil: break
+    case EntryHeaders.key: throw .damaged("an entry's headers can't be sent")
+    case let name?: throw .damaged("an entry's member \(name) can't be used")
+    }
   }
 
   /// The members of an entry that are derived from its bytes and its arrival.

@@ -139,6 +139,7 @@ extension TrustCheck {
   /// The entries of a manifest, by bundle.
   private struct Bundle {
     var content = BundleContent()
+    /// What a key must be allowed to sign: the URLs, and the prefixes under which pages are fallbacks.
     var urls: [ResourceURL] = []
   }
 
@@ -181,6 +182,7 @@ extension TrustCheck {
       }
       bundles[at].content.append(item)
       bundles[at].urls.append(item.url)
+      bundles[at].urls += item.entry.fallbacks.prefixes(of: item.url)
     }
     return Dictionary(uniqueKeysWithValues: zip(names, bundles))
   }

@@ -44,7 +44,7 @@ package enum TrustFailure: String, Error, Hashable, CaseIterable, Sendable {
   case releaseContent = "release-content"
   /// Too few keys that sign releases have signed it.
   case releaseKey = "release-key"
-  /// Those that have signed it may not sign this bundle, channel, or one of the URLs.
+  /// Those that have signed it may not sign this bundle, channel, or one of the URLs or of the fallbacks' prefixes.
   case releaseScope = "release-scope"
   /// The statement's serial is below the bundle's floor.
   case releaseFloor = "release-floor"

@@ -76,6 +76,7 @@ final class PlanCache: Sendable {
       let contents = set.reduce(0) { sum, item in
         sum + 320 + item.key.text.utf8.count
           + item.value.headers.fields.reduce(0) { $0 + 64 + $1.value.text.utf8.count }
+          + item.value.fallbacks.weight
       }
       return sum + remove.reduce(contents) { $0 + 96 + $1.text.utf8.count }
     }

@@ -116,6 +116,8 @@ package struct DiffAnswer: Codable, Sendable {
     package var delta: Int64?
     /// The header fields of its answer from a local file, or nil if there are none.
     package var headers: EntryHeaders?
+    /// For which navigations that nothing else answers the page answers, or nil if for none.
+    package var fallback: PageFallbacks?
     /// The previous content of a changed resource.
     package var was: ResourceContent?
 
@@ -123,6 +125,7 @@ package struct DiffAnswer: Codable, Sendable {
       self.url = url.text
       ctype = content.ctype
       headers = content.headers.isEmpty ? nil : content.headers
+      fallback = content.fallbacks.isEmpty ? nil : content.fallbacks
       md5 = content.md5
       sha256 = content.sha256
       size = content.size

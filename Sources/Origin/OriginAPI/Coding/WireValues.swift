@@ -98,6 +98,17 @@ extension EntryHeaders: Codable {
   }
 }
 
+extension PageFallbacks: Codable {
+  package init(from decoder: any Decoder) throws {
+    try self.init(json: decoder.singleValueContainer().decode(JSONValue.self))
+  }
+
+  package func encode(to encoder: any Encoder) throws {
+    var container = encoder.singleValueContainer()
+    try container.encode(json)
+  }
+}
+
 /// RFC 3339, UTC, to the millisecond: `2026-11-20T15:17:27.000Z`.
 extension Moment: StringCodable {
   package init?(wire text: String) {

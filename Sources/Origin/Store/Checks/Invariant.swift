@@ -32,7 +32,7 @@ struct Invariant: Sendable {
         """),
     Invariant(
       code: "entry-disagreement",
-      message: "two bundles hold a URL with other bytes, another type or other headers",
+      message: "two bundles hold a URL with other bytes, another type, other headers or other fallbacks",
       breaches: """
         SELECT u.text FROM entry AS a
         JOIN entry AS b ON b.url_id = a.url_id AND b.bundle_id > a.bundle_id AND b.resource_id <> a.resource_id

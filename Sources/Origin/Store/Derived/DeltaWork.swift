@@ -38,7 +38,10 @@ extension ReleasePreview {
       new: outcome.changes.compactMap { change in
         guard let entry = change.entry, let ctype = ContentType(entry.ctype) else { return nil }
         let digest = FileDigest(md5: entry.md5, sha256: entry.sha256, size: entry.size)
-        return (change.url, ResourceContent(digest, ctype: ctype, headers: entry.headers))
+        return (
+          change.url,
+          ResourceContent(digest, ctype: ctype, headers: entry.headers, fallbacks: entry.fallbacks)
+        )
       },
       gone: outcome.changes.filter { $0.entry == nil }.map(\.url),
       entries: Dictionary(

@@ -23,6 +23,7 @@ package struct ContentTable: RandomAccessCollection, Sendable {
   private struct Form: Hashable {
     let ctype: ContentType
     let headers: EntryHeaders
+    let fallbacks: PageFallbacks
   }
 
   private var text: [UInt8] = []
@@ -43,7 +44,8 @@ package struct ContentTable: RandomAccessCollection, Sendable {
     rows.append(
       Row(
         md5: content.md5, sha256: content.sha256, size: content.size, end: UInt32(text.count),
-        form: formIndex(of: Form(ctype: content.ctype, headers: content.headers))))
+        form: formIndex(
+          of: Form(ctype: content.ctype, headers: content.headers, fallbacks: content.fallbacks))))
   }
 
   private mutating func formIndex(of form: Form) -> UInt32 {
@@ -65,7 +67,8 @@ package struct ContentTable: RandomAccessCollection, Sendable {
     return (
       url(at: index),
       ResourceContent(
-        md5: row.md5, sha256: row.sha256, size: row.size, ctype: form.ctype, headers: form.headers)
+        md5: row.md5, sha256: row.sha256, size: row.size, ctype: form.ctype, headers: form.headers,
+        fallbacks: form.fallbacks)
     )
   }
 

@@ -53,7 +53,7 @@ extension Store {
     -> [EntryChange]
   {
     try differences(channel, from, to) { (url, was, now) throws(StoreError) in
-      EntryChange(url: url, entry: try now?.entry(url, in: channel), old: was?.content.headers)
+      EntryChange(url: url, entry: try now?.entry(url, in: channel), old: was?.content)
     }
   }
 

@@ -107,7 +107,7 @@ private struct RebasePlan {
           url: url,
           entry: moved.entry(
             url, row.content, row.version, broughtIn: row.broughtIn, moved.publicURL, bundle: row.bundle),
-          old: row.content.headers))
+          old: row.content))
     }
     self.changes = changes
     var counts: [Int64: Int] = [:]

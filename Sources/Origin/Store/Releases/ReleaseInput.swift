@@ -146,7 +146,7 @@ package enum ReleaseKind: String, Hashable, Sendable, CaseIterable {
   case publish, unpublish, rollback, promote, rebase, restore
 }
 
-/// A URL for which a release has other bytes, another type or other headers than another bundle.
+/// A URL for which a release has other bytes, another type, other headers or other fallbacks than another bundle.
 package struct URLConflict: Hashable, Sendable {
   /// The URL.
   package let url: ResourceURL

@@ -27,13 +27,13 @@ package struct EntryChange: Hashable, Sendable {
   /// - Parameters:
   ///   - url: the URL.
   ///   - entry: the new entry; nil if it was removed.
-  ///   - old: the headers of the old entry; nil if there was none.
-  init(url: ResourceURL, entry: Entry?, old: EntryHeaders?) {
+  ///   - old: the content of the old entry; nil if there was none.
+  init(url: ResourceURL, entry: Entry?, old: ResourceContent?) {
     self.url = url
     self.entry = entry
     hadEntry = old != nil
-    if let entry, let old, !old.isEmpty {
-      lost = entry.lost(since: old.members)
+    if let entry, let others = old?.others, !others.isEmpty {
+      lost = entry.lost(since: others)
     } else {
       lost = JSONObject()
     }

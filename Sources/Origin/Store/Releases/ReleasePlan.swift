@@ -96,12 +96,15 @@ extension ResourceContent {
     let form: Form
   }
 
-  /// A content's type and headers.
+  /// What is said of a content's bytes: type, headers and fallbacks.
   struct Form: Hashable, Sendable {
     let ctype: ContentType
     let headers: EntryHeaders
+    let fallbacks: PageFallbacks
   }
 
-  /// The content's bytes, type and headers; MD5 and size follow from the bytes.
-  var identity: Identity { Identity(sha256: sha256, form: Form(ctype: ctype, headers: headers)) }
+  /// The content's bytes and what is said of them; MD5 and size follow from the bytes.
+  var identity: Identity {
+    Identity(sha256: sha256, form: Form(ctype: ctype, headers: headers, fallbacks: fallbacks))
+  }
 }

@@ -15,7 +15,7 @@ struct ReleaseWriter {
   /// Whether the release is to go to a part of the fleet first.
   private let isCandidate: Bool
 
-  /// Ids found so far for types with their headers.
+  /// Ids found so far for what is said of bytes.
   private var contentTypes: [ResourceContent.Form: Int64] = [:]
   private var urls: URLRows
   /// The resource that the channel holds under each URL after the release.
@@ -68,7 +68,7 @@ struct ReleaseWriter {
           url: step.url,
           entry: try step.new.map { (content) throws(StoreError) in
             try entry(step.url, content, step.bundle)
-          }, old: step.old?.content.headers))
+          }, old: step.old?.content))
     }
     let prepared = PreparedRelease(channel: channel, version: version, at: at, changes: changes)
     let (db, channel, urlRows, resourceRows) = (db, channel, newURLs, newResources)
@@ -148,7 +148,7 @@ struct ReleaseWriter {
 
   private mutating func contentTypeID(_ form: ResourceContent.Form) throws(StoreError) -> Int64 {
     if let known = contentTypes[form] { return known }
-    let id = try ContentTypeRow.findOrInsert(form.ctype.text, form.headers, in: db)
+    let id = try ContentTypeRow.findOrInsert(form.ctype.text, form.headers, form.fallbacks, in: db)
     contentTypes[form] = id
     return id
   }
@@ -259,7 +259,7 @@ extension Database {
     if let id {
       let form = content.identity.form
       if let blob = try value(Int64.self, "SELECT id FROM blob WHERE sha256 = ?", content.sha256),
-        let type = try ContentTypeRow.find(form.ctype.text, form.headers, in: self)
+        let type = try ContentTypeRow.find(form.ctype.text, form.headers, form.fallbacks, in: self)
       {
         let old = try ResourceRow.find(url: id, blob: blob, contentType: type, of: channel, in: self) {
           channel.entry(url, content, $1, broughtIn: $2, $3, bundle: bundle)

@@ -214,7 +214,7 @@ extension RollbackPlan {
     let changes = manifest.compactMap { change -> EntryChange? in
       if change.new != nil, entries[change.url] == nil { return nil }
       return EntryChange(
-        url: change.url, entry: change.new == nil ? nil : entries[change.url], old: change.old?.headers)
+        url: change.url, entry: change.new == nil ? nil : entries[change.url], old: change.old)
     }
     return outcome(
       ReleaseOutcome(

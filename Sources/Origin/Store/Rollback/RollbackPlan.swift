@@ -189,7 +189,7 @@ struct RollbackPlan {
               url, $0.content, $0.version, broughtIn: $0.broughtIn, channel.publicURL,
               bundle: names ? isOne ? first.name : $0.bundle : nil)
           },
-          old: was?.content.headers))
+          old: was?.content))
       counts.count(hadEntry: row.hadEntry, hasEntry: now != nil)
       newBytes = newBytes.addingClamped(now?.content.size ?? 0)
       resources += (now == nil ? 0 : 1) - (row.hadEntry ? 1 : 0)

@@ -13,8 +13,8 @@ extension Database {
   ) throws(StoreError) {
     try each(
       """
-      SELECT u.text, was.id, was_blob.md5, was_blob.sha256, was_blob.size, was_type.text, was_type.headers,
-        was.version, was.brought_in, was_p.text, now.id, b.md5, b.sha256, b.size, t.text, t.headers, now.version, now.brought_in, p.text
+      SELECT u.text, was.id, was_blob.md5, was_blob.sha256, was_blob.size, was_type.text, was_type.headers, was_type.fallback,
+        was.version, was.brought_in, was_p.text, now.id, b.md5, b.sha256, b.size, t.text, t.headers, t.fallback, now.version, now.brought_in, p.text
       FROM url AS u
       LEFT JOIN resource AS was ON was.id = (SELECT resource_id FROM entry
         WHERE url_id = u.id AND until IS NULL LIMIT 1)
@@ -63,7 +63,7 @@ extension Database {
     } ?? (ChangeCounts(), 0)
   }
 
-  /// URLs that come back with this bundle and that another bundle holds with other bytes, another type or other headers.
+  /// URLs that come back with this bundle and that another bundle holds with other bytes, or of which something else is said.
   func conflicts(rollingBack bundle: BundleInfo, to target: ManifestVersion) throws(StoreError)
     -> [URLConflict]
   {

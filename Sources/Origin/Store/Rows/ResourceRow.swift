@@ -146,7 +146,7 @@ struct ResourceRow {
     try Database.firstID(after: try db.value(Int64.self, "SELECT max(id) FROM resource"), for: count)
   }
 
-  /// Finds the resource of a URL with these bytes, type and headers, and passes `read` what its download URL consists of now:
+  /// Finds the resource of a URL with these bytes and what is said of them, and passes `read` what its download URL consists of now:
   /// the public URL is the channel's, except if the resource is live with another one, because live rows of a URL have to agree.
   /// `id` is nil if the resource has no row with that public URL: the channel was moved since.
   static func find<Result>(
@@ -187,27 +187,31 @@ struct ResourceRow {
   }
 }
 
-/// The rows of content types with their headers (`content_type`).
+/// The rows of what is said of bytes (`content_type`): a content type with headers and fallbacks.
 enum ContentTypeRow {
-  /// The id of a type with these headers, inserted if there is none.
-  static func findOrInsert(_ type: String, _ headers: EntryHeaders, in db: Database) throws(StoreError)
-    -> Int64
-  {
-    if let id = try find(type, headers, in: db) { return id }
-    try db.run("INSERT INTO content_type (text, headers) VALUES (?, ?)", type, Self.text(headers))
+  /// The id of the row, inserted if there is none.
+  static func findOrInsert(
+    _ type: String, _ headers: EntryHeaders, _ fallbacks: PageFallbacks, in db: Database
+  ) throws(StoreError) -> Int64 {
+    if let id = try find(type, headers, fallbacks, in: db) { return id }
+    try db.run(
+      "INSERT INTO content_type (text, headers, fallback) VALUES (?, ?, ?)", type, text(headers.json),
+      text(fallbacks.json))
     return db.lastRowID
   }
 
-  static func find(_ type: String, _ headers: EntryHeaders, in db: Database) throws(StoreError) -> Int64? {
+  /// The id of the row; nil if there is none.
+  static func find(_ type: String, _ headers: EntryHeaders, _ fallbacks: PageFallbacks, in db: Database)
+    throws(StoreError) -> Int64?
+  {
     try db.value(
-      Int64.self, "SELECT id FROM content_type WHERE text = ? AND headers = ?", type, Self.text(headers))
+      Int64.self, "SELECT id FROM content_type WHERE text = ? AND headers = ? AND fallback = ?", type,
+      text(headers.json), text(fallbacks.json))
   }
 
-  private static func text(_ headers: EntryHeaders) -> String {
-    String(decoding: headers.json.canonical, as: UTF8.self)
-  }
+  private static func text(_ json: JSONValue) -> String { String(decoding: json.canonical, as: UTF8.self) }
 
-  /// Types and headers that no resource has.
+  /// Rows that no resource has.
   static func unneeded(in db: Database) throws(StoreError) -> [Int64] {
     try db.all(
       """
@@ -230,12 +234,13 @@ enum ContentTypeRow {
 
 extension ResourceContent {
   /// The number of columns that a content is read from.
-  static let columns: Int32 = 5
+  static let columns: Int32 = 6
 
-  /// Reads the columns md5, sha256, size, type and headers, starting at `column`.
+  /// Reads the columns md5, sha256, size, type, headers and fallback, starting at `column`.
   init(_ row: Statement, from column: Int32) throws(StoreError) {
     self.init(
       md5: row.get(column), sha256: row.get(column + 1), size: row.get(column + 2),
-      ctype: try Stored.contentType(row, column + 3), headers: try Stored.headers(row, column + 4))
+      ctype: try Stored.contentType(row, column + 3), headers: try Stored.headers(row, column + 4),
+      fallbacks: try Stored.fallbacks(row, column + 5))
   }
 }

@@ -61,6 +61,16 @@ enum Stored {
     return headers
   }
 
+  /// The fallbacks in a column; mostly there are none.
+  static func fallbacks(_ row: Statement, _ column: Int32) throws(StoreError) -> PageFallbacks {
+    let text = row.sharedText(column)
+    if text == "[]" { return PageFallbacks() }
+    guard let fallbacks = try? PageFallbacks(json: JSONValue.parse(Array(text.utf8))) else {
+      throw .corruptRow(text)
+    }
+    return fallbacks
+  }
+
   private static func read<Value, Failure: Error>(
     _ text: String, _ parse: (String) throws(Failure) -> Value
   ) throws(StoreError) -> Value {

@@ -34,7 +34,7 @@ struct ChannelTrust {
   struct Content {
     let bundle: BundleName
     let digest: SHA256
-    /// Its URLs, asked for only where the root grants some.
+    /// Its URLs and its fallbacks' prefixes, asked for only where the root grants some.
     let urls: () throws(StoreError) -> [ResourceURL]
   }
 

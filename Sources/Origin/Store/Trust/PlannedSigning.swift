@@ -203,6 +203,8 @@ extension ChannelTrust.Content {
   /// Nil for an empty bundle.
   fileprivate init?(_ bundle: BundleName, _ contents: [(url: ResourceURL, content: ResourceContent)]) {
     guard let digest = Database.digest(of: contents) else { return nil }
-    self.init(bundle: bundle, digest: digest) { () throws(StoreError) in contents.map(\.url) }
+    self.init(bundle: bundle, digest: digest) { () throws(StoreError) in
+      contents.flatMap { [$0.url] + $0.content.fallbacks.prefixes(of: $0.url) }
+    }
   }
 }

@@ -239,7 +239,7 @@ private struct RootPush {
     var changes: [EntryChange] = []
     try db.eachEntry(of: channel, at: channel.version, names: true) { (url, row) throws(StoreError) in
       changes.append(
-        EntryChange(url: url, entry: try row.entry(url, in: named), old: row.content.headers))
+        EntryChange(url: url, entry: try row.entry(url, in: named), old: row.content))
     }
     let prepared = PreparedRelease(channel: named, version: version, at: at, changes: changes)
     let digest = if let digest { try digest(prepared) } else { try db.digest(of: prepared) }

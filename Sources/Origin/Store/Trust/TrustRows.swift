@@ -175,13 +175,23 @@ extension Database {
     return bundle.digest()
   }
 
+  /// What a key must be allowed to sign: the URLs of a bundle, and the prefixes under which its pages are fallbacks.
   func urls(ofBundle bundle: Int64, at version: ManifestVersion) throws(StoreError) -> [ResourceURL] {
-    try all(
+    var urls: [ResourceURL] = []
+    try each(
       """
-      SELECT u.text FROM entry AS e JOIN url AS u ON u.id = e.url_id
+      SELECT u.text, t.fallback FROM entry AS e
+      JOIN url AS u ON u.id = e.url_id
+      JOIN resource AS r ON r.id = e.resource_id
+      JOIN content_type AS t ON t.id = r.content_type_id
       WHERE e.bundle_id = ?1 AND e.since <= ?2 AND (e.until IS NULL OR e.until > ?2)
       """, bundle, version.number
-    ) { (row) throws(StoreError) in try Stored.url(row.get(0)) }
+    ) { (row) throws(StoreError) in
+      let url = try Stored.url(row.get(0))
+      urls.append(url)
+      urls += try Stored.fallbacks(row, 1).prefixes(of: url)
+    }
+    return urls
   }
 
   /// URLs that two bundles hold in a version.

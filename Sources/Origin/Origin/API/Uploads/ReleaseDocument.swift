@@ -215,6 +215,7 @@ struct ReleaseDocument: StreamedContent {
         throw UnknownMember(name: unknown.key)
       }
       if let headers = value["headers"] { _ = try EntryHeaders(json: headers) }
+      if let fallback = value[PageFallbacks.key] { _ = try PageFallbacks(given: fallback) }
       content = try ResourceContent(json: value) { type($0) }
     } catch let error as UnknownMember {
       let name = String(error.name.prefix(64)).debugDescription
