@@ -110,6 +110,19 @@ def check_headers(headers):
             raise Fault("a header that can't be sent")
 
 
+def check_fallback(fallback):
+    if not isinstance(fallback, list) or not 1 <= len(fallback) <= 4:
+        raise Fault("a fallback that isn't a list of 1 to 4 rules")
+    prefixes = []
+    for rule in fallback:
+        texts = [rule.get("prefix"), *rule.get("except", [])] if isinstance(rule, dict) and isinstance(rule.get("except", []), list) else [None]
+        if len(texts) > 9 or not all(isinstance(text, str) and not isinstance(text, Number) and re.fullmatch("/[^#]*", text) for text in texts):
+            raise Fault("a rule of a fallback that can't be")
+        if not texts[0].endswith("/") or "?" in texts[0] or texts[0] in prefixes:
+            raise Fault("a prefix that can't be")
+        prefixes.append(texts[0])
+
+
 # -- 4. URLs
 
 
@@ -322,6 +335,8 @@ def read_changes(data, version, entries):
         if not re.fullmatch("[ -~]*", form["ctype"]):
             raise Fault("a ctype that can't be")
         check_headers(form.get("headers", {}))
+        if "fallback" in form:
+            check_fallback(form["fallback"])
         forms.append(form)
     if reader.left():
         raise Fault("the list goes on behind its end")

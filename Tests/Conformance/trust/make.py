@@ -53,6 +53,13 @@ def site(home="one", activity="one", **more):
     return {url: one for url, one in (value | more).items() if one}
 
 
+def routes(*prefixes, owner="home", folder="home"):
+    """A site with a page for each list of prefixes for which it is the fallback."""
+    pages = {f"https://m.example.com/{folder}/{number}.html": entry(f"page {number}", owner, fallback=[
+        {"except": ["/home/*.js"], "later": True, "prefix": prefix} for prefix in each]) for number, each in enumerate(prefixes)}
+    return site(**pages)
+
+
 def release(owner, map_, serial=NOW, channels=("online", "test"), **members):
     entries = {url: one for url, one in map_.items() if one.get("bundle") == owner}
     return {"app": "shop", "bundle": owner, "channels": sorted(channels), "content": digest(content(entries)), "serial": serial} | members
@@ -303,7 +310,8 @@ def root_documents(good, bad):
 def contents():
     for what, map_, owner in (("two entries, one with headers", site(), "home"), ("one entry", site(), "activity-618"), ("none", {}, "home"),
                               ("of another origin's making", {url: one | {"download": "https://x.example.com/a/b", "version": "9", "md5": "0" * 32, "lazy": True}
-                                                              for url, one in site().items()}, "home")):
+                                                              for url, one in site().items()}, "home"),
+                              ("two pages with fallbacks", routes(["/"], ["/b/", "/c/"]), "home"), ("another bundle's fallback", routes(["/"]), "activity-618")):
         value = content({url: one for url, one in map_.items() if one["bundle"] == owner})
         yield {"what": what, "bundle": owner, "resourcemap": map_, "canonical": canonical(value).decode(), "digest": digest(value)}
 
@@ -495,6 +503,20 @@ def checks():
     book.case("a team's URL with a query", offer(query, releases=by_team(query), want=None))
     host = one | {"https://m.example.com.evil.example/activity/a.js": entry("q", "activity-618")}
     book.case("a host that begins with a team's", offer(host, releases=by_team(host), want="release-scope"))
+    for what, prefixes, want in (("", ["/activity/"], None), (" in a folder of its own", ["/activity/618/"], None), (" for all", ["/"], "release-scope"),
+                                 (" for another's folder", ["/activity/", "/home/"], "release-scope"),
+                                 (" for a folder that begins with its own", ["/activity-2/"], "release-scope"),
+                                 (" for all, in other words", ["/activity/../"], "release-scope")):
+        paths = routes(prefixes, owner="activity-618", folder="activity")
+        book.case(f"a team's fallback{what}", offer(paths, releases=by_team(paths), want=want))
+    shared = routes(["/activity/"], ["/pay/"], owner="activity-618", folder="activity")
+    book.case("a team's fallbacks in two of its folders", offer(shared, releases=by_team(shared), want=None))
+    paths = routes(["/home/"])
+    book.case("a fallback", offer(paths, want=None))
+    for what, prefix in (("came", None), ("changed", "/")):
+        signed = one | {url: {name: value for name, value in each.items() if name != "fallback"} for url, each in paths.items()} if prefix is None else routes([prefix])
+        book.case(f"a fallback that {what} after it was signed", offer(paths, releases=[
+            envelope("release", release(owner, signed), "publisher") for owner in ("home", "activity-618")], want="release-content"))
     book.case("a team in another channel", offer(one, head_=envelope("head", head(one, channel="test"), "head"), releases=by_team(one), want="release-scope"),
               channel="test")
     book.case("two people of whom each may do a half", offer(one, releases=[envelope("release", release("home", one), "publisher"), envelope(

@@ -6,6 +6,7 @@ import base64
 import hashlib
 import json
 import re
+import urllib.parse
 
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives import hashes, serialization
@@ -331,8 +332,14 @@ def head(value):
 
 def content(entries):
     """What a release statement signs of a bundle's entries."""
-    return {"resources": {url: {name: entry[name] for name in ("ctype", "headers", "sha256", "size") if name in entry}
+    fallbacks = {url: entry["fallback"] for url, entry in entries.items() if "fallback" in entry}
+    return ({"fallbacks": fallbacks} if fallbacks else {}) | {"resources": {url: {name: entry[name] for name in ("ctype", "headers", "sha256", "size") if name in entry}
                           for url, entry in entries.items()}}
+
+
+def places(entries):
+    """What `prefixes` must cover: the URLs, and the prefixes under which pages are fallbacks."""
+    return list(entries) + [urllib.parse.urljoin(url, rule["prefix"]) for url, entry in entries.items() for rule in entry.get("fallback", [])]
 
 
 # --- The device
@@ -476,7 +483,7 @@ class Device:
         need(digest(content(entries)) == value["content"], "release-content")
         grants = [one for one in self.root["releases"] if self.met(one, held["signers"])]
         need(grants, "release-key")
-        need(any(self.covers(one, name, entries) for one in grants), "release-scope")
+        need(any(self.covers(one, name, places(entries)) for one in grants), "release-scope")
         need(value["serial"] >= self.floors.get(name, 0), "release-floor")
         return held
 
