@@ -22,7 +22,10 @@ PATTERNS = {"ManifestVersion": "^(0|[1-9][0-9]{0,15})$", "SHA256": "^[0-9a-f]{64
 SIMPLE = {"String": {"type": "string"}, "Bool": {"type": "boolean"}, "Int": {"type": "integer"}, "Int64": {"type": "integer"},
           "UInt64": {"type": "integer"}, "JSONValue": {}, "Moment": {"type": "string", "format": "date-time"},
           "BundleName": {"type": "string"}, "ContentType": {"type": "string"},
-          "EntryHeaders": {"type": "object", "additionalProperties": {"type": "string"}}, "ResourceContent": {"type": "object"},
+          "EntryHeaders": {"type": "object", "additionalProperties": {"type": "string"}},
+          "PageFallbacks": {"type": "array", "minItems": 1, "maxItems": 4, "items": {"type": "object", "required": ["prefix"], "properties": {
+              "prefix": {"type": "string"}, "except": {"type": "array", "maxItems": 8, "items": {"type": "string"}}}}},
+          "ResourceContent": {"type": "object"},
           **{name: {"type": "string", "pattern": pattern} for name, pattern in PATTERNS.items()}}
 NOT_READ = {"type": "string", "description": "a request that the server refused before it came to the API, for what it is as HTTP: its "
             "head is too long (414, 431), it isn't complete in time (408), it has a method that no path has (501)"}
@@ -68,7 +71,8 @@ OWN = {
 # What a manifest says of a URL: docs/schemas/configure.schema.json.
 ENTRY = {"type": "object", "required": ["ctype", "download", "md5", "sha256", "size", "version"], "properties": {
     "ctype": {"type": "string"}, "download": {"type": "string", "format": "uri"}, "md5": SIMPLE["MD5"], "sha256": SHA,
-    "size": {"type": "integer"}, "version": VERSION, "headers": SIMPLE["EntryHeaders"]}}
+    "size": {"type": "integer"}, "version": VERSION, "headers": SIMPLE["EntryHeaders"],
+    "fallback": SIMPLE["PageFallbacks"]}}
 # Operations that the client sends or reads in a way of its own.
 ANSWERS = {
     ("put", "blobs/*"): "BlobAnswer", ("post", "blobs"): "PackUploadAnswer", ("get", "*/settings"): "ChannelSettings",

@@ -23,7 +23,11 @@ ENTRY = {
         "version": {"type": "string", "pattern": "^[1-9][0-9]{0,15}$", "description": "the resource version"},
         "bundle": {"type": "string", "pattern": "^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$", "description": "its bundle, in a channel with a root"},
         "headers": {"type": "object", "description": "fields to send when a page is answered from a local file",
-                    "properties": {name: {"type": "string", "pattern": "^[!-~]([ -~]{0,8190}[!-~])?$"} for name in HEADERS}}}}
+                    "properties": {name: {"type": "string", "pattern": "^[!-~]([ -~]{0,8190}[!-~])?$"} for name in HEADERS}},
+        "fallback": {"type": "array", "minItems": 1, "maxItems": 4, "description": "for which paths the page answers that nothing else does",
+                     "items": {"type": "object", "required": ["prefix"], "properties": {
+                         "prefix": {"type": "string", "pattern": "^/([^?#]*/)?$", "description": "a path of the page's own origin"},
+                         "except": {"type": "array", "maxItems": 8, "items": {"type": "string", "pattern": "^/[^#]*$"}}}}}}}
 CHANGE = {**ENTRY, "type": ["object", "null"]}
 # A merge patch may change single members of an entry, and remove others with null.
 CHANGE.pop("required")

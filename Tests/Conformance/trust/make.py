@@ -663,7 +663,7 @@ def run(vectors):
 def examples():
     """The members of the examples in docs/protocol.md are the ones that are read."""
     text = (HERE.parents[2] / "docs/protocol.md").read_text(encoding="utf-8").split("\n## 14. Trust")[1]
-    known = [{"payload", "payloadType", "signatures"}, set(root(floors={}, prefetchFloor=0)), {*release("home", site()), "floor"}, {"resources"},
+    known = [{"payload", "payloadType", "signatures"}, set(root(floors={}, prefetchFloor=0)), {*release("home", site()), "floor"}, {"resources"}, {"fallbacks", "resources"},
              {*head(site()), "candidate", "policy", "prefetch"}]
     for found, members in zip(re.findall("```json\n(.*?)```", text, re.S), known, strict=True):
         assert set(json.loads(found)) == members, found
