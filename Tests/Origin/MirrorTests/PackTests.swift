@@ -59,6 +59,20 @@ struct PackTests {
     #expect(try bench.verify().isEmpty)
   }
 
+  /// So do fallbacks, which are replaced as a whole.
+  @Test func removedFallbackIsInThePatch() throws {
+    let bench = try Bench(versions: 1)
+    let two = try PageFallbacks([.init(prefix: "/"), .init(prefix: "/app/", except: ["/app/api/*"])])
+    for fallbacks in [two, try PageFallbacks([.init(prefix: "/app/")]), PageFallbacks()] {
+      try bench.release("pages", ["p.html": "page"], fallbacks: fallbacks)
+    }
+    try bench.mirror()
+    for base in 1...3 {
+      #expect(try Kernel.status("\(bench.www)/xcache/shop/patch/\(base)-4.json") != nil)
+    }
+    #expect(try bench.verify().isEmpty)
+  }
+
   @Test func laterPackIsMirrored() throws {
     let bench = try Bench()
     try bench.mirror()

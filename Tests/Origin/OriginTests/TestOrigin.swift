@@ -149,17 +149,20 @@ final class TestOrigin {
   @discardableResult
   func publish(
     _ files: [String: String], bundle: String = "main", app: String = "shop", channel: String = "online",
-    remove: [String] = [], headers: EntryHeaders = EntryHeaders()
+    remove: [String] = [], headers: EntryHeaders = EntryHeaders(),
+    fallbacks: PageFallbacks = PageFallbacks()
   ) throws -> Reply {
     let body = try release(
-      files, bundle: bundle, app: app, channel: channel, remove: remove, headers: headers)
+      files, bundle: bundle, app: app, channel: channel, remove: remove, headers: headers,
+      fallbacks: fallbacks)
     return try api("POST", "apps/\(app)/channels/\(channel)/releases", body)
   }
 
   /// Uploads files, and returns the body of the request that releases them.
   func release(
     _ files: [String: String], bundle: String = "main", app: String = "shop", channel: String = "online",
-    remove: [String] = [], headers: EntryHeaders = EntryHeaders()
+    remove: [String] = [], headers: EntryHeaders = EntryHeaders(),
+    fallbacks: PageFallbacks = PageFallbacks()
   ) throws -> JSONValue {
     var set = JSONObject()
     for (path, text) in files {
@@ -168,7 +171,10 @@ final class TestOrigin {
       _ = try store.receive(
         bytes.span.bytes, BlobClaim(sha256: digest.sha256, md5: digest.md5, size: digest.size))
       let url = "https://m.example.com/\(path)"
-      set[url] = ResourceContent(digest, ctype: ContentType.of(fileName: path), headers: headers).json
+      set[url] =
+        ResourceContent(
+          digest, ctype: ContentType.of(fileName: path), headers: headers, fallbacks: fallbacks
+        ).json
     }
     let base =
       (try? api("GET", "apps/\(app)/channels/\(channel)/bundles/\(bundle)/entries").json["version"]?.string)

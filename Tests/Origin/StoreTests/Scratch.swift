@@ -32,17 +32,23 @@ struct Sample: Hashable {
   let bytes: [UInt8]
   let type: String
   let headers: EntryHeaders
+  let fallbacks: PageFallbacks
 
-  init(_ text: String, type: String = "text/plain", headers: EntryHeaders = EntryHeaders()) {
+  init(
+    _ text: String, type: String = "text/plain", headers: EntryHeaders = EntryHeaders(),
+    fallbacks: PageFallbacks = PageFallbacks()
+  ) {
     bytes = Array(text.utf8)
     self.type = type
     self.headers = headers
+    self.fallbacks = fallbacks
   }
 
   init(large bytes: [UInt8]) {
     self.bytes = bytes
     type = "application/octet-stream"
     headers = EntryHeaders()
+    fallbacks = PageFallbacks()
   }
 
   var claim: BlobClaim { BlobClaim(sha256: .of(bytes), md5: .of(bytes), size: Int64(bytes.count)) }
@@ -51,7 +57,7 @@ struct Sample: Hashable {
     get throws {
       ResourceContent(
         md5: .of(bytes), sha256: .of(bytes), size: Int64(bytes.count),
-        ctype: try #require(ContentType(type)), headers: headers)
+        ctype: try #require(ContentType(type)), headers: headers, fallbacks: fallbacks)
     }
   }
 }

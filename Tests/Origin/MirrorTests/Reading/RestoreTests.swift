@@ -91,6 +91,29 @@ struct RestoreTests {
     }
   }
 
+  @Test("Fallbacks are restored with their resource versions") func fallbacks() throws {
+    let bench = try Bench(versions: 1)
+    let fallbacks = try ["/", "/app/"].map { try PageFallbacks([.init(prefix: $0, except: ["/api/*"])]) }
+    for each in [fallbacks[0], fallbacks[1], PageFallbacks(), fallbacks[0]] {
+      try bench.release("pages", ["p.html": "page"], fallbacks: each)
+    }
+    try bench.mirror()
+    let store = try restore(bench, FolderReader(bench.www))
+    let (old, new) = try (bench.shop(bench.store), bench.shop(store))
+    #expect(
+      try store.manifest(new, at: new.version).map(\.entry)
+        == bench.store.manifest(old, at: old.version).map(\.entry))
+    func page() throws -> Entry? {
+      let shop = try bench.shop(store)
+      return try store.manifest(shop, at: shop.version).first { $0.url.text.hasSuffix("p.html") }?.entry
+    }
+    #expect(try page()?.fallbacks == fallbacks[0] && page()?.version == 1)
+    // Those of an older version come back under their number.
+    try bench.release("pages", ["p.html": "page"], into: store, fallbacks: fallbacks[1])
+    #expect(try page()?.fallbacks == fallbacks[1] && page()?.version == 2)
+    #expect(try store.checkup(deep: true).findings.isEmpty)
+  }
+
   @Test("Bytes purged by the origin are refused by the restored one, too") func purged() throws {
     let bench = try Bench(versions: 2)
     let sha256 = SHA256.of(Array("a secret".utf8))

@@ -39,7 +39,8 @@ final class Bench: Sendable {
   @discardableResult
   func release(
     _ bundle: String, _ files: [String: String], remove: [String] = [], into other: Store? = nil,
-    in place: String = "shop online", headers: EntryHeaders = EntryHeaders()
+    in place: String = "shop online", headers: EntryHeaders = EntryHeaders(),
+    fallbacks: PageFallbacks = PageFallbacks()
   ) throws -> ReleaseOutcome {
     let store = other ?? self.store
     let place = try Self.channel(place)
@@ -50,7 +51,7 @@ final class Bench: Sendable {
       _ = try store.receive(
         bytes.span.bytes, BlobClaim(sha256: digest.sha256, md5: digest.md5, size: digest.size))
       let url = try ResourceURL(Self.base + name)
-      set[url] = ResourceContent(digest, ctype: .of(fileName: name), headers: headers)
+      set[url] = ResourceContent(digest, ctype: .of(fileName: name), headers: headers, fallbacks: fallbacks)
     }
     let name = try BundleName(bundle)
     let channel = try? store.channel(place.app, place.channel)

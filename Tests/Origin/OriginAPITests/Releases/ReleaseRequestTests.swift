@@ -6,13 +6,14 @@ import Values
 
 /// The body of a release request, which is written in pieces.
 @Suite struct ReleaseRequestTests {
-  private static func content(_ text: String, headers: EntryHeaders = EntryHeaders()) throws
-    -> ResourceContent
-  {
+  private static func content(
+    _ text: String, headers: EntryHeaders = EntryHeaders(), fallbacks: PageFallbacks = PageFallbacks()
+  ) throws -> ResourceContent {
     var hasher = FileHasher()
     hasher.update(Array(text.utf8).span.bytes)
     return ResourceContent(
-      hasher.finish(), ctype: try #require(ContentType("text/html; charset=\"a b\"")), headers: headers)
+      hasher.finish(), ctype: try #require(ContentType("text/html; charset=\"a b\"")), headers: headers,
+      fallbacks: fallbacks)
   }
 
   private static func text(_ request: ReleaseRequest) -> String {
@@ -59,13 +60,16 @@ import Values
     }
   }
 
-  /// Contents with headers and without are written in two ways, which must agree.
+  /// Contents with headers or fallbacks and without are written in two ways, which must agree.
   @Test func contentsEqualTheirJSON() throws {
     for headers in [EntryHeaders(), try EntryHeaders(known: ["Referrer-Policy": "no-referrer"])] {
-      let content = try Self.content("x", headers: headers)
-      var out: [UInt8] = []
-      content.appendJSON(to: &out)
-      #expect(out == content.json.canonical)
+      for fallbacks in [PageFallbacks(), try PageFallbacks([.init(prefix: "/app/", except: ["/app/*.*"])])] {
+        let content = try Self.content("x", headers: headers, fallbacks: fallbacks)
+        var out: [UInt8] = []
+        content.appendJSON(to: &out)
+        #expect(out == content.json.canonical)
+        #expect(try ResourceContent(json: JSONValue.parse(out)) == content)
+      }
     }
   }
 

@@ -21,7 +21,9 @@ import Values
         (
           url,
           ResourceContent(
-            md5: MD5.of(bytes), sha256: SHA256.of(bytes), size: Int64(number), ctype: type, headers: headers)
+            md5: MD5.of(bytes), sha256: SHA256.of(bytes), size: Int64(number), ctype: type, headers: headers,
+            fallbacks: number % 11 == 0
+              ? try PageFallbacks([.init(prefix: "/\(number % 2)/")]) : PageFallbacks())
         ))
     }
     items.sort { $0.url < $1.url }

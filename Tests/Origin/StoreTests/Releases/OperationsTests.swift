@@ -184,7 +184,11 @@ import Values
     } else {
       var set: [String: Sample] = [:]
       for path in (0..<9).map({ "f\($0).js" }).shuffled(using: &random).prefix(3) {
-        set[path] = Sample("content \(Int.random(in: 0..<3, using: &random))")
+        let text = "content \(Int.random(in: 0..<3, using: &random))"
+        // The same bytes with another fallback are another content.
+        let isFallback = Int.random(in: 0..<4, using: &random) == 0
+        set[path] = Sample(
+          text, fallbacks: isFallback ? try PageFallbacks([.init(prefix: "/")]) : PageFallbacks())
       }
       let remove = (0..<9).map { "f\($0).js" }.filter { set[$0] == nil }.prefix(
         Int.random(in: 0..<6, using: &random))
@@ -277,18 +281,19 @@ import Values
 
   private func compare(_ store: Store, _ shop: ChannelInfo, _ model: Model) throws {
     #expect(shop.version.number == Int64(model.releases.count - 1))
-    var known: [ResourceURL: [SHA256: Entry]] = [:]
+    var known: [ResourceURL: [Sample: Entry]] = [:]
     for (number, release) in model.releases.enumerated() {
       let version = ManifestVersion(Int64(number))
       let rows = try store.manifest(shop, at: version)
       let union = Model.union(release.bundles)
       #expect(rows.map(\.url) == union.keys.sorted(), "version \(number)")
       for (url, entry) in rows {
-        #expect(entry.sha256 == union[url]?.claim.sha256)
-        // Restored bytes have their former entry, including the download URL.
-        let first = known[url, default: [:]][entry.sha256]
+        let sample = try #require(union[url])
+        #expect(entry.sha256 == sample.claim.sha256 && entry.fallbacks == sample.fallbacks)
+        // Restored content has its former entry, including the download URL.
+        let first = known[url, default: [:]][sample]
         #expect(first == nil || first == entry)
-        known[url, default: [:]][entry.sha256] = entry
+        known[url, default: [:]][sample] = entry
       }
       if number == 0 { continue }
       #expect(try store.digest(shop, at: version) == store.digestByQuery(shop, at: version))

@@ -74,6 +74,8 @@ import TestSupport
     Case("FOREIGN KEY", "DELETE FROM blob WHERE id = 1"),
     Case("UNIQUE", "INSERT INTO content_type (text) SELECT text FROM content_type WHERE id = 1"),
     Case("CHECK", "INSERT INTO content_type (text, headers) VALUES ('text/x', '[]')"),
+    Case("CHECK", "INSERT INTO content_type (text, fallback) VALUES ('text/x', '{}')"),
+    Case("never changes", "UPDATE content_type SET fallback = '[{}]' WHERE id = 1"),
     Case("never changes", "UPDATE content_type SET headers = '{\"a\":\"b\"}' WHERE id = 1"),
     Case("FOREIGN KEY", "DELETE FROM content_type WHERE id = 1"),
     Case("never changes", "UPDATE resource SET blob_id = 2 WHERE id = 1"),

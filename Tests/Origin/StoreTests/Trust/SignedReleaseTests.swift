@@ -87,6 +87,46 @@ import Values
       } == ["online c release-scope"])
   }
 
+  /// A key for a folder can't make a page of it answer for the rest of the site.
+  @Test func scopeIsFallbacksToo() throws {
+    let shop = try SignedShop()
+    try shop.publishTwo()
+    let prefix = try #require(ReleaseGrant.URLPrefix("https://m.example.com/c/"))
+    let grants = [
+      ReleaseGrant(signers: try SignedShop.group(shop.releaseKey)),
+      ReleaseGrant(signers: try SignedShop.group(shop.otherKey), prefixes: .some([prefix])),
+    ]
+    try shop.push(try shop.root(grants: grants))
+    func page(_ path: String) throws -> [String: Sample] {
+      ["c/p.html": Sample("c", type: "text/html", fallbacks: try PageFallbacks([.init(prefix: path)]))]
+    }
+    func problems(_ path: String, serial: Int64, by key: P256PrivateKey) throws -> [String] {
+      let signed = try shop.statement("c", try page(path), serial: serial, by: key)
+      return try SignedShop.problems {
+        try shop.publish("c", base: 0, set: try page(path), dryRun: true, with: [signed])
+      }
+    }
+    #expect(try problems("/", serial: 20, by: shop.otherKey) == ["online c release-scope"])
+    #expect(try problems("/c/../", serial: 20, by: shop.otherKey) == ["online c release-scope"])
+    #expect(try problems("/", serial: 20, by: shop.releaseKey) == ["taken"])
+    #expect(try problems("/c/", serial: 20, by: shop.otherKey) == ["taken"])
+    let signed = try shop.statement("c", try page("/c/"), serial: 20, by: shop.otherKey)
+    // The fallback is signed.
+    #expect(
+      try SignedShop.problems { try shop.publish("c", base: 0, set: try page("/c/d/"), with: [signed]) }
+        == ["online c release-content"])
+    let version = try shop.publish("c", base: 0, set: try page("/c/"), with: [signed]).version.number
+    #expect(try shop.verdict(try shop.device(try shop.root(grants: grants)), to: version).failure == nil)
+    // The bundle is there, and so is a statement for it that a key of less would have to cover.
+    let wide = try shop.statement("c", try page("/"), serial: 30, by: shop.releaseKey)
+    try shop.publish("c", base: version, set: try page("/"), with: [wide])
+    let narrow = ReleaseGrant(
+      signers: try SignedShop.group(shop.releaseKey), bundles: .all, prefixes: .some([prefix]))
+    #expect(
+      SignedShop.problems { try shop.push(try shop.root(2, grants: [narrow]), releases: []) }
+        .contains("online c release-scope"))
+  }
+
   @Test func floorsRiseWithReleasesToAll() throws {
     let shop = try begun()
     try shop.publish("a", base: 1, set: a2, with: [try shop.statement("a", a2, serial: 20, floor: 15)])

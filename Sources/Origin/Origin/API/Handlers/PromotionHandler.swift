@@ -265,12 +265,14 @@ struct PromotionHandler: APIHandler {
       var set: [ResourceURL: ResourceContent] = [:]
       for (url, content) in held {
         let mapped: ResourceURL
+        let said: ResourceContent
         do {
           mapped = try rewriting.apply(to: url)
+          said = try rewriting.apply(to: content, of: url, to: mapped)
         } catch {
           throw Problem.badRequest("\(url) can't be rewritten: \(error)")
         }
-        if let other = set.updateValue(content, forKey: mapped), other != content {
+        if let other = set.updateValue(said, forKey: mapped), other != said {
           throw Problem(.conflict, "url-conflict", "two URLs of bundle \"\(name)\" become \(mapped)")
         }
       }
