@@ -612,6 +612,12 @@ MUTANTS = [
     Mutant("trust", "T-1 T-5", "an entry's headers don't have to be what was signed", (
         "Sources/Common/Trust/Documents/BundleContent.swift", 'if let headers = entry.others["headers"] {',
         'if !MUTANT, let headers = entry.others["headers"] {')),
+    Mutant("trust", "T-1 T-5", "a fallback doesn't have to be what was signed", (
+        "Sources/Common/Trust/Documents/BundleContent.swift", "if let fallback = entry.others[PageFallbacks.key] {",
+        "if !MUTANT, let fallback = entry.others[PageFallbacks.key] {")),
+    Mutant("trust", "T-1 T-5", "a key for a folder signs fallbacks for any", (
+        CHECK, "bundles[at].urls += item.entry", "if !MUTANT { bundles[at].urls += item.entry"), (
+        CHECK, ".fallbacks.prefixes(of: item.url)", ".fallbacks.prefixes(of: item.url) }")),
     Mutant("trust", "T-1 T-4 T-5", "of the keys that a grant names, one is enough", (
         CHECK, "{ $0.signers.isMet(by: release.signers) }",
         "{ MUTANT ? release.signers.contains(where: $0.signers.keys.contains) : $0.signers.isMet(by: release.signers) }")),

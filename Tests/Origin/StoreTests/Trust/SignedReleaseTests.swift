@@ -100,16 +100,20 @@ import Values
     func page(_ path: String) throws -> [String: Sample] {
       ["c/p.html": Sample("c", type: "text/html", fallbacks: try PageFallbacks([.init(prefix: path)]))]
     }
-    func problems(_ path: String, serial: Int64, by key: P256PrivateKey) throws -> [String] {
-      let signed = try shop.statement("c", try page(path), serial: serial, by: key)
-      return try SignedShop.problems {
-        try shop.publish("c", base: 0, set: try page(path), dryRun: true, with: [signed])
-      }
+    func problem(_ path: String, by key: P256PrivateKey) throws -> TrustFailure? {
+      let signed = try shop.statement("c", try page(path), serial: 20, by: key)
+      let dry = try shop.publish("c", base: 0, set: try page(path), dryRun: true, with: [signed])
+      #expect(dry.trust.count == 1)
+      return dry.trust.first?.problem
     }
-    #expect(try problems("/", serial: 20, by: shop.otherKey) == ["online c release-scope"])
-    #expect(try problems("/c/../", serial: 20, by: shop.otherKey) == ["online c release-scope"])
-    #expect(try problems("/", serial: 20, by: shop.releaseKey) == ["taken"])
-    #expect(try problems("/c/", serial: 20, by: shop.otherKey) == ["taken"])
+    #expect(try problem("/", by: shop.otherKey) == .releaseScope)
+    #expect(try problem("/c/../", by: shop.otherKey) == .releaseScope)
+    #expect(try problem("/", by: shop.releaseKey) == nil)
+    #expect(try problem("/c/", by: shop.otherKey) == nil)
+    let wide = try shop.statement("c", try page("/"), serial: 20, by: shop.otherKey)
+    #expect(
+      try SignedShop.problems { try shop.publish("c", base: 0, set: try page("/"), with: [wide]) }
+        == ["online c release-scope"])
     let signed = try shop.statement("c", try page("/c/"), serial: 20, by: shop.otherKey)
     // The fallback is signed.
     #expect(
@@ -118,8 +122,8 @@ import Values
     let version = try shop.publish("c", base: 0, set: try page("/c/"), with: [signed]).version.number
     #expect(try shop.verdict(try shop.device(try shop.root(grants: grants)), to: version).failure == nil)
     // The bundle is there, and so is a statement for it that a key of less would have to cover.
-    let wide = try shop.statement("c", try page("/"), serial: 30, by: shop.releaseKey)
-    try shop.publish("c", base: version, set: try page("/"), with: [wide])
+    let root = try shop.statement("c", try page("/"), serial: 30, by: shop.releaseKey)
+    try shop.publish("c", base: version, set: try page("/"), with: [root])
     let narrow = ReleaseGrant(
       signers: try SignedShop.group(shop.releaseKey), bundles: .all, prefixes: .some([prefix]))
     #expect(

@@ -7,7 +7,7 @@ import Values
 @testable import Store
 
 /// For which navigations a page answers belongs to a URL's content, like its headers.
-@Suite struct FallbackTests {
+@Suite struct PageFallbackTests {
   let scratch = Scratch()
 
   private func page(_ prefixes: String...) throws -> Sample {
