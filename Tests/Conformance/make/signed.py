@@ -603,17 +603,17 @@ case("a stale head is told once a day", ["T-7"], month, {"trigger": "launch"}, l
 
 # Fallbacks: for which paths a page answers is signed, and a key signs it only for its own ones.
 
-ROUTES = of("<p>pay", "pay", fallback=[{"except": ["/pay/api/*"], "prefix": "/pay/"}])
+ROUTES = of("<p>pay two", "pay", fallback=[{"except": ["/pay/api/*"], "prefix": "/pay/"}])
 TEAM = ("second", "team")
 for name, everything in (("/pay/", False), ("/", True)):
-    page = ROUTES if not everything else of("<p>pay", "pay", fallback=[{"prefix": "/pay/"}, {"prefix": "/"}])
+    page = ROUTES if not everything else of("<p>pay two", "pay", fallback=[{"prefix": "/pay/"}, {"prefix": "/"}])
     routed = signed(FILES, FILES | {PAY: page})
     answers = routed.answers(2, 1, releases=[routed.release(2, "pay", *TEAM)], every=[routed.release(2, "home"), routed.release(2, "pay", *TEAM)])
     if everything:
         refused("a fallback outside of its grant", ["T-1", "T-5"], answers, asked_whole(), routed.files(2))
     else:
         case("a fallback within its grant", ["T-1"], held, serve(answers, routed.files(2), fresh=True), trigger(routed.poll(1), *routed.downloads(2, 1)), routed.holds(2))
-for name, before, after in (("that wasn't signed", FILES[PAY], ROUTES), ("for more than was signed", ROUTES, of("<p>pay", "pay", fallback=[{"prefix": "/pay/"}])),
+for name, before, after in (("that wasn't signed", FILES[PAY], ROUTES), ("for more than was signed", ROUTES, of("<p>pay two", "pay", fallback=[{"prefix": "/pay/"}])),
                             ("that was signed and is missing", ROUTES, FILES[PAY])):
     routed = signed(FILES, NEXT | {PAY: before})
     honest, every = [routed.release(2, "home"), routed.release(2, "pay")], routed.releases(2)

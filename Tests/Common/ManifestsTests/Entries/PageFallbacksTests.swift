@@ -96,7 +96,7 @@ import Testing
 
   @Test func fallbacksOfEntries() throws {
     let entry = try Entry(parsing: Array(Self.text.utf8))
-    #expect(entry.fallbacks == PageFallbacks([try .init(prefix: "/app/", except: ["/app/api/*"])]))
+    #expect(try entry.fallbacks == PageFallbacks([.init(prefix: "/app/", except: ["/app/api/*"])]))
     #expect(String(decoding: entry.canonicalJSON, as: UTF8.self) == Self.text)
     #expect(entry.holdsOnlyKnown)
     let headers = EntryHeaders([.xFrameOptions: try .init("DENY")])
