@@ -112,12 +112,12 @@ import Values
     #expect(try problem("/c/", by: shop.otherKey) == nil)
     let wide = try shop.statement("c", try page("/"), serial: 20, by: shop.otherKey)
     #expect(
-      try SignedShop.problems { try shop.publish("c", base: 0, set: try page("/"), with: [wide]) }
+      SignedShop.problems { try shop.publish("c", base: 0, set: try page("/"), with: [wide]) }
         == ["online c release-scope"])
     let signed = try shop.statement("c", try page("/c/"), serial: 20, by: shop.otherKey)
     // The fallback is signed.
     #expect(
-      try SignedShop.problems { try shop.publish("c", base: 0, set: try page("/c/d/"), with: [signed]) }
+      SignedShop.problems { try shop.publish("c", base: 0, set: try page("/c/d/"), with: [signed]) }
         == ["online c release-content"])
     let version = try shop.publish("c", base: 0, set: try page("/c/"), with: [signed]).version.number
     #expect(try shop.verdict(try shop.device(try shop.root(grants: grants)), to: version).failure == nil)
