@@ -2,7 +2,7 @@
 import contextlib, http.client, os, pathlib, random, re, shutil, sys, time, zlib
 import urllib.error, urllib.parse
 
-import rollout
+import rollout, routes
 from device import HEADERS, LIMIT, Device, Reader, need, read, read_answer, request
 
 MEMBERS = {"ctype": "[ -~]+", "download": "[!-~]+", "md5": "[0-9a-f]{32}", "sha256": "[0-9a-f]{64}", "version": "[1-9][0-9]*"}
@@ -145,6 +145,8 @@ class CompleteDevice(Device):
             headers = [(name.lower(), value) for name, value in entry.get("headers", {}).items() if HEADERS.fullmatch(name)]
             need(len(dict(headers)) == len(headers), "a header twice")
             need(all(re.fullmatch("[!-~]([ -~]{0,8190}[!-~])?", value) for _, value in headers), "a header that can't be sent")
+            if "fallback" in entry:
+                routes.check(entry["fallback"], need)
             if self.is_ours(url):
                 need(re.fullmatch(r"https?://[^/?#@]+/[^?#]*", entry["download"]), "a download that can't be")
                 name = urllib.parse.unquote(entry["download"].rsplit("/", 1)[1], errors="strict")
@@ -205,7 +207,19 @@ class CompleteDevice(Device):
 
     def answer(self, url):
         """Section 4: the first of the URLs that match."""
-        return super().answer(next(listed for listed in self.notes["map"] if match_key(listed) == match_key(url)))
+        return super().answer(self.listed(url))
+
+    def listed(self, url):
+        return next((listed for listed in self.notes["map"] if match_key(listed) == match_key(url)), None)
+
+    def page(self, url, method="GET", destination="document", headers={}):
+        """The listed URL whose file answers a request: rule D-72, and those of routes.py; None: the network has to answer."""
+        listed = self.listed(url)
+        if listed is None and destination in ("document", "frame"):
+            listed = self.listed(url.split("#")[0].split("?")[0])
+        if listed is None and self.is_ours(url) and routes.navigates(method, destination, headers):
+            listed = routes.page(url, self.notes["map"], match_key)
+        return listed
 
 
 def match_key(url):

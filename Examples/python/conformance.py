@@ -50,9 +50,12 @@ def main():
                 device.poll(now)
             except Exception as failure:
                 print(f"no update: {failure!r}", file=sys.stderr)
-        elif command["do"] == "request" and command.get("method", "GET") == "GET" and not command.get("headers"):
+        elif command["do"] == "request" and command.get("method", "GET") == "GET" and not {name.lower() for name in command.get("headers", {})} - {"accept"}:
             try:
-                fields, content = device.answer(command["url"])
+                url, destination = command["url"], command.get("destination")
+                if hasattr(device, "page"):
+                    url = device.page(url, "GET", destination, command.get("headers", {}))
+                fields, content = device.answer(url)
                 answer = {"answer": "local", "status": 200, "headers": list(fields.items()), "body": base64.b64encode(content).decode()}
                 if command.get("destination") == "document":
                     answered.add(command.get("page"))
