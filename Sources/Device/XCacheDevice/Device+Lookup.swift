@@ -19,10 +19,13 @@ package struct ListedFile: Sendable {
   package let md5: MD5
   /// The hash of the bytes, by which the memory cache keys them.
   package let sha256: SHA256
+  /// Whether it is a page that answers for a URL under which nothing is listed (docs/protocol.md §11, D-167).
+  package let isFallback: Bool
   let entry: HeldEntry
 
-  init(_ entry: HeldEntry, of version: ManifestVersion) {
+  init(_ entry: HeldEntry, of version: ManifestVersion, isFallback: Bool = false) {
     self.entry = entry
+    self.isFallback = isFallback
     self.version = version.text
     url = entry.url.text
     contentType = entry.contentType
@@ -39,7 +42,10 @@ extension Device {
   /// - Parameters:
   ///   - url: the requested URL.
   ///   - isPage: whether to fall back to the URL without its query.
-  package func listed(_ url: ResourceURL, isPage: Bool) -> ListedFile? { index.listed(url, isPage: isPage) }
+  ///   - isRoute: whether a page may answer for it that says so in its entry.
+  package func listed(_ url: ResourceURL, isPage: Bool, isRoute: Bool = false) -> ListedFile? {
+    index.listed(url, isPage: isPage, isRoute: isRoute)
+  }
 
   /// Opens a listed file, fetching it first if it is missing or damaged; nil if it is no longer listed with these bytes.
   /// - Parameters:
@@ -110,8 +116,18 @@ package struct DeviceManifest: Sendable {
   /// Its version; `0` if there is none.
   package var version: String { index.version.text }
 
-  /// Returns what it listed for a URL; nil if nothing.
-  package func listed(_ url: ResourceURL, isPage: Bool) -> ListedFile? { index.listed(url, isPage: isPage) }
+  /// Returns what it listed for a URL; nil if nothing. The parameters are those of `Device.listed`.
+  package func listed(_ url: ResourceURL, isPage: Bool, isRoute: Bool = false) -> ListedFile? {
+    index.listed(url, isPage: isPage, isRoute: isRoute)
+  }
+
+  /// Returns the URL of the page that answers at an address under which nothing is listed; nil if there is none.
+  package func fallback(at address: String) -> String? {
+    guard !index.fallbacks.isEmpty, let url = try? ResourceURL(address),
+      let file = listed(url, isPage: true, isRoute: true), file.isFallback
+    else { return nil }
+    return file.url
+  }
 
   fileprivate func isOf(_ other: DeviceIndex) -> Bool {
     index.version == other.version && index.digest == other.digest
@@ -119,9 +135,13 @@ package struct DeviceManifest: Sendable {
 }
 
 extension DeviceIndex {
-  fileprivate func listed(_ url: ResourceURL, isPage: Bool) -> ListedFile? {
+  fileprivate func listed(_ url: ResourceURL, isPage: Bool, isRoute: Bool) -> ListedFile? {
     if let entry = urls[url] { return ListedFile(entry, of: version) }
-    guard isPage, url.query != nil, let plain = try? ResourceURL(String(url.withoutQuery)) else { return nil }
-    return urls[plain].map { ListedFile($0, of: version) }
+    if isPage, url.query != nil, let plain = try? ResourceURL(String(url.withoutQuery)),
+      let entry = urls[plain]
+    {
+      return ListedFile(entry, of: version)
+    }
+    return isRoute ? fallbacks[url].map { ListedFile($0, of: version, isFallback: true) } : nil
   }
 }

@@ -26,15 +26,25 @@ extension Runtime {
     guard request.method == "GET" || request.method == "HEAD", let url = try? ResourceURL(request.url) else {
       return (.network(.notCacheable), nil)
     }
+    let (isPage, isRoute) = (request.isPage, request.isRoute)
+    let file = device.listed(url, isPage: isPage, isRoute: isRoute)
+    note(file, for: request)
     if let reason = passReason(request, url, device) { return (.network(reason), nil) }
-    let isPage = request.destination == .document || request.destination == .frame
-    if let older = older(for: request, device), let file = older.listed(url, isPage: isPage),
+    if let older = older(for: request, device),
+      let file = older.listed(url, isPage: isPage, isRoute: isRoute),
       let answer = await answer(request, withOlder: file, device)
     {
       return (answer, older.version)
     }
-    guard let file = device.listed(url, isPage: isPage) else { return (.network(.notListed), nil) }
+    guard let file else { return (.network(.notListed), nil) }
     return (await answer(request, with: file, device), file.version)
+  }
+
+  /// Notes which page's document it is, if that isn't the one of the page's own address.
+  private func note(_ file: ListedFile?, for request: PageRequest) {
+    guard request.destination == .document, let page = request.page else { return }
+    let fallback = file.flatMap { $0.isFallback ? $0 : nil }
+    state.withLock { $0.pages[page.id]?.fallback = fallback?.url }
   }
 
   private func answer(_ request: PageRequest, with file: ListedFile, _ device: Device) async -> PageAnswer {
@@ -63,7 +73,8 @@ extension Runtime {
   func passReason(
     of page: OpenPage, _ address: ResourceURL, isDocument: Bool, _ device: Device
   ) -> PassReason? {
-    let reason = passReasonForPage(address, device)
+    let key = state.withLock { $0.pages[page.id]?.key } ?? key(of: address, device)
+    let reason = passReasonForPage(address, key, device)
     if reason != .pageFailed || isDocument { return reason }
     return state.withLock { $0.pages[page.id]?.isLocal ?? false } ? nil : reason
   }
@@ -75,11 +86,20 @@ extension Runtime {
     return device.isKilled ? .killed : nil
   }
 
-  /// Why the runtime must leave a page alone; nil if it need not.
+  /// Why the runtime must leave a page alone that isn't open; nil if it need not.
   func passReasonForPage(_ page: ResourceURL, _ device: Device) -> PassReason? {
+    passReasonForPage(page, key(of: page, device), device)
+  }
+
+  private func passReasonForPage(_ page: ResourceURL, _ key: String, _ device: Device) -> PassReason? {
     guard device.isAllowed(page) else { return .foreignHost }
     guard device.intercepts(page.text) else { return .bypassed }
-    return state.withLock { $0.health.isFailed(String(page.withoutQuery)) } ? .pageFailed : nil
+    return state.withLock { $0.health.isFailed(key) } ? .pageFailed : nil
+  }
+
+  /// The key that identifies the page which answers at an address.
+  private func key(of address: ResourceURL, _ device: Device) -> String {
+    Self.key(device.snapshot.fallback(at: address.text) ?? address.text)
   }
 
   /// Returns the manifest that a page was opened from, if another one is in force by now: what is still here of it answers the

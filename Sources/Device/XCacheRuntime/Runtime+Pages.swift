@@ -11,6 +11,8 @@ extension Runtime {
     var held: DeviceManifest?
     /// When it was opened, in milliseconds since 1970.
     let begun: Int64
+    /// The URL of the page that answers for its address, if nothing is listed there: all routes of a single-page app are one page.
+    var fallback: String?
     /// The manifest version that its own document came from; nil if that came from the network or hasn't come yet.
     private(set) var source: String?
     /// The milestones that the adapter reported.
@@ -35,8 +37,12 @@ extension Runtime {
     init(_ page: OpenPage, _ held: DeviceManifest?, at time: Int64) {
       self.page = page
       self.held = held
+      fallback = held?.fallback(at: page.url)
       begun = time
     }
+
+    /// The key that identifies the page, by which its failures are counted and reported.
+    var key: String { Runtime.key(fallback ?? page.url) }
 
     /// Whether its own document came from the device.
     var isLocal: Bool { source != nil }
@@ -196,15 +202,17 @@ extension Runtime {
   private func decide(_ page: OpenPage, failed failure: DeviceCount?, isLate: Bool = false) {
     endLoad(of: page)
     let held = self.version
+    var fallback: String?
     let outcome = state.withLock { state -> (version: String?, proven: String?, saved: [UInt8]?) in
       guard let open = state.pages[page.id], !open.isDecided else { return (nil, nil, nil) }
+      fallback = open.fallback
       state.pages[page.id]?.isDecided = true
       state.pages[page.id]?.isLate = isLate
       // A page answered by the network says nothing about the version held.
       guard let source = open.source else { return (nil, nil, nil) }
       // A switch itself is saved when its update has ended.
       if let device { state.health.setVersion(device.version) }
-      let key = Self.key(page.url)
+      let key = open.key
       guard let failure else {
         return (nil, source, state.health.recordSuccess(key, from: source) ? state.health.saved : nil)
       }
@@ -214,7 +222,7 @@ extension Runtime {
     }
     if let source = outcome.proven { recordSuccess(of: page, from: source) }
     if failure != nil, outcome.saved != nil { versionFailed(page) }
-    if let version = outcome.version { hub.send(.pageFailed(url: page.url, version: version)) }
+    if let version = outcome.version { hub.send(.pageFailed(url: fallback ?? page.url, version: version)) }
     guard let saved = outcome.saved else { return }
     let file = settings.healthFile
     writeNote { try? DurableFile.write(saved, to: file) }
@@ -225,7 +233,7 @@ extension Runtime {
     guard let open = state.withLock({ $0.pages[page.id] }), let source = open.source, open.lacking.isEmpty
     else { return endStart(of: page) }
     countFailure(of: page, from: source)
-    recordFailure(of: page, from: source)
+    recordFailure(of: page, open.key, from: source)
   }
 
   /// The key that identifies a page: its URL without query and fragment.

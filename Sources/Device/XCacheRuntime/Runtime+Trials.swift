@@ -27,9 +27,8 @@ extension Runtime {
   func beginStart(of request: PageRequest, _ answer: PageAnswer, from version: String?) async {
     guard case .local = answer, request.destination == .document, let page = request.page, let version,
       let device, device.needsMark(version), !device.isStarting(page.id), device.conditions.isForeground,
-      isUndecided(page)
+      isUndecided(page), let url = state.withLock({ $0.pages[page.id]?.key })
     else { return }
-    let url = Self.key(page.url)
     await pageThreads.run { device.beginStart(of: page.id, url, from: version) }
     // It may have been closed meanwhile, or the app may be in the background.
     if !isUndecided(page) || !device.conditions.isForeground { endStart(of: page) }
@@ -77,9 +76,9 @@ extension Runtime {
   }
 
   /// Records that a page which was answered from `source` failed, and has the device go back if that is to be done.
-  func recordFailure(of page: OpenPage, from source: String) {
+  /// - Parameter url: the page's key.
+  func recordFailure(of page: OpenPage, _ url: String, from source: String) {
     guard let device, awaitsVerdict(of: page, from: source, device) else { return }
-    let url = Self.key(page.url)
     writeNote { [weak self] in
       device.endStart(of: page.id)
       guard device.recordFailure(of: source), let self, self.state.withLock({ $0.stuckVersion != source })

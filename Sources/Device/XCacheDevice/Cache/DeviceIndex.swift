@@ -19,6 +19,8 @@ struct DeviceIndex: Sendable {
   let names: NameTable
   /// The entry that each URL matches.
   let urls: URLTable
+  /// The page that answers where no entry does.
+  let fallbacks: FallbackTable
 
   /// Returns the index of a device without a manifest.
   static func none(_ hosts: HostList) -> DeviceIndex {
@@ -45,6 +47,7 @@ struct DeviceIndex: Sendable {
     others = builder.others
     names = try NameTable(builder.entries)
     urls = URLTable(builder.entries)
+    fallbacks = FallbackTable(builder.entries)
   }
 
   /// Collects a manifest's items, in the order of their URLs.

@@ -32,6 +32,10 @@ struct HeldEntry: Hashable, Sendable {
   var contentType: String { kind.ctype }
   /// The other headers of an answer with its bytes.
   var headers: EntryHeaders { kind.others.isEmpty ? EntryHeaders() : entry.headers }
+  /// For which navigations that nothing else answers it answers; none for most entries.
+  var fallbacks: PageFallbacks {
+    kind.others[PageFallbacks.key] == nil ? PageFallbacks() : entry.fallbacks
+  }
   /// The bytes that it takes on the disk, assuming the 4 KiB blocks of most file systems.
   var blocks: Int64 { size > .max - 4095 ? .max : (size + 4095) & ~4095 }
   var bytes: FileDigest { FileDigest(md5: md5, sha256: sha256, size: size) }

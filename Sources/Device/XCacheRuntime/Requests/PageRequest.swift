@@ -43,6 +43,25 @@ public struct PageRequest: Sendable {
   }
 }
 
+extension PageRequest {
+  /// Whether it is for a page: one that isn't listed is looked up without its query.
+  var isPage: Bool { destination == .document || destination == .frame }
+
+  /// Whether a page may answer it that answers for routes (docs/protocol.md §11, D-167).
+  var isRoute: Bool { isPage && method == "GET" && acceptsHTML }
+
+  private var acceptsHTML: Bool {
+    let accepted = headers.values("accept")
+    if accepted.isEmpty { return true }
+    return accepted.lazy.flatMap { $0.split(separator: ",") }.contains { range in
+      let type = range.prefix { $0 != ";" }.lowercased().split { $0 == " " || $0 == "\t" }
+      return type.count == 1 && Self.typesOfPages.contains(type[0])
+    }
+  }
+
+  private static let typesOfPages: Set<Substring> = ["text/html", "application/xhtml+xml", "text/*", "*/*"]
+}
+
 /// How a request is to be answered.
 public enum PageAnswer: Sendable {
   /// The answer, from this device.
