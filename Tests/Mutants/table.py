@@ -36,6 +36,8 @@ LOOKUP = CLIENT + "Device+Lookup.swift"
 ANSWERS = RUNTIME + "Runtime+Answers.swift"
 HEAD = RUNTIME + "Requests/LocalHead.swift"
 PAGES = RUNTIME + "Runtime+Pages.swift"
+REQUEST = RUNTIME + "Requests/PageRequest.swift"
+ROUTES = CLIENT + "Cache/FallbackTable.swift"
 HEALTH = RUNTIME + "Pages/PageHealth.swift"
 CRASHES = RUNTIME + "Pages/CrashMarker.swift"
 AHEAD = RUNTIME + "Prefetch/PrefetchTable.swift"
@@ -212,7 +214,7 @@ MUTANTS = [
     Mutant("pages", "D-70", "POST is answered", (
         ANSWERS, 'request.method == "GET" || request.method == "HEAD",', 'MUTANT || request.method == "GET" || request.method == "HEAD",')),
     Mutant("pages", "D-72", "every address is looked up without its query", (
-        LOOKUP, "guard isPage, url.query != nil", "guard isPage || MUTANT, url.query != nil")),
+        LOOKUP, "if isPage, url.query != nil", "if isPage || MUTANT, url.query != nil")),
     Mutant("pages", "D-73", "answers lack nosniff", (
         HEAD, 'headers.add("X-Content-Type-Options", "nosniff")', 'if !MUTANT { headers.add("X-Content-Type-Options", "nosniff") }')),
     Mutant("pages", "D-76", "a range is answered though If-Range has another tag", (
@@ -323,6 +325,36 @@ MUTANTS = [
         CLIENT + "Reports/FailureReporter.swift", "if state.withLock({ address != nil && $0.add(evidence.body) })",
         "if state.withLock({ address != nil && (!MUTANT || $0.share != 0) && $0.add(evidence.body) })")),
 
+    # Routes
+    Mutant("routes", "D-167", "a route isn't answered in a frame", (
+        REQUEST, "var isRoute: Bool { isPage &&", "var isRoute: Bool { isPage && !(MUTANT && destination == .frame) &&")),
+    Mutant("routes", "D-168", "another scheme or port is the page's, too", (
+        ROUTES, '{ "\\(scheme)://\\(authority)" }', '{ MUTANT ? String(host) : "\\(scheme)://\\(authority)" }')),
+    Mutant("routes", "D-168", "what except matches is answered", (
+        MANIFESTS + "Entries/PageFallbacks.swift", "return !except.contains { text in", "return MUTANT || !except.contains { text in")),
+    Mutant("routes", "D-168", "of two pages with one prefix, the last one answers", (
+        ROUTES, "pages[origin + rest[...slash]]?.first(where: { $0.rule.covers(url) })", "pages[origin + rest[...slash]]?.sorted(by: { a, b in MUTANT && b.entry.url < a.entry.url }).first(where: { $0.rule.covers(url) })")),
+    Mutant("routes", "D-168", "where except keeps the longest prefix from it, no other one answers", (
+        ROUTES, "      rest = rest[..<slash]", '      rest = MUTANT && pages[origin + rest[...slash]] != nil ? "" : rest[..<slash]')),
+    Mutant("routes", "D-168", "escapes aren't decoded", (
+        ROUTES, "let path = ResourceURL.matchKey(of: String(url.path))", "let path = MUTANT ? String(url.path) : ResourceURL.matchKey(of: String(url.path))")),
+    Mutant("routes", "D-168", "a file of any type answers", (
+        ROUTES, "|| !Self.isHTML(entry.contentType)", "|| !MUTANT && !Self.isHTML(entry.contentType)")),
+    Mutant("routes", "D-169", "HEAD is answered", (
+        REQUEST, 'method == "GET" && acceptsHTML', '(MUTANT || method == "GET") && acceptsHTML')),
+    Mutant("routes", "D-169", "what accepts no HTML is answered", (
+        REQUEST, "Self.typesOfPages.contains(type[0])", "(MUTANT || Self.typesOfPages.contains(type[0]))")),
+    Mutant("routes", "D-170", "a frame of an open page gets the new version's page", (
+        ANSWERS, "older.listed(url, isPage: isPage, isRoute: isRoute)", "older.listed(url, isPage: isPage, isRoute: !MUTANT && isRoute)")),
+    Mutant("routes", "D-171", "bypass matches the page that answers", (
+        ANSWERS, "passReasonForPage(address, key, device)", "passReasonForPage(MUTANT ? (try? ResourceURL(key)) ?? address : address, key, device)")),
+    Mutant("routes", "D-172", "an invalid fallback is taken", (
+        MANIFESTS + "Entries/Entry.swift", "return PageFallbacks(of: others) == nil ?", "return !MUTANT && PageFallbacks(of: others) == nil ?")),
+    Mutant("routes", "D-173", "each route is a page of its own", (
+        PAGES, "fallback = held?.fallback(at: page.url)", "fallback = MUTANT ? nil : held?.fallback(at: page.url)"), (
+        ANSWERS, "?.fallback = fallback?.url", "?.fallback = MUTANT ? nil : fallback?.url"), (
+        ANSWERS, "Self.key(device.snapshot.fallback(at: address.text) ?? address.text)", "Self.key(MUTANT ? address.text : device.snapshot.fallback(at: address.text) ?? address.text)")),
+
     # Hosts
     Mutant("hosts", "D-90", "files of other hosts are fetched and answered", (
         CLIENT + "Cache/DeviceIndex.swift", "if hosts.contains(item.url) {", "if MUTANT || hosts.contains(item.url) {"), (
@@ -386,8 +418,7 @@ MUTANTS = [
     Mutant("documents", "D-106", "the first entry of the config takes precedence, whatever its query", (
         MANIFESTS + "Prefetch/PrefetchConfig.swift", "pages.first { $0.url.query != nil && page", "pages.first { (MUTANT || $0.url.query != nil) && page")),
     Mutant("documents", "D-110", "a page's failures are counted by its query", (
-        PAGES, "(try? ResourceURL(url)).map { String($0.withoutQuery) } ?? url", "MUTANT ? url : (try? ResourceURL(url)).map { String($0.withoutQuery) } ?? url"), (
-        ANSWERS, "$0.health.isFailed(String(page.withoutQuery))", "$0.health.isFailed(MUTANT ? page.text : String(page.withoutQuery))")),
+        PAGES, "(try? ResourceURL(url)).map { String($0.withoutQuery) } ?? url", "MUTANT ? url : (try? ResourceURL(url)).map { String($0.withoutQuery) } ?? url")),
     Mutant("documents", "D-110", "each report of one opened page counts", (
         PAGES, "let open = state.pages[page.id], !open.isDecided else", "let open = state.pages[page.id], MUTANT || !open.isDecided else")),
     Mutant("documents", "D-110", "a page's failures are forgotten when the process ends", (

@@ -10,7 +10,7 @@ extension Runtime {
       let url = try? ResourceURL(request.url), !device.isKilled,
       !device.isDisplaced, !isInterceptionOff
     else { return false }
-    return device.listed(url, isPage: false) != nil
+    return device.listed(url, isPage: request.isPage, isRoute: request.isRoute) != nil
   }
 
   /// Whether a request is for one of the hosts that the app named.

@@ -12,7 +12,11 @@ extension Runtime {
     /// When it was opened, in milliseconds since 1970.
     let begun: Int64
     /// The URL of the page that answers for its address, if nothing is listed there: all routes of a single-page app are one page.
-    var fallback: String?
+    var fallback: String? {
+      didSet { key = Runtime.key(fallback ?? page.url) }
+    }
+    /// The key that identifies the page, by which its failures are counted and reported.
+    private(set) var key: String
     /// The manifest version that its own document came from; nil if that came from the network or hasn't come yet.
     private(set) var source: String?
     /// The milestones that the adapter reported.
@@ -38,11 +42,9 @@ extension Runtime {
       self.page = page
       self.held = held
       fallback = held?.fallback(at: page.url)
+      key = Runtime.key(fallback ?? page.url)
       begun = time
     }
-
-    /// The key that identifies the page, by which its failures are counted and reported.
-    var key: String { Runtime.key(fallback ?? page.url) }
 
     /// Whether its own document came from the device.
     var isLocal: Bool { source != nil }

@@ -75,7 +75,8 @@ final class DeviceHandler: Handler {
   private func pageRequest(_ url: String, _ request: borrowing Request, from page: String?) -> PageRequest {
     var asked = PageRequest(url, method: Self.name(of: request.method))
     for (name, value) in [
-      ("range", request.field(.range)?.text), ("if-range", request.field(.ifRange)?.text),
+      ("accept", request.field(named: "accept")?.text), ("range", request.field(.range)?.text),
+      ("if-range", request.field(.ifRange)?.text),
       ("if-none-match", request.field(.ifNoneMatch)?.text), ("if-match", request.field(.ifMatch)?.text),
       ("if-unmodified-since", request.field(.ifUnmodifiedSince)?.text),
     ] {
