@@ -126,11 +126,11 @@ case("bypass matches the route", ["D-97", "D-171"], under(BYPASS), passed("run",
      page("list", SITE + "/app/list"), ask(MAIN, local("let main"), page="list"), page("home", HOME))
 case("and not the page that answers", ["D-97", "D-171"], under(policy(1, bypass=[HOME])), passed("home", HOME), ask(MAIN, "network", page="home"),
      page("run"), ask(MAIN, local("let main"), page="run"))
-RUNS, LIST = {"url": SITE + "/api/run"}, {"url": SITE + "/api/home"}
+RUNS, LIST = [{"api": SITE + path, "method": "GET"} for path in ("/api/run", "/api/home")]
 case("the prefetch config is matched by the route", ["D-105", "D-171"], serve(
     world.origin(1, prefetch="1"), world.files(1), config(prefetching(RUNS, url=RUN), prefetching(LIST, url=HOME))), start(),
-    trigger(world.poll(), *world.downloads(1), PREFETCH), {"prefetch": RUN, "expect": [{"method": "GET", **RUNS}]},
-    {"prefetch": HOME, "expect": [{"method": "GET", **LIST}]}, {"prefetch": OTHER_RUN, "expect": []})
+    trigger(world.poll(), *world.downloads(1), PREFETCH), {"prefetch": RUN, "expect": [{"method": "GET", "url": RUNS["api"]}]},
+    {"prefetch": HOME, "expect": [{"method": "GET", "url": LIST["api"]}]}, {"prefetch": OTHER_RUN, "expect": []})
 
 # Updates.
 
