@@ -61,6 +61,14 @@ import Values
     #expect(try await bench.ask(runtime, Self.route, method: "HEAD", destination: .document) == "notListed")
   }
 
+  /// Apps without a runtime open pages like this.
+  @Test func devicesAnswerThem() throws {
+    let device = try #require(runtime.device)
+    #expect(try device.page(for: "\(Self.route)?x")?.url == RuntimeBench.page)
+    #expect(try device.page(for: "https://m.test/api/runs") == nil)
+    #expect(try device.resource(for: Self.route) == nil)
+  }
+
   @Test(arguments: [
     ("text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8", true), ("*/*", true),
     ("text/*;q=0.1", true),
