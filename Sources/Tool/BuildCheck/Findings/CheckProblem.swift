@@ -18,6 +18,8 @@ package enum CheckProblem: Hashable, Sendable {
   case outside(Reference.Kind, target: String, url: String, inside: String)
   case bare(String)
   case mixed(Reference.Kind, target: String)
+  /// `url`: what the target leads to at `route`; `base`: the path of the page's own folder.
+  case route(Reference.Kind, target: String, route: String, url: String, base: String)
   case noCharset
   case empty
   case name(characters: String)

@@ -22,6 +22,8 @@ package enum CheckRule: String, CaseIterable, Comparable, Sendable {
   case bare
   /// A link to a page that doesn't exist.
   case link
+  /// What a fallback page loads by relative URLs, which lead elsewhere at a route.
+  case route
   case sourcemap
   case manifest
   /// What a template left in a page.
@@ -56,6 +58,7 @@ package enum CheckRule: String, CaseIterable, Comparable, Sendable {
     case .outside: "references that leave the bundle through a wrong base path"
     case .bare: "modules imported by a bare name"
     case .link: "links to pages that don't exist"
+    case .route: "relative references of a fallback page, which lead elsewhere at deeper routes"
     case .sourcemap: "missing or invalid source maps"
     case .manifest: "invalid web app manifests"
     case .template: "marks of a template that nothing has replaced, such as {{ title }}"

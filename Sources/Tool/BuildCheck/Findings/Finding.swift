@@ -72,6 +72,10 @@ extension CheckProblem {
       "import \(name.debugDescription) doesn't name a file: bundle it, or map it in an import map"
     case .mixed(let kind, let target):
       "\(kind.noun) \(target) is http in an https page, where it is not loaded: use https"
+    case .route(let kind, let target, let route, let url, let base):
+      "\(kind.noun) \(target) is relative to the address of the page, which is the fallback of \(route), too: there it is "
+        + "\(url), which is not in the bundle: put <base href=\"\(base)\"> first in <head>, build with the base path \(base), or "
+        + "leave such routes out with \"except\""
     case .noCharset:
       "the page has no charset in its first 1,024 bytes: put <meta charset=\"utf-8\"> first in <head>"
     case .empty: "the file is empty: build again, or exclude it"

@@ -36,6 +36,24 @@ struct FileCheck {
       add(.template, .warning, .template(mark.text), at: mark.at, repeats: text.templateMarks.count - 1)
     }
     for reference in text.references { take(reference) }
+    routes()
+  }
+
+  /// Checks that the page finds what it loads at the routes for which it is a fallback.
+  private mutating func routes() {
+    for page in site.fallbackPages(at: file.location) {
+      let moved = RouteText.moved(bytes, at: page.url, page.fallbacks).filter { site.file($0.url) == nil }
+      let breaking = moved.first { $0.reference.isCertain && $0.reference.kind.breaksPages }
+      guard let first = breaking ?? moved.first else { continue }
+      let path = page.url.path
+      let folder = path[...(path.lastIndex(of: "/") ?? path.startIndex)]
+      add(
+        .route, breaking == nil ? .warning : .error,
+        .route(
+          first.reference.kind, target: first.reference.text, route: first.route.text, url: first.url.text,
+          base: String(folder)), at: first.reference.at, repeats: moved.count - 1)
+      return
+    }
   }
 
   // MARK: References
@@ -62,6 +80,7 @@ struct FileCheck {
       return
     }
     if url.path.hasSuffix("/") || site.isIndexed(url) { return }
+    if reference.kind.isNavigation, site.isRoute(url) { return serve(reference) }
     report.misses.append(
       FileReport.Miss(reference: reference, url: url, position: TextPosition(of: reference.at, in: bytes)))
   }

@@ -17,6 +17,10 @@ package struct Site: Sendable {
   /// Longer base URLs of bundles that aren't checked: everything below them is theirs.
   private let foreignBases: [String]
   private let indices: [String: Int]
+  /// The pages that answer routes.
+  let fallbacks: FallbackPages
+  /// Indices of files with fallbacks.
+  private let fallbackFiles: [Int]
 
   /// Creates a site; `others` are the base URLs of bundles that aren't part of the release.
   init(_ bundles: [CheckedBundle], others: [BaseURL] = []) {
@@ -28,6 +32,18 @@ package struct Site: Sendable {
     foreignBases = others.map { $0.text + "/" }.filter { !own.contains($0) }
     indices = Dictionary(
       files.enumerated().map { ($1.url.matchKey, $0) }, uniquingKeysWith: { first, _ in first })
+    let pages = files.indices.filter { [files] in !files[$0].fallbacks.isEmpty }
+    fallbackFiles = pages
+    fallbacks = FallbackPages(
+      pages.map { [files] in (files[$0].url, files[$0].ctype.text, files[$0].fallbacks) })
+  }
+
+  /// Whether a fallback page answers navigations to `url`.
+  package func isRoute(_ url: ResourceURL) -> Bool { fallbacks.page(for: url) != nil }
+
+  /// Returns the URLs at which the file at `location` is a fallback page.
+  func fallbackPages(at location: String) -> [CheckedBundle.File] {
+    fallbackFiles.lazy.map { files[$0] }.filter { $0.location == location }
   }
 
   /// Returns the index of the file that a device would return for `url`.
@@ -82,6 +98,8 @@ package struct CheckedBundle: Sendable {
     package let path: String
     /// The size in bytes.
     package let size: Int64
+    /// The navigations that it answers if nothing else does.
+    package var fallbacks = PageFallbacks()
 
     package init(url: ResourceURL, ctype: ContentType, location: String, path: String, size: Int64) {
       self.url = url

@@ -31,6 +31,11 @@ package struct SiteCheck: Sendable {
 
     /// URLs that are referenced but don't exist.
     package var missing: [ResourceURL] { reports.flatMap { $0.misses.map(\.url) } }
+
+    /// Those of them that are opened as documents, which another bundle's fallback page may answer.
+    package var missingPages: [ResourceURL] {
+      reports.flatMap { $0.misses.filter(\.reference.kind.isNavigation).map(\.url) }
+    }
   }
 
   /// Reads the files. If not nil, `changed` has the URLs of the only files to read, for a release that removes nothing and whose

@@ -162,7 +162,7 @@ extension CheckProblem {
   var target: String? {
     switch self {
     case .missing(_, let target, _), .query(_, let target), .outside(_, let target, _, _),
-      .mixed(_, let target):
+      .mixed(_, let target), .route(_, let target, _, _, _):
       target
     case .bare(let name): name
     case .removed(let url, _), .prefetchPage(let url): url

@@ -17,6 +17,9 @@ package struct Reference: Hashable, Sendable {
     /// Whether it is meaningful only in a script that a page loads as a module.
     var isOfModule: Bool { self == .staticImport || self == .dynamicImport || self == .moduleStyle }
 
+    /// Whether the target is opened as a document, so that a fallback page may answer.
+    package var isNavigation: Bool { self == .link || self == .appPage || self == .frame }
+
     /// Whether a missing target breaks a page.
     package var breaksPages: Bool {
       switch self {

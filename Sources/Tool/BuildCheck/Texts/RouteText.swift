@@ -1,0 +1,52 @@
+import Manifests
+import Values
+
+/// What the texts of a single-page app tell about its routes.
+package enum RouteText {
+  /// Whether a text has a router that changes the path: it calls `pushState`, and listens to `popstate`.
+  package static func hasRouter(_ bytes: [UInt8]) -> Bool {
+    contains("pushstate", bytes) && contains("popstate", bytes)
+  }
+
+  private static func contains(_ word: StaticString, _ bytes: [UInt8]) -> Bool {
+    var cursor = TextCursor(bytes, bytes.indices)
+    return cursor.seek(text: word)
+  }
+
+  /// A reference of a page that leads somewhere else at a route.
+  package struct Moved: Sendable {
+    let reference: Reference
+    /// The route, and what the reference leads to there.
+    let route: ResourceURL
+    let url: ResourceURL
+  }
+
+  /// Returns what the page at `page` loads by URLs that depend on its address, as it would be at one of the routes for which it is a
+  /// fallback; empty if nothing does. Of a rule's routes, one part and two are tried, so that patterns in `except` can leave out deeper ones.
+  package static func moved(_ bytes: [UInt8], at page: ResourceURL, _ fallbacks: PageFallbacks) -> [Moved] {
+    let own = ReadText(.page, bytes, at: page)
+    for rule in fallbacks.rules {
+      for route in ["a", "a/b"] {
+        guard let route = try? ResourceURL("\(page.scheme)://\(page.authority)\(rule.prefix)\(route)"),
+          rule.covers(route)
+        else { continue }
+        let there = ReadText(.page, bytes, at: route)
+        let moved = own.references.compactMap { reference -> Moved? in
+          guard isLoaded(reference.kind), let url = there.url(of: reference), url != own.url(of: reference)
+          else { return nil }
+          return Moved(reference: reference, route: route, url: url)
+        }
+        if !moved.isEmpty { return moved }
+      }
+    }
+    return []
+  }
+
+  /// Whether the page itself loads it: the app's router handles links.
+  private static func isLoaded(_ kind: Reference.Kind) -> Bool {
+    switch kind {
+    case .link, .appPage, .sourceMap: false
+    default: true
+    }
+  }
+}
