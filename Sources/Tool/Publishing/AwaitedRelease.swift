@@ -112,7 +112,9 @@ extension AwaitedRelease.Bundle {
       if entry.sha256 != item.entry.sha256 {
         lines.append("\(item.url): other bytes")
       } else if !entry.isSame(as: item.entry) {
-        lines.append("\(item.url): another type or other headers")
+        lines.append(
+          entry.hasSameFallbacks(as: item.entry)
+            ? "\(item.url): another type or other headers" : "\(item.url): another fallback")
       }
     }
     lines += files.filter { here[$0.url] != nil }.map { "\($0.url): only here" }
@@ -124,6 +126,10 @@ extension Entry {
   /// Whether what is signed of a resource is the same.
   fileprivate func isSame(as other: Entry) -> Bool {
     sha256 == other.sha256 && size == other.size && ctype == other.ctype
-      && (others["headers"] ?? .null) == (other.others["headers"] ?? .null)
+      && (others["headers"] ?? .null) == (other.others["headers"] ?? .null) && hasSameFallbacks(as: other)
+  }
+
+  fileprivate func hasSameFallbacks(as other: Entry) -> Bool {
+    (others["fallback"] ?? .null) == (other.others["fallback"] ?? .null)
   }
 }

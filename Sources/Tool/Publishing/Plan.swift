@@ -10,7 +10,8 @@ package struct BuildFile: Hashable, Sendable {
 
   init(_ mapped: MappedFile, _ file: HashedFile) {
     url = mapped.url
-    content = ResourceContent(file.digest, ctype: mapped.ctype, headers: mapped.headers)
+    content = ResourceContent(
+      file.digest, ctype: mapped.ctype, headers: mapped.headers, fallbacks: mapped.fallbacks)
     self.file = file
   }
 }
@@ -20,7 +21,7 @@ package struct Plan: Hashable, Sendable {
   package let bundle: BundleName
   /// The bundle's version that the plan starts from.
   package let base: ManifestVersion
-  /// New resources, and those with a changed content, type or headers; by URL.
+  /// New resources, and those with a changed content, type, headers or fallbacks; by URL.
   package private(set) var put: [BuildFile] = []
   /// URLs to remove, sorted.
   package private(set) var remove: [String] = []

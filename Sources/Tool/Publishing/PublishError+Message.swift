@@ -29,6 +29,7 @@ extension PublishError {
         + Listing.below(
           list.map { "\($0.url): \($0.files.joined(separator: ", "))" }, hint: "fix these first")
     case .bundleTwice(let name): "bundle \(name) is given twice: name all its folders in xcache.json"
+    case .fallback(let rule, let bundle, let fault): PublishError.message(of: fault, rule, bundle)
     case .newBundle(let name, let channel, let others): PublishError.message(new: name, channel, others)
     case .noPageStays(let bundle, let pages, let url):
       "bundle \(bundle): this release would remove every page of the live version (\(pages == 1 ? "1 page" : "\(pages) pages"), such as \(url)); "
@@ -77,6 +78,20 @@ extension PublishError {
       ?? (names.isEmpty ? "." : "; there is \(names.sorted().prefix(5).joined(separator: ", ")).")
     return "channel \(channel.channel) of app \(channel.app) has no bundle \"\(name)\"\(hint) Nothing was "
       + "released. To create it, add --create"
+  }
+
+  private static func message(
+    of fault: FallbackFault, _ fallback: BundleSource.FallbackRule, _ bundle: BundleName
+  ) -> String {
+    let place = "\(fallback.file): \(fallback.keys) / page"
+    return switch fault {
+    case .noFile(let near?):
+      "\(place): bundle \(bundle) has no \(fallback.page); did you mean \(near)?"
+    case .noFile(nil):
+      "\(place): bundle \(bundle) has no \(fallback.page): name one of its pages, by its URL or path"
+    case .noDocument(let ctype):
+      "\(place): \(fallback.page) has the type \(ctype.text), and only html can answer navigations: name a page"
+    }
   }
 
   private static func message(of report: CheckReport) -> String {

@@ -31,6 +31,8 @@ package enum PublishError: Error, Sendable {
   /// Thrown when files of one bundle have matching URLs, with the files of each URL.
   case duplicates([Duplicate])
   case bundleTwice(BundleName)
+  /// Thrown when a page in the settings can't be the fallback that they make of it.
+  case fallback(BundleSource.FallbackRule, BundleName, FallbackFault)
   /// Thrown when the channel has no such bundle, but others, and none is to be created.
   case newBundle(BundleName, ChannelAddress, others: [BundleName])
   /// Thrown when the release would remove all live pages of a bundle, of which this is one: perhaps folder or base URL are wrong.
@@ -91,6 +93,14 @@ package enum PublishError: Error, Sendable {
         + (problem.detail ?? problem.title),
       members: problem.members)
     return .origin(.refused(named))
+  }
+
+  /// Why a page can't be a fallback.
+  package enum FallbackFault: Hashable, Sendable {
+    /// The bundle has no such file; `near` is what was probably meant.
+    case noFile(near: ResourceURL?)
+    /// It isn't an html document.
+    case noDocument(ContentType)
   }
 
   /// Files that would all have the same URL.

@@ -19,6 +19,9 @@ package enum RouteText {
     /// The route, and what the reference leads to there.
     let route: ResourceURL
     let url: ResourceURL
+
+    /// The reference as it is written.
+    package var text: String { reference.text }
   }
 
   /// Returns what the page at `page` loads by URLs that depend on its address, as it would be at one of the routes for which it is a

@@ -1,3 +1,4 @@
+import BuildCheck
 import HTTPClient
 import Manifests
 import OriginAPI
@@ -37,6 +38,22 @@ final class LiveBundles {
       }
     }
     return held
+  }
+
+  /// Returns the match keys of those `urls` that a fallback page of one of the bundles answers.
+  func routes(among urls: [ResourceURL]) throws(PublishError) -> Set<String> {
+    if urls.isEmpty { return [] }
+    var pages: [(url: ResourceURL, ctype: String, fallbacks: PageFallbacks)] = []
+    for entry in try bundles().flatMap(\.entries)
+    where entry.form.fallbacks != RemoteBundle.Entry.Form.noFallbacks {
+      guard let url = try? ResourceURL(entry.url),
+        let json = try? JSONValue.parse(Array(entry.form.fallbacks.utf8)),
+        let fallbacks = try? PageFallbacks(json: json)
+      else { continue }
+      pages.append((url, entry.form.ctype, fallbacks))
+    }
+    let fallbacks = FallbackPages(pages)
+    return Set(urls.filter { fallbacks.page(for: $0) != nil }.map(\.matchKey))
   }
 
   /// Returns the pages of the channel's prefetch config; empty if it has none.

@@ -30,8 +30,9 @@ struct LiveCheck {
   private func pages() throws(PublishError) -> [Finding] {
     let missing = try live.prefetchPages().filter { page in
       site.base(of: page) != nil && site.file(page) == nil && site.fileWithoutQuery(page) == nil
+        && !site.isRoute(page)
     }
-    let held = try live.keys(of: missing)
+    let held = try live.keys(of: missing).union(live.routes(among: missing))
     return missing.filter { !held.contains($0.matchKey) }.map { page in
       Finding(
         rule: .prefetch, severity: .warning, place: nil, position: nil, problem: .prefetchPage(page.text))
@@ -49,13 +50,15 @@ struct LiveCheck {
     if keys.isEmpty { return [] }
     var findings: [Finding] = []
     var budget = (files: Self.maxFiles, bytes: Self.maxBytes)
-    for bundle in try live.bundles() { findings += try references(of: bundle, to: keys, &budget) }
+    // A link to a page that is gone opens the fallback page in its place.
+    let routes = Set(gone.filter(site.isRoute).map(\.matchKey))
+    for bundle in try live.bundles() { findings += try references(of: bundle, to: keys, routes, &budget) }
     return findings
   }
 
   private func references(
     of bundle: (name: BundleName, entries: [RemoteBundle.Entry]), to gone: Set<String>,
-    _ budget: inout (files: Int, bytes: Int64)
+    _ routes: Set<String>, _ budget: inout (files: Int, bytes: Int64)
   ) throws(PublishError) -> [Finding] {
     var texts: [(entry: RemoteBundle.Entry, url: ResourceURL, form: TextForm)] = []
     var unread = 0
@@ -72,7 +75,7 @@ struct LiveCheck {
     let name = bundle.name
     let found = try live.map(texts.map(\.entry)) { [texts] index, bytes in
       let (_, url, form) = texts[index]
-      return Self.references(ReadText(form, bytes, at: url), bytes, url, to: gone, name)
+      return Self.references(ReadText(form, bytes, at: url), bytes, url, to: gone, routes, name)
     }
     unread += found.count { $0 == nil }
     var findings = found.flatMap { $0 ?? [] }
@@ -94,11 +97,13 @@ struct LiveCheck {
   }
 
   private static func references(
-    _ text: ReadText, _ bytes: [UInt8], _ place: ResourceURL, to gone: Set<String>, _ bundle: BundleName
+    _ text: ReadText, _ bytes: [UInt8], _ place: ResourceURL, to gone: Set<String>, _ routes: Set<String>,
+    _ bundle: BundleName
   ) -> [Finding] {
     var reported: Set<String> = []
     return text.references.compactMap { reference in
       guard reference.kind != .sourceMap, let url = text.url(of: reference), gone.contains(url.matchKey),
+        !(reference.kind.isNavigation && routes.contains(url.matchKey)),
         reported.insert(url.matchKey).inserted
       else { return nil }
       return Finding(
@@ -134,7 +139,9 @@ extension Publication {
       let removed = plans.flatMap(\.remove)
       let read = removed.isEmpty ? changed : nil
       let reading = try PublishError.reading { () throws(CheckError) in try check.read(changed: read) }
-      report = check.report(reading, live: try live.keys(of: reading.missing))
+      report = check.report(
+        reading,
+        live: try live.keys(of: reading.missing).union(live.routes(among: reading.missingPages)))
       report.add(idle)
       report.add(try LiveCheck(check.site, live).findings(removed: removed, options))
     }

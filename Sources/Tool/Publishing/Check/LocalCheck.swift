@@ -35,11 +35,12 @@ package enum LocalCheck {
 extension CheckedBundle {
   /// Creates a bundle from mapped files; those of a zip must be unpacked.
   init(_ files: [MappedFile], of bundle: BundleSource) {
-    self.init(files.map { File($0.url, $0.ctype, $0.file) }, of: bundle)
+    self.init(files.map { File($0.url, $0.ctype, $0.fallbacks, $0.file) }, of: bundle)
   }
 
   init(_ resources: [BuildFile], of bundle: BundleSource) {
-    self.init(resources.map { File($0.url, $0.content.ctype, $0.file.source) }, of: bundle)
+    self.init(
+      resources.map { File($0.url, $0.content.ctype, $0.content.fallbacks, $0.file.source) }, of: bundle)
   }
 
   private init(_ files: [File], of bundle: BundleSource) {
@@ -55,8 +56,9 @@ extension CheckedBundle {
 }
 
 extension CheckedBundle.File {
-  fileprivate init(_ url: ResourceURL, _ ctype: ContentType, _ file: SourceFile) {
+  fileprivate init(_ url: ResourceURL, _ ctype: ContentType, _ fallbacks: PageFallbacks, _ file: SourceFile) {
     self.init(url: url, ctype: ctype, location: file.location, path: file.path, size: file.status.size)
+    self.fallbacks = fallbacks
   }
 }
 

@@ -2,7 +2,7 @@ import Manifests
 import System
 
 extension RemoteBundle {
-  /// The bundle in the cache's format: version, types with headers, entries.
+  /// The bundle in the cache's format: version, types with headers and fallbacks, entries.
   var cached: [UInt8] {
     Self.cached(Self.cachedEntries(entries), at: version)
   }
@@ -20,11 +20,14 @@ extension RemoteBundle {
   static func cachedEntries(_ entries: [Entry]) -> [UInt8] {
     var out: [UInt8] = []
     out.reserveCapacity(entries.count * 160)
-    let forms = Array(Set(entries.map(\.form))).sorted { ($0.ctype, $0.headers) < ($1.ctype, $1.headers) }
+    let forms = Array(Set(entries.map(\.form))).sorted {
+      ($0.ctype, $0.headers, $0.fallbacks) < ($1.ctype, $1.headers, $1.fallbacks)
+    }
     ByteCoding.append(UInt64(forms.count), to: &out)
     for form in forms {
       ByteCoding.append(form.ctype, to: &out)
       ByteCoding.append(form.headers, to: &out)
+      ByteCoding.append(form.fallbacks, to: &out)
     }
     let numbers = Dictionary(uniqueKeysWithValues: zip(forms, UInt64(0)...))
     ByteCoding.append(UInt64(entries.count), to: &out)
@@ -61,8 +64,10 @@ extension RemoteBundle {
     guard let count = reader.integer() else { return nil }
     var forms: [Entry.Form] = []
     for _ in 0..<max(0, count) {
-      guard let ctype = reader.text(), let headers = reader.text() else { return nil }
-      forms.append(Entry.Form(ctype: ctype, headers: headers))
+      guard let ctype = reader.text(), let headers = reader.text(), let fallbacks = reader.text() else {
+        return nil
+      }
+      forms.append(Entry.Form(ctype: ctype, headers: headers, fallbacks: fallbacks))
     }
     return forms
   }

@@ -18,22 +18,28 @@ package struct RemoteBundle: Hashable, Sendable {
       package let ctype: String
       /// The headers as a canonical JSON object.
       package let headers: String
+      /// The fallbacks as a canonical JSON array.
+      package let fallbacks: String
 
       package static let noHeaders = "{}"
+      package static let noFallbacks = "[]"
 
-      package init(ctype: String, headers: String = noHeaders) {
+      package init(ctype: String, headers: String = noHeaders, fallbacks: String = noFallbacks) {
         self.ctype = ctype
         self.headers = headers
+        self.fallbacks = fallbacks
       }
 
       init(_ content: ResourceContent) {
         ctype = content.ctype.text
         headers = content.headers.isEmpty ? Self.noHeaders : Self.text(content.headers.json)
+        fallbacks = content.fallbacks.isEmpty ? Self.noFallbacks : Self.text(content.fallbacks.json)
       }
 
       init(_ json: JSONValue) throws(JSONError) {
         ctype = try json.string("ctype")
         headers = json["headers"].map(Self.text) ?? Self.noHeaders
+        fallbacks = json["fallback"].map(Self.text) ?? Self.noFallbacks
       }
 
       private static func text(_ json: JSONValue) -> String {

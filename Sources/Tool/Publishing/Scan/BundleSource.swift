@@ -44,6 +44,23 @@ package struct BundleSource: Hashable, Sendable {
     }
   }
 
+  /// A page that answers the navigations below a prefix that nothing else answers.
+  package struct FallbackRule: Hashable, Sendable {
+    /// The URL of the page, which is to be a file of the bundle.
+    package let page: ResourceURL
+    package let rule: PageFallbacks.Rule
+    /// The settings file, and the keys of the rule in it.
+    package let file: String
+    package let keys: String
+
+    package init(_ page: ResourceURL, _ rule: PageFallbacks.Rule, file: String, keys: String) {
+      self.page = page
+      self.rule = rule
+      self.file = file
+      self.keys = keys
+    }
+  }
+
   /// A pattern in a settings file, which should match something.
   package struct WrittenPattern: Hashable, Sendable {
     package let pattern: Glob
@@ -68,6 +85,10 @@ package struct BundleSource: Hashable, Sendable {
   package var types: [TypeRule]
   /// For each header, the first match that names it applies.
   package var headers: [HeaderRule]
+  /// The pages that answer routes. Together they are valid: no prefix occurs twice.
+  package var fallbacks: [FallbackRule]
+  /// Whether those of pages that aren't among the files are left out, because only a part of the files is taken.
+  package var skipsFallbacks = false
   /// Whether `dir/index.html` is also the resource `dir/`.
   package var mapsIndex: Bool
   /// The patterns among these that are reported if they match nothing.
@@ -75,13 +96,15 @@ package struct BundleSource: Hashable, Sendable {
 
   package init(
     _ name: BundleName, folders: [Folder], filter: FileFilter = FileFilter(), types: [TypeRule] = [],
-    headers: [HeaderRule] = [], mapsIndex: Bool = false, written: [WrittenPattern] = []
+    headers: [HeaderRule] = [], fallbacks: [FallbackRule] = [], mapsIndex: Bool = false,
+    written: [WrittenPattern] = []
   ) {
     self.name = name
     self.folders = folders
     self.filter = filter
     self.types = types
     self.headers = headers
+    self.fallbacks = fallbacks
     self.mapsIndex = mapsIndex
     self.written = written
   }

@@ -100,6 +100,9 @@ struct LocalState {
       append([rule.pattern.text])
       append(rule.values.map { "\($0.key) \($0.value?.text ?? "")\($0.value == nil ? "-" : "+")" }.sorted())
     }
+    for fallback in source.fallbacks {
+      append([fallback.page.text, fallback.rule.prefix] + fallback.rule.except)
+    }
     return out
   }
 }

@@ -1,3 +1,4 @@
+import BuildCheck
 import Manifests
 import Values
 
@@ -6,13 +7,21 @@ package struct MappedFile: Hashable, Sendable {
   package let url: ResourceURL
   package let ctype: ContentType
   package let headers: EntryHeaders
+  package fileprivate(set) var fallbacks = PageFallbacks()
   package let file: SourceFile
+
+  init(url: ResourceURL, ctype: ContentType, headers: EntryHeaders, file: SourceFile) {
+    self.url = url
+    self.ctype = ctype
+    self.headers = headers
+    self.file = file
+  }
 }
 
-/// Assigns each file its URLs, content type and headers.
+/// Assigns each file its URLs, content type, headers and fallbacks.
 package enum Mapping {
   /// Returns the files in all folders of `bundle` by URL.
-  /// - Throws: `PublishError` of the scan; `noURL`; `duplicates` with every URL that two files would have.
+  /// - Throws: `PublishError` of the scan; `noURL`; `duplicates` with every URL that two files would have; `fallback`.
   package static func files(of bundle: BundleSource) throws(PublishError) -> [MappedFile] {
     try files(of: FoundBundle(bundle))
   }
@@ -34,7 +43,38 @@ package enum Mapping {
     mapped.sort { $0.url < $1.url }
     let duplicates = duplicates(mapped)
     guard duplicates.isEmpty else { throw .duplicates(duplicates) }
+    try addFallbacks(of: source, to: &mapped)
     return mapped
+  }
+
+  /// Gives the pages among `files` their fallbacks.
+  /// - Throws: `fallback`.
+  private static func addFallbacks(of source: BundleSource, to files: inout [MappedFile]) throws(PublishError)
+  {
+    var rules: [Int: [PageFallbacks.Rule]] = [:]
+    for fallback in source.fallbacks {
+      let key = fallback.page.matchKey
+      guard let index = files.firstIndex(where: { $0.url.matchKey == key }) else {
+        if source.skipsFallbacks { continue }
+        throw .fallback(fallback, source.name, .noFile(near: near(fallback.page, files)))
+      }
+      guard FallbackPages.isDocument(files[index].ctype.text) else {
+        throw .fallback(fallback, source.name, .noDocument(files[index].ctype))
+      }
+      rules[index, default: []].append(fallback.rule)
+    }
+    for (index, rules) in rules {
+      // Settings are refused if their rules don't fit together.
+      files[index].fallbacks = (try? PageFallbacks(rules)) ?? PageFallbacks()
+    }
+  }
+
+  /// Returns the page that was probably meant: the folder's index, or the only page.
+  private static func near(_ page: ResourceURL, _ files: [MappedFile]) -> ResourceURL? {
+    let folder = page.text.hasSuffix("/") ? page.text : page.text + "/"
+    if let index = files.first(where: { $0.url.text == folder + "index.html" }) { return index.url }
+    let pages = files.filter { FallbackPages.isDocument($0.ctype.text) && !$0.url.text.hasSuffix("/") }
+    return pages.count == 1 ? pages[0].url : nil
   }
 
   /// Returns the paths of a file: its own and, if wanted, that of the folder whose index it is.

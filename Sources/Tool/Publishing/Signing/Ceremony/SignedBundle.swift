@@ -32,6 +32,7 @@ package struct LiveBundle: Sendable {
       var others = JSONObject()
       others["bundle"] = .string(bundle.text)
       others["headers"] = json["headers"]
+      others["fallback"] = json["fallback"]
       let entry = Entry(
         ctype: try json.string("ctype"), download: "", md5: try json.md5("md5"),
         sha256: try json.sha256("sha256"), size: try json.size("size"), version: 1, others: others)
