@@ -64,7 +64,7 @@ extension PublishError {
     case .trust(let fault): fault.exitCode
     case .awaited(let fault): fault.exitCode
     case .origin(let error): error.exitCode
-    case .bundleTwice: 2
+    case .bundleTwice, .fallback: 2
     default: 1
     }
   }

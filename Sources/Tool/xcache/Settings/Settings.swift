@@ -70,9 +70,12 @@ struct BundleSettings: Hashable, Sendable {
   var filter = FileFilter()
   var types: [BundleSource.TypeRule] = []
   var headers: [BundleSource.HeaderRule] = []
+  var fallbacks: [FallbackSettings] = []
   var mapsIndex = false
   /// The file's patterns with their keys.
   var written: [BundleSource.WrittenPattern] = []
+  /// Whether `--include` takes a part of the files, which may lack a fallback's page.
+  private var isPart = false
 
   init(_ name: BundleName) { self.name = name }
 
@@ -82,6 +85,7 @@ struct BundleSettings: Hashable, Sendable {
     if !include.isEmpty {
       filter.include = include
       written = []
+      isPart = true
     }
     filter.exclude += exclude
     // Who types a pattern means some file.
@@ -93,7 +97,7 @@ struct BundleSettings: Hashable, Sendable {
   var baseURLs: [BaseURL] { folders.compactMap(\.baseURL) + (baseURL.map { [$0] } ?? []) }
 
   /// Returns the bundle to publish, with flags overriding the file's settings; if no folders are given, the file's are used.
-  /// - Throws: `SettingsError` if there is no folder or no base URL.
+  /// - Throws: `SettingsError` if there is no folder or no base URL, or if a fallback isn't of the base URL's host.
   func source(
     folders given: [String] = [], baseURL override: BaseURL? = nil, mapsIndex: Bool? = nil
   ) throws(SettingsError) -> BundleSource {
@@ -104,8 +108,11 @@ struct BundleSettings: Hashable, Sendable {
       guard let base = override ?? folder.baseURL ?? baseURL else { throw SettingsError(.noBaseURL(name)) }
       sources.append(BundleSource.Folder(folder.path, baseURL: base))
     }
-    return BundleSource(
+    var source = BundleSource(
       name, folders: sources, filter: filter, types: types, headers: headers,
+      fallbacks: try FallbackSettings.rules(fallbacks, for: sources.map(\.baseURL)),
       mapsIndex: mapsIndex ?? self.mapsIndex, written: written)
+    source.skipsFallbacks = isPart
+    return source
   }
 }

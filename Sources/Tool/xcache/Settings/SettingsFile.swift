@@ -111,9 +111,11 @@ extension BundleSettings {
       case "headers":
         headers = try value.headerRules()
         written += value.written(headers.map(\.pattern))
+      case "fallback": for item in try value.elements() { fallbacks.append(try FallbackSettings(item)) }
       case "index": mapsIndex = try value.bool()
       default:
-        throw value.unknown("dirs", "baseURL", "include", "exclude", "ctypes", "headers", "index")
+        throw value.unknown(
+          "dirs", "baseURL", "include", "exclude", "ctypes", "headers", "fallback", "index")
       }
     }
   }

@@ -120,6 +120,8 @@ struct SettingsError: Error, Hashable, Sendable {
     case open
     /// Not a valid value for the key: `wanted` describes those.
     case value(wanted: String)
+    /// Not a valid fallback.
+    case fallback(PageFallbacks.Fault)
     case noFolder(BundleName)
     case noBaseURL(BundleName)
   }
@@ -169,6 +171,7 @@ struct SettingsError: Error, Hashable, Sendable {
       let file = place.split(separator: "/").last ?? "the file"
       return "\(spot) is not a key of \(file)\(nearest.map { "; did you mean \($0)?" } ?? "")"
     case .value(let wanted): return "\(spot) should be \(wanted)"
+    case .fallback(let fault): return "\(spot): \(fault)"
     case .noFolder(let name):
       return "bundle \(name) has no folder: name one, or give it \"dirs\" in xcache.json"
     case .noBaseURL(let name):

@@ -113,6 +113,8 @@ enum CheckCommand {
           throw UsageError("--base-url URL is required: the URL that the files of \(folders[0]) will have")
         }
         bundle.baseURL = try LocalCheck.unknownBase()
+        // Their pages have URLs that aren't known, either.
+        bundle.fallbacks = []
       }
       bundles = [bundle]
     } else {
