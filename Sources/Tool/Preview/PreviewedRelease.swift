@@ -12,6 +12,8 @@ package struct PreviewedRelease {
     /// The version.
     package let version: String
     let urls: [String]
+    /// The page that answers for the address, because it is a route.
+    let fallback: String?
     /// Why the device passes the page on; nil if it doesn't.
     let policy: String?
 
@@ -69,7 +71,8 @@ package struct PreviewedRelease {
       : policy.intercepts(page.url.text, at: now)
         ? nil : "a bypass matches the page: devices leave it to the network"
     return Release(
-      folder: folder, version: device.version, urls: device.heldFiles().map(\.url), policy: reason)
+      folder: folder, version: device.version, urls: device.heldFiles().map(\.url),
+      fallback: device.snapshot.fallback(at: page.url.text), policy: reason)
   }
 
   /// Opens the page in a release that `fetch` returned.
@@ -85,7 +88,8 @@ package struct PreviewedRelease {
     guard let report = shown.reports.first else { throw PreviewError.noReport(url: page.text) }
     return PreviewedPage(
       channel: channel, version: release.version, address: page.text, engine: shown.engine,
-      policy: release.policy, listing: PageListing(page.url, among: release.urls), report: report,
+      policy: release.policy,
+      listing: PageListing(page.url, among: release.urls, fallback: release.fallback), report: report,
       picture: try picture.flatMap(Picture.init(reading:)))
   }
 }

@@ -1,8 +1,10 @@
 import BuildCheck
 import HTTPClient
+import Manifests
 import PreviewProtocol
 import Publishing
 import System
+import Values
 import XCacheDevice
 
 /// Opens the pages of a build before it is published, on a temporary device that holds only the build.
@@ -52,7 +54,8 @@ package struct SmokeTest {
   ) throws -> SmokeResult {
     let start = Clock.monotonicNanoseconds()
     let build = try LocalBuild(bundles) { progress(.hashing($0, of: $1)) }
-    let site = SmokeSite(build.files.map(\.url), bases: build.bases)
+    let own = build.files.map { Self.page($0.url, $0.content.ctype.text, $0.content.fallbacks) }
+    let site = SmokeSite(build.files.map(\.url), bases: build.bases, fallbacks: FallbackPages(own))
     let (found, parts) = try words.isEmpty ? self.pages(of: build) : ([], [])
     var pages = try words.isEmpty ? found : words.map { try Self.page($0, build, site) }
     let leftOut = words.isEmpty ? max(0, pages.count - maxPages) : 0
@@ -73,10 +76,13 @@ package struct SmokeTest {
     progress(.opening(0, of: jobs.count))
     let runs = EngineRuns(program: program, settings: settings, interruption: interruption, trace: trace)
     let (reports, engine) = try runs.show(jobs) { progress(.opening($0, of: jobs.count)) }
-    try save(jobs)
+    try save(jobs, build, site)
     let recorded = try recording.map { try Fixtures.record(reports, in: $0.folder, $0.http) }
     let all = others.map { others in
-      SmokeSite(build.files.map(\.url) + others.items.map(\.url), bases: build.bases)
+      SmokeSite(
+        build.files.map(\.url) + others.items.map(\.url), bases: build.bases,
+        fallbacks: FallbackPages(
+          own + others.items.map { Self.page($0.url, $0.entry.ctype, $0.entry.fallbacks) }))
     }
     return SmokeResult(
       verdicts: zip(pages, reports).map { SmokeVerdict($0, $1, all ?? site, isConfined: !allowsNetwork) },
@@ -100,25 +106,40 @@ package struct SmokeTest {
   private static func page(_ word: String, _ build: LocalBuild, _ site: SmokeSite) throws -> PageAddress {
     if word.contains("://") {
       let page = try PageAddress(word, in: "PAGE")
-      guard site.holds(page.url.text, isPage: true) else { throw PreviewError.notInBuild(word) }
+      guard site.holds(page.url.text, isPage: true) || site.isRoute(page.url.text) else {
+        throw PreviewError.notInBuild(word)
+      }
       return page
     }
     let path = word.hasPrefix("/") ? String(word.dropFirst()) : word
-    for base in build.bases {
-      let page = try PageAddress("\(base.text)/\(path)", in: "PAGE")
-      if site.holds(page.url.text, isPage: true) { return page }
+    let pages = try build.bases.map { try PageAddress("\($0.text)/\(path)", in: "PAGE") }
+    if let page = pages.first(where: { site.holds($0.url.text, isPage: true) }) { return page }
+    guard let route = pages.first(where: { site.isRoute($0.url.text) }) else {
+      throw PreviewError.notInBuild(word)
     }
-    throw PreviewError.notInBuild(word)
+    return route
   }
 
-  /// Saves the screenshots to the requested folder: `1-index.html.png`.
-  private func save(_ jobs: [EngineJob]) throws {
+  private static func page(_ url: ResourceURL, _ ctype: String, _ fallbacks: PageFallbacks)
+    -> (url: ResourceURL, ctype: String, fallbacks: PageFallbacks)
+  {
+    (url, ctype, fallbacks)
+  }
+
+  /// Saves the screenshots to the requested folder: `1-index.html.png`, and `2-runs-17.png` of the route `runs/17`.
+  private func save(_ jobs: [EngineJob], _ build: LocalBuild, _ site: SmokeSite) throws {
     guard let pictures else { return }
     try Kernel.makeFolder(pictures)
     for job in jobs {
       guard let path = job.screenshot, let picture = try Picture(reading: path) else { continue }
-      let name =
-        job.url.prefix { $0 != "?" && $0 != "#" }.split(separator: "/").last.map(String.init) ?? "page"
+      let url = String(job.url.prefix { $0 != "?" && $0 != "#" })
+      var name = url.split(separator: "/").last.map(String.init) ?? "page"
+      // The last part of a route, such as a number, doesn't tell which one it is.
+      if !site.holds(url, isPage: true),
+        let base = build.bases.map({ $0.text + "/" }).filter(url.hasPrefix).max(by: { $0.count < $1.count })
+      {
+        name = url.dropFirst(base.count).split(separator: "/").joined(separator: "-")
+      }
       let safe = String(
         name.prefix(80).map { $0.isASCII && ($0.isLetter || $0.isNumber || ".-_".contains($0)) ? $0 : "_" })
       try picture.write(to: "\(pictures)/\(job.id)-\(safe).png")

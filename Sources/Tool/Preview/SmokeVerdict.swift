@@ -1,3 +1,4 @@
+import BuildCheck
 import PreviewProtocol
 import Values
 
@@ -88,6 +89,7 @@ package struct SmokeVerdict: Sendable {
   {
     if request.source == .device || request.source == .engine { return nil }
     // The page itself cancelled the request.
+    if request.kind == "document", site.isRoute(request.url) { return nil }
     if site.holds(request.url, isPage: request.kind == "document") { return nil }
     if files.contains(request.kindName), site.isBelowBase(request.url) {
       let hint =
@@ -109,10 +111,17 @@ package struct SmokeVerdict: Sendable {
 struct SmokeSite: Sendable {
   private let keys: Set<String>
   private let bases: [BaseURL]
+  private let fallbacks: FallbackPages
 
-  init(_ urls: [ResourceURL], bases: [BaseURL]) {
+  init(_ urls: [ResourceURL], bases: [BaseURL], fallbacks: FallbackPages = FallbackPages()) {
     keys = Set(urls.map(\.matchKey))
     self.bases = bases
+    self.fallbacks = fallbacks
+  }
+
+  /// Whether a fallback page answers a navigation to a URL.
+  func isRoute(_ text: String) -> Bool {
+    (try? ResourceURL(String(text.prefix { $0 != "#" }))).map { fallbacks.page(for: $0) != nil } ?? false
   }
 
   /// Whether the build has a URL; if `isPage`, also if it has it without the query, which a page's URL may have.

@@ -10,6 +10,7 @@ extension PreviewedPage {
     members["app"] = .string(channel.app.text)
     members["channel"] = .string(channel.channel.text)
     members["engine"] = .string(engine)
+    members["fallback"] = listing.fallback.map { .string($0) } ?? .null
     members["hint"] = listing.hint.map { .string($0) } ?? .null
     members["isInRelease"] = .bool(listing.isListed)
     members["page"] = .object(report.json)

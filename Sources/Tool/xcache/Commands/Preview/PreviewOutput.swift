@@ -25,7 +25,9 @@ enum PreviewOutput {
     var lines: [String] = []
     if let title = report.title, !title.isEmpty { lines.append("title      \(title.onOneLine)") }
     if let final = report.finalURL, final != page.address { lines.append("led to     \(final)") }
-    if !page.listing.isListed {
+    if let fallback = page.listing.fallback {
+      lines.append("listed     no, but \(fallback) is its fallback")
+    } else if !page.listing.isListed {
       lines.append("listed     no: \(page.listing.hint ?? "the release has no such page")")
     }
     if let policy = page.policy { lines.append("policy     \(policy)") }

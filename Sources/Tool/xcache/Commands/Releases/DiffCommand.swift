@@ -67,6 +67,7 @@ enum DiffCommand {
     let others =
       (was.ctype == file.ctype ? [] : ["different type"])
       + (was.headers == file.headers ?? EntryHeaders() ? [] : ["different headers"])
+      + (was.fallbacks == file.fallback ?? PageFallbacks() ? [] : ["another fallback"])
     return " (the same bytes, \(others.isEmpty ? "another public URL" : others.joined(separator: " and ")))"
   }
 

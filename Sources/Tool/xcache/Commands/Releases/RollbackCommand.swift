@@ -239,7 +239,7 @@ enum RollbackCommand {
     let lines = (answer.patch?.object?.members ?? []).map { member in
       let bytes = member.value["size"]?.integer ?? files[member.key]?.size
       let size = bytes.map { "  " + Bytes.text($0) } ?? ""
-      // An entry's patch may also contain nulls, for headers that it loses.
+      // An entry's patch may also contain nulls, for headers or a fallback that it loses.
       let change = FileStatistics.Change(
         answer.changes?[member.key] ?? (member.value.isNull ? .removed : .added))
       sums.add(member.key, change, bytes ?? 0)

@@ -1,5 +1,6 @@
 import Linux
 import Manifests
+import Publishing
 import System
 import Values
 
@@ -14,7 +15,8 @@ enum InitCommand {
     notes: """
       In a terminal, missing values are asked for; an empty answer takes the default in brackets. An existing file is
       kept unless --force is given. 'xcache publish' then needs no options. The file leaves out source maps, which no device
-      needs, and publishes dir/index.html as dir/, too ("exclude" and "index").
+      needs, and publishes dir/index.html as dir/, too ("exclude" and "index"). If the folder has one page, and a script that
+      sets the path (pushState and popstate), the page also answers the app's routes ("fallback"); without one, delete it.
       """,
     options: [
       .value("app", "NAME", environment: "XCACHE_APP", "the app"),
@@ -56,9 +58,11 @@ enum InitCommand {
     let server = try arguments.value("server").map {
       try SettingsValue.url($0, in: arguments.source("server"))
     }
-    let document = document(app, bundle, folder, base, server)
+    let fallback = FallbackProposal(folder, at: base)
+    let document = document(app, bundle, folder, base, server, fallback)
     try write(Array((PrettyJSON.text(document) + "\n").utf8), to: path, replaces: arguments.has("force"))
     if try Kernel.status(folder) == nil { terminal.remark("the folder \(folder) doesn't exist yet") }
+    if let fallback { terminal.remark(Self.remark(fallback)) }
     if arguments.has("json") {
       terminal.say(json: ["file": .string(path), "settings": document])
     } else {
@@ -67,20 +71,37 @@ enum InitCommand {
     return .done
   }
 
+  /// Says what is proposed, and why.
+  private static func remark(_ fallback: FallbackProposal) -> String {
+    let start =
+      "\(fallback.page) answers the routes below \(fallback.rule.prefix), too, because \(fallback.router) sets the path; if the app "
+      + "has no such routes, delete \"fallback\""
+    guard let relative = fallback.relative else { return start }
+    return start
+      + ". Only routes of one part: the page loads \(relative), which is relative, so deeper ones need a build with the base path "
+      + fallback.rule.prefix
+  }
+
   private static func document(
-    _ app: AppName, _ bundle: BundleName, _ folder: String, _ base: BaseURL, _ server: BaseURL?
+    _ app: AppName, _ bundle: BundleName, _ folder: String, _ base: BaseURL, _ server: BaseURL?,
+    _ fallback: FallbackProposal?
   ) -> JSONValue {
+    var files = JSONObject()
+    files["baseURL"] = .string(base.text + "/")
+    files["dirs"] = .strings([folder])
+    files["exclude"] = .strings(["*.map"])
+    files["index"] = true
+    files["fallback"] = fallback.map { fallback in
+      .array([
+        [
+          "except": .strings(fallback.rule.except), "page": .string(fallback.page),
+          "prefix": .string(fallback.rule.prefix),
+        ]
+      ])
+    }
     var settings = JSONObject()
     settings["app"] = .string(app.text)
-    settings["bundles"] = .object(
-      JSONObject([
-        .init(
-          key: bundle.text,
-          value: [
-            "baseURL": .string(base.text + "/"), "dirs": .strings([folder]), "exclude": .strings(["*.map"]),
-            "index": true,
-          ])
-      ]))
+    settings["bundles"] = .object(JSONObject([.init(key: bundle.text, value: .object(files))]))
     settings["server"] = server.map { .string($0.text) }
     return .object(settings)
   }
