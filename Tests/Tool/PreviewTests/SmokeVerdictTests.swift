@@ -1,3 +1,5 @@
+import BuildCheck
+import Manifests
 import OriginAPI
 import PreviewProtocol
 import Testing
@@ -21,7 +23,13 @@ import Values
       #"{"id":1,\#(console)\#(scriptErrors)"requests":[\#(list.joined(separator: ","))],\#(more)}"#
     let site = SmokeSite(
       try ["index.html", "a.js", "dir/"].map { try ResourceURL("\(base)/\($0)") },
-      bases: [try BaseURL(base + "/")])
+      bases: [try BaseURL(base + "/")],
+      fallbacks: FallbackPages([
+        (
+          url: try ResourceURL("\(base)/index.html"), ctype: "text/html",
+          fallbacks: try PageFallbacks([.init(prefix: "/shop/runs/")])
+        )
+      ]))
     return SmokeVerdict(
       PageAddress(try ResourceURL("\(base)/index.html")),
       try JSONValue.parse(Array(text.utf8)).decode(), site, isConfined: isConfined)
@@ -32,7 +40,8 @@ import Values
     ("device", "script", "\(base)/a.js", ""), ("engine", "image", "data:image/png", ""),
     ("missing", "script", "\(base)/gone.js", "missing"), ("missing", "style", "\(base)/gone.css", "missing"),
     ("missing", "image", "\(base)/gone.png", "missing"), ("missing", "font", "\(base)/gone.woff2", "missing"),
-    ("missing", "document", "\(base)/frame.html", "missing"),
+    ("missing", "document", "\(base)/frame.html", "missing"), ("failed", "document", "\(base)/runs/1", ""),
+    ("missing", "script", "\(base)/runs/1", "missing"),
     ("failed", "script", "\(base)/gone.js", "missing"),
     // Only the live site has it.
     ("network", "script", "\(base)/gone.js", "missing"),

@@ -52,8 +52,9 @@ import Values
   @Test(arguments: [
     RemoteBundle.Entry.Form(ctype: "text/other"),
     .init(ctype: "application/octet-stream", headers: #"{"X-Frame-Options":"DENY"}"#),
+    .init(ctype: "application/octet-stream", fallbacks: #"[{"prefix":"/"}]"#),
   ])
-  func changedTypeOrHeadersAreAChange(_ form: RemoteBundle.Entry.Form) throws {
+  func changedTypeHeadersOrFallbacksAreAChange(_ form: RemoteBundle.Entry.Form) throws {
     let local = try PlanTests.resource("a", "1")
     #expect(local.content.ctype.text == "application/octet-stream")
     let remote = RemoteBundle.Entry(

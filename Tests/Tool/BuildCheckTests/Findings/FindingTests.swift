@@ -75,6 +75,15 @@ import Testing
     (
       .bare("vue\n"), "import \"vue\\n\" doesn't name a file: bundle it, or map it in an import map"
     ),
+    (
+      .route(
+        .moduleScript, target: "./a.js", route: "https://m.example.com/app/a/b",
+        url: "https://m.example.com/app/a/a.js", base: "/app/"),
+      "the script ./a.js is relative to the address of the page, which is the fallback of "
+        + "https://m.example.com/app/a/b, too: there it is https://m.example.com/app/a/a.js, which is not in the "
+        + "bundle: put <base href=\"/app/\"> first in <head>, build with the base path /app/, or leave such routes out "
+        + "with \"except\""
+    ),
     (.notSourceMap, "this is not a source map: rebuild, or exclude it"),
     (.notManifest, "this is not a web app manifest, because it isn't a JSON object: fix it"),
   ]
@@ -153,8 +162,8 @@ import Testing
   @Test func ruleNames() {
     #expect(
       CheckRule.list
-        == "missing, case, empty, name, charset, mixed, removed, prefetch, query, outside, bare, link, sourcemap, "
-        + "manifest, template, weight, pattern")
+        == "missing, case, empty, name, charset, mixed, removed, prefetch, query, outside, bare, link, route, "
+        + "sourcemap, manifest, template, weight, pattern")
     #expect(CheckRule(rawValue: "secret") == .secret && !CheckRule.list.contains("secret"))
     #expect(Set(CheckRule.allCases.map(\.summary)).count == CheckRule.allCases.count)
   }

@@ -1,0 +1,117 @@
+import BuildCheck
+import Manifests
+import Testing
+import TestSupport
+import Values
+
+@testable import Publishing
+
+/// Fallbacks of a bundle's settings, and those that are proposed for a build.
+@Suite struct FallbackTests {
+  let folder: Scratch
+
+  init() throws { folder = try Scratch() }
+
+  private func source(_ page: String, mapsIndex: Bool = false, _ prefixes: String...) throws -> BundleSource {
+    BundleSource(
+      try BundleName("main"),
+      folders: [.init(folder.path, baseURL: try BaseURL("https://m.example.com/app/"))],
+      fallbacks: try prefixes.map { prefix in
+        .init(
+          try ResourceURL("https://m.example.com\(page)"),
+          try PageFallbacks.Rule(prefix: prefix, except: ["/app/api/*"]), file: "xcache.json",
+          keys: "bundles / main / fallback / 1")
+      }, mapsIndex: mapsIndex)
+  }
+
+  @Test func pagesHaveTheirRules() throws {
+    try folder.write("index.html", "<p>")
+    try folder.write("a.js", "1")
+    let mapped = try Mapping.files(of: source("/app/%69ndex.html", mapsIndex: true, "/app/", "/old/"))
+    #expect(mapped.map(\.fallbacks.rules.count) == [0, 0, 2])
+    #expect(mapped.last?.fallbacks.rules.map(\.prefix) == ["/app/", "/old/"])
+  }
+
+  @Test(arguments: [
+    (
+      "/app/",
+      "bundle main has no https://m.example.com/app/; did you mean https://m.example.com/app/index.html?"
+    ),
+    (
+      "/app/gone.html",
+      "bundle main has no https://m.example.com/app/gone.html; did you mean https://m.example.com/app/index.html?"
+    ),
+    (
+      "/app/a.js",
+      "https://m.example.com/app/a.js has the type application/javascript;charset=UTF-8, and only html can answer navigations: name a page"
+    ),
+  ])
+  func pagesThatCannotBe(_ page: String, _ message: String) throws {
+    try folder.write("index.html", "<p>")
+    try folder.write("a.js", "1")
+    var source = try source(page, "/app/")
+    #expect(
+      words { _ = try Mapping.files(of: source) }
+        == "xcache.json: bundles / main / fallback / 1 / page: \(message)")
+    // A part of the files may lack the page.
+    source.skipsFallbacks = true
+    #expect((words { _ = try Mapping.files(of: source) } == nil) == !page.hasSuffix(".js"))
+  }
+
+  @Test func changedRulesAreAnotherState() throws {
+    try folder.write("index.html", "<p>")
+    let states = try [
+      source("/app/index.html"), source("/app/index.html", "/app/"), source("/app/index.html", "/"),
+    ]
+    .map { LocalState($0, [try Scan.files(in: folder.path)], program: "", settled: .max).sha256 }
+    #expect(Set(states).count == 3)
+  }
+
+  @Test func cachedBundles() throws {
+    let form = RemoteBundle.Entry.Form(ctype: "text/html", fallbacks: #"[{"prefix":"/"}]"#)
+    let bundle = RemoteBundle(
+      version: ManifestVersion(3),
+      entries: [
+        .init(url: "https://h/", form: form, md5: .of([]), sha256: .of([]), size: 0),
+        .init(url: "https://h/a", form: .init(ctype: "text/html"), md5: .of([]), sha256: .of([]), size: 0),
+      ])
+    #expect(RemoteBundle(cached: bundle.cached) == bundle)
+  }
+
+  // MARK: Proposals
+
+  private static let router = "history.pushState(a,'',b);addEventListener('popstate',f)"
+
+  private func proposal() throws -> FallbackProposal? {
+    FallbackProposal(folder.path, at: try BaseURL("https://m.example.com/app"))
+  }
+
+  @Test func onePageWithARouter() throws {
+    #expect(try proposal() == nil)
+    try folder.write("index.html", "<!doctype html><script src=/app/js/a.js></script>")
+    try folder.write("js/a.js", "history.pushState(a,'',b)")
+    #expect(try proposal() == nil)
+    try folder.write("js/b.js", Self.router)
+    let proposal = try #require(try proposal())
+    #expect(proposal.page == "/app/index.html" && proposal.router == "js/b.js" && proposal.relative == nil)
+    #expect(proposal.rule.prefix == "/app/" && proposal.rule.except == ["/app/api/*", "/app/*.*"])
+    try folder.write("about.html", "<p>")
+    #expect(try self.proposal() == nil)
+  }
+
+  /// What is proposed passes the check.
+  @Test func relativeURLsLeaveOutDeeperRoutes() throws {
+    try folder.write("index.html", "<!doctype html><meta charset=utf-8><script src=./a.js></script>")
+    try folder.write("a.js", Self.router)
+    let proposal = try #require(try proposal())
+    #expect(proposal.relative == "./a.js")
+    #expect(proposal.rule.except == ["/app/api/*", "/app/*.*", "/app/*/*"])
+    var source = try source(proposal.page)
+    source.fallbacks = [
+      .init(
+        try ResourceURL("https://m.example.com\(proposal.page)"), proposal.rule, file: "xcache.json", keys: ""
+      )
+    ]
+    #expect(try LocalCheck.report([source]).findings.isEmpty)
+  }
+}

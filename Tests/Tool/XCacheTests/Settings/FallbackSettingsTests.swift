@@ -1,0 +1,98 @@
+import Manifests
+import Publishing
+import Testing
+import Values
+
+@testable import xcache
+
+/// The member `fallback` of a bundle in `xcache.json`.
+@Suite struct FallbackSettingsTests {
+  private static func rules(
+    _ fallback: String, base: String? = nil, more: String = ""
+  ) throws -> [BundleSource.FallbackRule] {
+    let text = #"""
+      {"bundles": {"main": {"dirs": ["dist"\#(more)], "baseURL": "https://m.example.com/app/", "fallback": \#(fallback)}}}
+      """#
+    let settings = try Settings(json: try JSONValue.parse(Array(text.utf8)), file: "xcache.json")
+    return try settings.bundles[0].source(baseURL: try base.map { try BaseURL($0) }).fallbacks
+  }
+
+  @Test("Prefix and page are URLs, or paths on the base URL's host") func forms() throws {
+    for (prefix, page) in [
+      ("/app/", "/app/index.html"),
+      ("https://m.example.com/app/", "https://M.example.com:443/app/index.html"),
+    ] {
+      let rules = try Self.rules(
+        #"[{"prefix": "\#(prefix)", "page": "\#(page)", "except": ["/app/api/*"]}]"#)
+      #expect(rules.map(\.page.text) == ["https://m.example.com/app/index.html"])
+      #expect(rules.map(\.rule) == [try .init(prefix: "/app/", except: ["/app/api/*"])])
+      #expect(rules.map(\.keys) == ["bundles / main / fallback / 1"])
+    }
+    let moved = try Self.rules(#"[{"prefix": "/", "page": "/index.html"}]"#, base: "https://t.example.com")
+    #expect(moved.map(\.page.text) == ["https://t.example.com/index.html"])
+    #expect(try Self.rules("[]").isEmpty)
+  }
+
+  @Test(arguments: [
+    (#"{"prefix": "/app/"}"#, "fallback should be a list: […]"),
+    (
+      #"[{"prefix": "/app/"}]"#,
+      #"fallback / 1 should be an object such as {"prefix": "/app/", "page": "/app/index.html"}"#
+    ),
+    (
+      #"[{"prefix": "/app/", "pages": "/x"}]"#,
+      "fallback / 1 / pages is not a key of xcache.json; did you mean page?"
+    ),
+    (
+      #"[{"prefix": "/app", "page": "/a.html"}]"#,
+      #"fallback / 1 / prefix: "/app" is not a path that begins and ends with /, without a query; write it like /app/"#
+    ),
+    (
+      #"[{"prefix": "/app/?a", "page": "/a.html"}]"#,
+      "fallback / 1 / prefix: \"/app/?a\" is not a path that begins and ends with /, without a query; write it like /app/"
+    ),
+    (
+      #"[{"prefix": "/app/#a", "page": "/a.html"}]"#,
+      "fallback / 1 / prefix: \"/app/#a\" is not a path that begins and ends with /, without a query; write it like /app/"
+    ),
+    (
+      #"[{"prefix": "https://other.example.com/", "page": "/a.html"}]"#,
+      "fallback / 1 / prefix should be of the page's host, https://m.example.com: a page answers only routes of its own"
+    ),
+    (
+      #"[{"prefix": "/", "page": "index.html"}]"#,
+      "fallback / 1 / page should be a URL, or a path such as /app/index.html: index.html has no scheme: write https://… or http://…"
+    ),
+    (
+      #"[{"prefix": "/", "page": "/a.html", "except": ["api/*"]}]"#,
+      #"fallback / 1 / except: "api/*" in "except" doesn't begin with /; write a path like /app/api/*"#
+    ),
+    (
+      #"[{"prefix": "/", "page": "/a.html"}, {"prefix": "/", "page": "/a.html"}]"#,
+      "fallback / 2: the prefix / appears twice"
+    ),
+    (
+      #"[{"prefix": "/", "page": "/a.html"}, {"prefix": "/", "page": "/b.html"}]"#,
+      "fallback / 2 / prefix should be another one, because https://m.example.com/a.html answers the routes below / already"
+    ),
+    (
+      "[" + (1...5).map { #"{"prefix": "/\#($0)/", "page": "/a.html"}"# }.joined(separator: ",") + "]",
+      "fallback / 5: a page can be the fallback of 1 to 4 prefixes, not of 5"
+    ),
+  ])
+  func mistakes(_ fallback: String, _ message: String) {
+    let error = #expect(throws: SettingsError.self) { try Self.rules(fallback) }
+    #expect(error?.message == "xcache.json: bundles / main / \(message)")
+  }
+
+  @Test func pathsOfSeveralHosts() {
+    let other = #", {"dir": "more", "baseURL": "https://cdn.example.com/"}"#
+    let error = #expect(throws: SettingsError.self) {
+      try Self.rules(#"[{"prefix": "/", "page": "/a.html"}]"#, more: other)
+    }
+    #expect(
+      error?.message
+        == "xcache.json: bundles / main / fallback / 1 / page should be a URL, because the bundle's base URLs are of "
+        + "several hosts")
+  }
+}
