@@ -29,7 +29,8 @@ enum SmokeCommand {
       whatever their host, from DIR. DIR/fixtures.json lists URLs with their files, and can be written by hand.
       A page is watched until it has loaded and requested nothing for half a second. If xcache-webkit exits on a
       page, that page fails and the others are still opened. PAGE is a path in the folder or a URL, with query and
-      fragment if needed. Without PAGE, the HTML documents of the build are opened, those nearest to its top first.
+      fragment if needed, or a route that a fallback page answers. Without PAGE, the HTML documents of the build are
+      opened, those nearest to its top first.
       'xcache publish --smoke' does the same before it publishes, together with the channel's other live bundles.
       xcache-webkit is the program that XCACHE_WEBKIT names, or is found beside xcache or in PATH.
       In xcache.json: "smoke": {"ignore": ["popup.html"], "fixtures": "fixtures"}; pages that match `ignore` are opened
