@@ -92,7 +92,7 @@ extension Publisher {
     guard statement.content == next.content else { throw .awaited(.otherContent(name)) }
     let signers = signed.releaseSigners(root)
     guard !signers.isEmpty else { throw .awaited(.unsigned(name, root.number)) }
-    let urls = next.items.map(\.url)
+    let urls = next.items.flatMap(\.places)
     try PublishError.signing { () throws(TrustFault) in
       try trust.check(name, urls: urls, in: statement.channels, by: signers, needsAll: false)
     }

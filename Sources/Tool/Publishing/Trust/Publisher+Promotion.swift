@@ -145,10 +145,10 @@ private struct PromotedBundle {
     var moved: [ResourceURL: ManifestItem] = [:]
     // The origin refuses a URL that can't be rewritten, and two that become one unless their files are the same.
     for item in source.items {
-      guard let url = try? rewriting.apply(to: item.url) else { continue }
-      moved[url] = ManifestItem(url: url, entry: item.entry)
+      guard let item = item.moved(by: rewriting) else { continue }
+      moved[item.url] = item
     }
-    urls = moved.keys.sorted()
+    urls = moved.values.flatMap(\.places).sorted()
     after = LiveBundle(name, items: moved.values.sorted { $0.url < $1.url }).content
   }
 }

@@ -49,7 +49,7 @@ struct ReleaseSigning: Sendable {
       }
       guard statement.document.content == content else { throw .otherContent(name) }
       let keys = own + statement.releaseSigners(trust.root).filter { !own.contains($0) }
-      let urls = files.map(\.url)
+      let urls = files.flatMap(\.places)
       let missing = mayWait.contains(name) ? trust.lacking(name, urls: urls, in: channel, after: keys) : nil
       try trust.check(
         name, urls: urls, in: statement.document.channels, by: keys, needsAll: needsAll && missing == nil)
