@@ -78,6 +78,29 @@ import Values
     #expect(RemoteBundle(cached: bundle.cached) == bundle)
   }
 
+  /// A key that may sign the page may not take over the whole host.
+  @Test func keysMustCoverPrefixes() throws {
+    try folder.write("index.html", "<p>")
+    let mapped = try Mapping.files(of: source("/app/index.html", "/", "/app/"))
+    let content = ResourceContent(
+      md5: .of([]), sha256: .of([]), size: 0, ctype: mapped[0].ctype, fallbacks: mapped[0].fallbacks)
+    let item = ManifestItem(url: mapped[0].url, entry: Entry(content, download: "", version: 1))
+    let places = ["/app/index.html", "/", "/app/"].map { "https://m.example.com\($0)" }
+    #expect(item.places.map(\.text) == places)
+    let rewriting = URLRewriting([
+      .init(from: try BaseURL("https://m.example.com"), to: try BaseURL("https://t.example.com/x"))
+    ])
+    let moved = try #require(item.moved(by: rewriting))
+    #expect(
+      moved.places.map(\.text)
+        == ["/x/app/index.html", "/x/", "/x/app/"].map { "https://t.example.com\($0)" })
+    #expect(moved.entry.fallbacks.rules.map(\.except) == [["/x/app/api/*"], ["/x/app/api/*"]])
+    let part = URLRewriting([
+      .init(from: try BaseURL("https://m.example.com/app"), to: try BaseURL("https://t.example.com"))
+    ])
+    #expect(item.moved(by: part) == nil)
+  }
+
   // MARK: Proposals
 
   private static let router = "history.pushState(a,'',b);addEventListener('popstate',f)"
