@@ -3,12 +3,13 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { named, withoutOthers } from "../../public/runtime/src/protocol/members.js";
+import { matches, readPattern } from "../../public/runtime/src/protocol/patterns.js";
 import { stemOf } from "../../public/runtime/src/protocol/urls.js";
 import { rangeOf } from "../../public/runtime/src/worker/answers.js";
 import { readClock, serverTime } from "../../public/runtime/src/worker/clock.js";
 import { isOverdue, misses } from "../../public/runtime/src/worker/missed.js";
 import { PollPolicy, takes } from "../../public/runtime/src/worker/polling.js";
-import { isBypassed, isKilled, matches, readPattern, readPolicy } from "../../public/runtime/src/worker/policy.js";
+import { isBypassed, isKilled, readPolicy } from "../../public/runtime/src/worker/policy.js";
 import { prefetchRequests, readPrefetch } from "../../public/runtime/src/worker/prefetch.js";
 import { dropAside, trim } from "../../public/runtime/src/worker/room.js";
 

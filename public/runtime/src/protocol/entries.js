@@ -1,3 +1,4 @@
+import { checkFallbacks } from "./fallbacks.js";
 import { fault } from "./fault.js";
 import { canonical, isObject, merge } from "./json.js";
 import { checkURL } from "./urls.js";
@@ -6,7 +7,7 @@ import { sha256, utf8 } from "./digests.js";
 /**
  * An entry of a resourcemap (docs/protocol.md §3); members that aren't known stay, since they count in the digest.
  * @typedef {{ctype: string, download: string, md5: string, sha256: string, size: number, version: string,
- *   headers?: {[name: string]: string}}} Entry
+ *   headers?: {[name: string]: string}, fallback?: import("./fallbacks.js").Fallback[]}} Entry
  * @typedef {Map<string, Entry>} Resourcemap
  */
 
@@ -77,6 +78,7 @@ function checkEntry(url, entry) {
   if (!isEntry(entry)) fault(`no entry: ${url}`);
   checkURL(entry.download);
   sentHeaders(entry.headers);
+  checkFallbacks(entry.fallback);
 }
 
 /**

@@ -192,14 +192,14 @@ export async function holds(map, state, channel) {
  */
 async function checkBundles(map, statements, state, channel, isHere, pause) {
   const { root } = state;
-  /** @type {Map<string, [url: string, member: string][]>} */
+  /** @type {Map<string, [url: string, member: string, fallback?: import("../protocol/fallbacks.js").Fallback[]][]>} */
   const bundles = new Map();
   for (const url of [...map.keys()].sort()) {
-    const { bundle, ctype, headers, sha256, size } = /** @type {any} */ (map.get(url));
+    const { bundle, ctype, fallback, headers, sha256, size } = /** @type {any} */ (map.get(url));
     need(isBundle(bundle), "entry-bundle");
     const list = bundles.get(bundle) ?? [];
     // Headers are as they are written, with those that aren't known.
-    list.push([url, `${JSON.stringify(url)}:${canonical({ ctype, ...(headers === undefined ? {} : { headers }), sha256, size })}`]);
+    list.push([url, `${JSON.stringify(url)}:${canonical({ ctype, ...(headers === undefined ? {} : { headers }), sha256, size })}`, fallback]);
     bundles.set(bundle, list);
     await pause();
   }
@@ -219,12 +219,16 @@ async function checkBundles(map, statements, state, channel, isHere, pause) {
     need(held, "release-missing");
     const { statement, signers } = held;
     need(isHere(statement), "release-place");
-    need((await sha256(utf8(`{"resources":{${list.map(([, member]) => member).join()}}}`))) === statement.content, "release-content");
+    const pages = list.flatMap(([url, , fallback]) => (fallback ? [`${JSON.stringify(url)}:${canonical(fallback)}`] : []));
+    const content = `{${pages.length ? `"fallbacks":{${pages.join()}},` : ""}"resources":{${list.map(([, member]) => member).join()}}}`;
+    need((await sha256(utf8(content))) === statement.content, "release-content");
+    // What a page answers is a place, too.
+    const places = list.flatMap(([url, , fallback = []]) => [url, ...fallback.map(({ prefix }) => new URL(new URL(url).origin + prefix).href)]);
     // A held statement is judged by the root in force, too.
     const grants = root.releases.filter((/** @type {any} */ grant) => isMet(grant, signers));
     need(grants.length, "release-key");
     need(grants.some((/** @type {any} */ grant) => isFor(grant, bundle, channel) &&
-      list.every(([url]) => covers(grant.prefixes, (prefix) => url.startsWith(prefix)))), "release-scope");
+      places.every((place) => covers(grant.prefixes, (prefix) => place.startsWith(prefix)))), "release-scope");
     need(statement.serial >= (state.floors.get(bundle) ?? 0), "release-floor");
     releases.set(bundle, held);
     await pause();

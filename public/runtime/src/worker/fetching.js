@@ -154,10 +154,13 @@ export async function fromSite({ origin }, url, entry, pause, cache) {
  */
 export async function isCached(runtime, page) {
   const { cached, settings, manifest } = runtime;
-  const url = runtime.listed(page, true);
+  const listed = runtime.listed(page, true);
+  const url = listed ?? runtime.fallback(page);
   const entry = url === undefined ? undefined : manifest.map.get(url);
   if (!url || !entry) return false;
-  if (cached.has(url) || !asksCacheAlone()) return cached.has(url);
+  // What a route got isn't what the page gets by its own address.
+  const isCached = listed !== undefined && cached.has(url);
+  if (isCached || !asksCacheAlone()) return isCached;
   return !!(await fromSite(settings, page.split("#")[0], entry, async () => {}, "only-if-cached"));
 }
 

@@ -1,5 +1,4 @@
 import { after } from "../protocol/turns.js";
-import { withoutQuery } from "../protocol/urls.js";
 import { isTested, isUp } from "./healing.js";
 import { isWithin } from "./settings.js";
 
@@ -25,12 +24,14 @@ const RENDERS = 3500;
 /**
  * Whether whoever asks for a page anew has it no more: a page that is well is still there then, so that this one has crashed. Where any other
  * page of the site is seen, it may be that one that is asked for anew, by another address. Chromium alone says what is asked for anew.
+ * @param {Runtime} runtime
  * @param {Request} request
  */
-async function hasLost(request) {
+async function hasLost(runtime, request) {
   if (!(/** @type {any} */ (request).isReloadNavigation)) return false;
   const all = await clients.matchAll({ type: "window", includeUncontrolled: true });
-  return all.every((client) => client.visibilityState !== "visible" && withoutQuery(client.url) !== withoutQuery(request.url));
+  const own = runtime.nameOf(request.url);
+  return all.every((client) => client.visibilityState !== "visible" && runtime.nameOf(client.url) !== own);
 }
 
 /**
@@ -42,9 +43,9 @@ async function hasLost(request) {
 export async function judges(runtime, { only, request }) {
   const { heal, manifest, pages } = runtime;
   if (!isTested(runtime)) return;
-  const isLost = request !== undefined && (await hasLost(request));
+  const isLost = request !== undefined && (await hasLost(runtime, request));
   /** @param {Page} page */
-  const isAskedAnew = ({ isMarked, url }) => isMarked && withoutQuery(url) === withoutQuery(request?.url ?? "");
+  const isAskedAnew = ({ isMarked, url }) => isMarked && runtime.nameOf(url) === runtime.nameOf(request?.url ?? "");
   const last = isLost ? [...pages.values()].filter(isAskedAnew).pop() : undefined;
   let failed = 0;
   let hasCrashed = false;
@@ -68,7 +69,7 @@ export async function judges(runtime, { only, request }) {
       // Those that one crash ended are one.
       hasCrashed = true;
     }
-    url = page.url;
+    url = runtime.nameOf(page.url);
   }
   if (!url) return;
   if (heal.isBack) {

@@ -1,3 +1,4 @@
+import { fallbackOf } from "../protocol/fallbacks.js";
 import { canonical } from "../protocol/json.js";
 import { matchKey, withoutQuery } from "../protocol/urls.js";
 import { after } from "../protocol/turns.js";
@@ -36,6 +37,9 @@ const RETRIES = [3600e3, DAY];
 const LATE_TIME = 60_000;
 /** Failures that are told of at most, by one life of the worker. */
 const MOST_REPORTS = 16;
+/** Media types of pages, and a header `Accept` that takes them. */
+const HTML = /^(text\/html|application\/xhtml\+xml) *(;|$)/i;
+const WANTS_HTML = /(^|,) *(text\/(html|\*)|application\/xhtml\+xml|\*\/\*) *(,|;|$)/i;
 /** @type {Manifest} */
 export const NO_MANIFEST = { version: "0", digest: "", map: new Map() };
 
@@ -80,6 +84,8 @@ export class Runtime {
     this.manifest = NO_MANIFEST;
     /** @type {Map<string, string>} the URLs that are listed, by their match keys */
     this.keys = new Map();
+    /** @type {[string, Entry][]} pages that answer what isn't listed */
+    this.fallbacks = [];
     /** @type {import("./polling.js").Saved | undefined} */
     this.poll = undefined;
     this.policy = NO_POLICY;
@@ -229,6 +235,7 @@ export class Runtime {
   /** @param {Manifest} manifest */
   hold(manifest) {
     this.keys = new Map([...manifest.map].map(([url, { download }]) => [matchKey(url), download && url]));
+    this.fallbacks = [...manifest.map].filter(([, { ctype, fallback }]) => fallback && HTML.test(ctype));
     this.manifest = manifest;
     // A page that is listed would be asked for in vain. A worker of the site's own decides for itself; of WebKit's preload nothing is known.
     this.preloads = this.settings.isAlone && /Chrome|Firefox/.test(navigator.userAgent) &&
@@ -244,6 +251,31 @@ export class Runtime {
   listed(url, isPage) {
     const key = matchKey(url);
     return this.keys.get(key) ?? (isPage ? this.keys.get(withoutQuery(key)) : undefined);
+  }
+
+  /**
+   * The page that answers for a page that isn't listed.
+   * @param {string} url
+   * @returns {string | undefined} its URL as it is listed
+   */
+  fallback(url) {
+    return notes(() => fallbackOf(this.fallbacks, url));
+  }
+
+  /**
+   * Where the page that answers a navigation is listed.
+   * @param {Request} request
+   */
+  documentOf({ url, method, headers }) {
+    return this.listed(url, true) ?? (method === "GET" && WANTS_HTML.test(headers.get("accept") ?? "*/*") ? this.fallback(url) : undefined);
+  }
+
+  /**
+   * By what the failures of a page count, and are told: all routes that one page answers are this page.
+   * @param {string} url
+   */
+  nameOf(url) {
+    return withoutQuery(this.listed(url, true) === undefined ? (this.fallback(url) ?? url) : url);
   }
 
   /**
@@ -383,7 +415,7 @@ export class Runtime {
   planOfPage(event, why) {
     if (why === "bypassed" || why === "unlisted") return undefined;
     const { request } = event;
-    const url = this.listed(request.url, true) ?? "";
+    const url = this.documentOf(request) ?? "";
     const own = this.answerOf(request, this.manifest.map.get(url), url, false);
     return own && (() => this.document(event, own, why));
   }
@@ -529,7 +561,7 @@ export class Runtime {
    * @param {string} page
    */
   isUnwell(page) {
-    return (this.health.get(withoutQuery(page))?.count ?? 0) >= MOST_FAILURES;
+    return (this.health.get(this.nameOf(page))?.count ?? 0) >= MOST_FAILURES;
   }
 
   /**
@@ -537,7 +569,7 @@ export class Runtime {
    * @param {string} page
    */
   triesAgain(page) {
-    const health = this.health.get(withoutQuery(page));
+    const health = this.health.get(this.nameOf(page));
     const now = Date.now();
     if (!health || !this.isUnwell(page) || isWithin(health.wait, health.at, now)) return false;
     Object.assign(health, { at: now, wait: Math.min(health.wait * 2, RETRIES[1]) });
@@ -546,17 +578,18 @@ export class Runtime {
 
   /**
    * Why the network is asked first for a page that opens; undefined where the device is.
-   * @param {string} page
+   * @param {Request} request
    * @param {boolean} isTry
    * @returns {Why | undefined}
    */
-  whyNetwork(page, isTry) {
+  whyNetwork(request, isTry) {
+    const page = request.url;
     const now = this.time();
     if (isKilled(this.policy, now)) return "killed";
     if (isBypassed(this.policy, page, now)) return "bypassed";
     if (this.isUnwell(page) && !isTry) return "failed";
     if (this.isStale()) return "stale";
-    return this.listed(page, true) === undefined ? "unlisted" : undefined;
+    return this.documentOf(request) === undefined ? "unlisted" : undefined;
   }
 
   /**
@@ -752,11 +785,12 @@ export class Runtime {
       if (page && resultingClientId) this.pages.set(resultingClientId, page);
       return undefined;
     }
-    if (!resultingClientId) return this.whyNetwork(request.url, false);
+    if (!resultingClientId) return this.whyNetwork(request, false);
     const now = Date.now();
-    for (const page of this.pages.values()) if (withoutQuery(page.url) === withoutQuery(request.url)) this.late(page);
+    const own = this.nameOf(request.url);
+    for (const page of this.pages.values()) if (this.nameOf(page.url) === own) this.late(page);
     const isTry = this.triesAgain(request.url);
-    const why = this.whyNetwork(request.url, isTry);
+    const why = this.whyNetwork(request, isTry);
     this.pages.set(resultingClientId, { url: request.url, version: this.manifest.version, at: now, isTry, seed: this.rollout.arm?.seed });
     if (isTry) void this.store.write({ health: this.health }).catch(() => {});
     if (why && /killed|bypassed|failed/.test(why)) return why;
@@ -801,7 +835,7 @@ export class Runtime {
   cameUp(page, failure) {
     if (!page || page.isOver) return;
     page.isOver = true;
-    const key = withoutQuery(page.url);
+    const key = this.nameOf(page.url);
     const isSame = page.version === this.manifest.version;
     if (!page.isLocal) return;
     if (!failure && isSame) {
@@ -824,7 +858,7 @@ export class Runtime {
    */
   rendered(page) {
     if (!page?.hasFailed || page.version !== this.manifest.version) return;
-    if (page.isFailed) this.health.delete(withoutQuery(page.url));
+    if (page.isFailed) this.health.delete(this.nameOf(page.url));
     page.hasFailed = false;
     isUp(this, page);
   }
@@ -850,12 +884,13 @@ export class Runtime {
    * What may sign somebody in or out ends what was asked for before: cookies that scripts can't see say nothing of a change.
    * @param {FetchEvent} event
    */
-  forgetPrefetched({ request: { method, url, mode, headers, credentials }, clientId }) {
+  forgetPrefetched({ request, clientId }) {
+    const { method, url, mode, headers, credentials } = request;
     if (this.prefetched.length === 0) return;
     /** @param {typeof this.prefetched[number]} ask */
     const isOwn = (ask) => ask.client === clientId && ask.method === method && ask.url === url.split("#")[0];
     const isSafe = method === "GET" || method === "HEAD";
-    if ((!isSafe && !this.prefetched.some(isOwn)) || (mode === "navigate" && this.listed(url, true) === undefined)) this.prefetched = [];
+    if ((!isSafe && !this.prefetched.some(isOwn)) || (mode === "navigate" && this.documentOf(request) === undefined)) this.prefetched = [];
     // Who asks with a token, or without cookies, is somebody else: the answer is nobody's from here on.
     else if (headers.has("authorization") || credentials === "omit") this.prefetched = this.prefetched.filter((ask) => !isOwn(ask));
   }

@@ -1,4 +1,4 @@
-import { matchesHost } from "./policy.js";
+import { matchesHost } from "../protocol/patterns.js";
 
 /**
  * What `xcache web init` writes in front of the worker.

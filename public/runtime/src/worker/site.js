@@ -81,7 +81,7 @@ async function compares(runtime, now) {
   if (manifest.version === "0" || settings.staleAfter <= 0 || isEarly || isMetered() || rollout.rule) return;
   const opened = [settings.scope, ...[...runtime.pages.values()].map(({ url }) => url)].reverse();
   const isOurs = (/** @type {string | undefined} */ url) => !!url && new URL(url).origin === settings.origin && manifest.map.has(url);
-  const urls = opened.map((url) => runtime.listed(url, true)).filter(isOurs);
+  const urls = opened.map((url) => runtime.listed(url, true) ?? runtime.fallback(url)).filter(isOurs);
   site.compared = now;
   if (site.version !== manifest.version) {
     // The page that was opened first came from the site.
