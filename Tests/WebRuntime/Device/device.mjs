@@ -72,7 +72,7 @@ async function reloads() {
   if (!url) return;
   const page = (opened += 1);
   await tell({ ask: "state" });
-  await request({ url, method: "HEAD", destination: "document", page, isReload: true }, true);
+  await request({ url, method: methodOf(url), destination: "document", page, isReload: true }, true);
   await tell({ ask: "left" }, page);
 }
 
@@ -101,11 +101,17 @@ async function request({ url, method = "GET", headers = {}, destination = "", mo
   return response && !response[isNetwork] ? response : undefined;
 }
 
-/** Opens a page, which the worker learns from a HEAD request; without `sends`, its requests are recorded, not sent. */
+/** By which the worker learns that a page opens: a HEAD request fetches no document, but only a GET is answered for a route. */
+function methodOf(url) {
+  const map = stores.read(store).get("manifest")?.map;
+  return [...(map?.values() ?? [])].some(({ fallback }) => fallback) && !map.has(url) ? "GET" : "HEAD";
+}
+
+/** Opens a page, which the worker learns from a request for it; without `sends`, its requests are recorded, not sent. */
 async function opens(url, page, sends = false) {
   await tell({ ask: "state" });
   seen = sends ? undefined : [];
-  const answer = request({ url, method: "HEAD", destination: "document", page }, true);
+  const answer = request({ url, method: methodOf(url), destination: "document", page }, true);
   // The worker may look at earlier pages first; nothing else of it runs meanwhile.
   for (let turn = 0; turn < 100; turn++) await undefined;
   const sent = seen;

@@ -266,8 +266,9 @@ export class Runtime {
    * Where the page that answers a navigation is listed.
    * @param {Request} request
    */
-  documentOf({ url, method, headers }) {
-    return this.listed(url, true) ?? (method === "GET" && WANTS_HTML.test(headers.get("accept") ?? "*/*") ? this.fallback(url) : undefined);
+  documentOf({ url, method, headers, destination }) {
+    const isRoute = method === "GET" && /^(document|i?frame)$/.test(destination) && WANTS_HTML.test(headers.get("accept") ?? "*/*");
+    return this.listed(url, true) ?? (isRoute ? this.fallback(url) : undefined);
   }
 
   /**
