@@ -25,7 +25,7 @@ function device() {
   meanwhile = () => {};
   const runtime = {
     heal: {}, before: { version: "1" }, manifest: { version: "2" }, pages: new Map(), quiet: new WeakSet(), returned: [],
-    store: { write: async () => {} }, late() {}, counted: [],
+    store: { write: async () => {} }, late() {}, nameOf: (url) => url.split(/[?#]/)[0], counted: [],
     updater: () => ({
       returns: async (cause, url, isCounted) => void runtime.returned.push(isCounted ? [cause, url, isCounted] : [cause, url]),
       counts: async (page) => void runtime.counted.push(page),
@@ -172,6 +172,25 @@ test("nor is one whose script answers nothing, as an older one", async () => {
   const { id, page } = opens(runtime, { answers: false });
   await watches(runtime, page, id);
   assert.equal(page.isSilent, undefined);
+});
+
+test("routes that one page answers are this page", async () => {
+  const runtime = device();
+  runtime.nameOf = () => URL_A;
+  const route = (number) => `https://m.test/runs/${number}`;
+  for (const crashes of [1, 2]) {
+    opens(runtime, { isGone: true, url: route(crashes) });
+    await asks(runtime, { ...reload, url: route(crashes + 5) });
+    assert.equal(runtime.heal.crashes, crashes);
+  }
+  assert.deepEqual(runtime.returned, [["start", URL_A]]);
+  // A tab out of sight may be the one that is asked for anew.
+  const other = device();
+  other.nameOf = () => URL_A;
+  opens(other, { url: route(1), visibilityState: "hidden", isMarked: false });
+  opens(other, { isGone: true, url: route(2) });
+  await asks(other, { ...reload, url: route(2) });
+  assert.equal(other.heal.crashes, undefined);
 });
 
 test("the first page after going back decides by the same", async () => {

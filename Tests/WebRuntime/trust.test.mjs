@@ -187,3 +187,29 @@ test("a proved version raises no floor whose keys are none any more", async () =
   const gone = { ...state.root, releases: [] };
   assert.equal(proved({ ...state, root: gone, releases: held }, "online").floors.get("home"), undefined);
 });
+
+test("fallbacks are part of what is signed, and of what a key may give", async () => {
+  const at = "https://m.example.com/home/a";
+  /** The failure where an entry has one fallback, and another one was signed, by a key for `prefixes`. */
+  const failure = async (given, wanted, prefixes) => {
+    const [{ manifest }, state] = await holding(["home"], { prefixes });
+    const { bundle, ...plain } = manifest.map.get(at);
+    const map = new Map([[at, { ...plain, bundle, ...(given && { fallback: given }) }]]);
+    const { ctype, sha256: sum, size } = entry;
+    const content = { ...(wanted && { fallbacks: { [at]: wanted } }), resources: { [at]: { ctype, sha256: sum, size } } };
+    const releases = new Map([["home", { ...state.releases.get("home"), statement: statement(await sha256(utf8(canonical(content)))) }]]);
+    const head = { head: { ...state.head.head, digest: await digestOf(map, pause) }, signers: [] };
+    return failureOf({ manifest: { ...manifest, digest: head.head.digest, map } }, { ...state, releases, head });
+  };
+  const own = [{ except: ["/home/api/*"], later: 1, prefix: "/home/" }];
+  assert.equal(await failure(own, own, ["*"]), undefined);
+  assert.equal(await failure(own, own, ["https://m.example.com/home/"]), undefined);
+  for (const [given, wanted] of [[own, undefined], [undefined, own], [[{ prefix: "/home/" }], own], [[{ ...own[0], later: 2 }], own]]) {
+    assert.equal(await failure(given, wanted, ["*"]), "release-content", JSON.stringify(given));
+  }
+  for (const prefix of ["/", "/hom/", "/homes/", "/home/../", "/home/%2e%2E/x/", "/%68ome/"]) {
+    const wider = [...own, { prefix }];
+    assert.equal(await failure(wider, wider, ["https://m.example.com/home/"]), "release-scope", prefix);
+    assert.equal(await failure(wider, wider, ["https://m.example.com/home/", "https://m.example.com/"]), undefined, prefix);
+  }
+});
