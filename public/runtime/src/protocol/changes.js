@@ -1,4 +1,5 @@
 import { sentHeaders, versionNumber } from "./entries.js";
+import { checkFallbacks } from "./fallbacks.js";
 import { fault } from "./fault.js";
 import { canonical, isObject } from "./json.js";
 import { Reader } from "./reader.js";
@@ -129,6 +130,7 @@ function readForm(bytes) {
   if (!isObject(form) || ["md5", "sha256", "size", "version"].some((key) => key in form)) fault(/* a form that can't be */);
   if (typeof form.ctype !== "string" || !/^[ -~]*$/.test(form.ctype) || typeof form.download !== "string") fault(/* a form that can't be */);
   sentHeaders(form.headers);
+  checkFallbacks(form.fallback);
   return { form, size: bytes.length };
 }
 
