@@ -49,6 +49,8 @@ class Source:
         self.roots = [self.root("1")]
         # Resourcemaps and statements by version; what is downloaded, by path.
         self.maps, self.statements, self.files = {}, {}, {}
+        # By URL.
+        self.fallbacks = {}
         self.version, self.candidate = "0", None
         self.at, self.until, self.serial = now(), None, now()
         self.policy, self.prefetch = None, None
@@ -111,6 +113,10 @@ class Source:
                     self.files[path] = data
                     entries[url] = {"bundle": bundle, "ctype": TYPES[ending], "download": self.bench.proxy.url + path,
                                     "md5": hashlib.md5(data).hexdigest(), "sha256": sha256, "size": len(data), "version": "1"}
+        for url in entries:
+            entries[url] = {name: value for name, value in entries[url].items() if name != "fallback"}
+            if url in self.fallbacks:
+                entries[url]["fallback"] = self.fallbacks[url]
         self.maps[version] = entries
         old = self.statements.get(self.version, {})
         self.statements[version] = {}
