@@ -258,7 +258,7 @@ test-browser: ## the web runtime, versions as deltas, and the console in headles
 	Tests/Browser/Worker/run.py .build/debug/xcache -j3 '-beside a large pack' '-a manifest of 10,000'
 	@# These measure how long the worker is busy.
 	Tests/Browser/Worker/run.py .build/debug/xcache 'beside a large pack' 'a manifest of 10,000'
-	ENGINE=webkit /usr/bin/python3 Tests/Browser/Worker/run.py .build/debug/xcache opening updates copies
+	ENGINE=webkit /usr/bin/python3 Tests/Browser/Worker/run.py .build/debug/xcache opening routes updates copies
 
 ##@ WebKitGTK (each installs 340 MB)
 

@@ -1,14 +1,15 @@
 """Routes of single-page apps: pages that answer navigations which nothing else answers (`fallback` of an entry)."""
-import hashlib, json, time, urllib.parse
+import hashlib, json, os, time, urllib.parse
 
 from bench import App, case, until
 from failing import uncached
 from healing import THROWS, page, told
 from hostile import tasks_of
-from servers import fails
+from servers import Skipped, fails
 from signing import TrustedApp
 from steps import KEPT, from_the_site, lose, policy
 
+IS_WEBKIT = os.environ.get("ENGINE") == "webkit"
 RULES = [{"prefix": "/", "except": ["/api/*", "/*.*"]}]
 # Who gave the page, and why, as `xcache.state()` says.
 FROM = "xcache.ready.then(() => xcache.state()).then(({ from, why, page }) => [from, why ?? null, page])"
@@ -185,7 +186,7 @@ def _(bench):
     tab.until("document.title === 'posted'")
     assert heard == [("POST", b"q=7")], heard
     tab.open(app.base)
-    tab.eval("document.getElementById('form').method = 'get'; document.getElementById('form').submit()")
+    tab.eval("document.getElementById('form').method = 'get', document.getElementById('form').submit()")
     tab.until("window.version === 1 && location.search === '?q=7'")
     assert len(heard) == 1, heard
 
@@ -277,7 +278,8 @@ def _(bench):
 
 @case("routes: a first visit at one is taken if its document is the release's, and not if it is another")
 def _(bench):
-    for text in (None, "another"):
+    # WebKit doesn't say what its cache has by an address, and takes none.
+    for text in (None, "another") if not IS_WEBKIT else ("another",):
         app = Routed(bench)
         app.release(1)
         file = app.web.files["index.html"].replace(b"<h1>version 1", b"<h1>" + text.encode()) if text else app.web.files["index.html"]
@@ -350,6 +352,8 @@ def _(bench):
 
 @case("routes: what is listed costs no more, and routes cost little, also with many pages of rules")
 def _(bench):
+    if IS_WEBKIT:
+        raise Skipped("WebKit has no trace of tasks")
     most = [{"prefix": f"/p{n}/", "except": [f"/p{n}/{m}*x*y*z" for m in range(8)]} for n in range(4)]
     app = Routed(bench)
     pages = {f"pages/{number}.html": b"<!doctype html><title>page</title>" for number in range(200)}
