@@ -2,11 +2,12 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { applyPatch, digestOf, readMap } from "../../public/runtime/src/protocol/entries.js";
-import { checkFallbacks, fallbackOf } from "../../public/runtime/src/protocol/fallbacks.js";
+import { checkFallbacks, fallbackOf as answering, routesOf } from "../../public/runtime/src/protocol/fallbacks.js";
 
 const pause = async () => {};
 const SITE = "https://m.test:8443";
-const page = (path, ...fallback) => [SITE + path, { fallback }];
+const page = (path, ...fallback) => [SITE + path, { ctype: "text/html", fallback }];
+const fallbackOf = (pages, url) => answering(routesOf(new Map(pages)), url);
 
 test("what can be a fallback", () => {
   const most = Array.from({ length: 4 }, (_, n) => ({ prefix: `/${n}/`, except: Array.from({ length: 8 }, (_, m) => `/${n}/${m}/*`) }));
@@ -43,9 +44,8 @@ test("the longest prefix answers that nothing excepts a URL from, and of several
     page("/b.html", { prefix: "/app/docs/", except: ["/app/docs/raw/*"] }, { prefix: "/same/" }),
     page("/a.html", { prefix: "/same/", except: ["/same/b/*"] }, { prefix: "/%7Eme/" }),
     page("/a!.html", { prefix: "/same/" }),
-    ["http://m.test/c.html", { fallback: [{ prefix: "/app/docs/raw/" }] }],
-    // As an older worker may have kept it.
-    [`${SITE}/d.html`, {}],
+    ["http://m.test/c.html", { ctype: "text/html", fallback: [{ prefix: "/app/docs/raw/" }] }],
+    [`${SITE}/d.html`, { ctype: "text/html" }],
   ];
   for (const [path, wanted] of [
     ["/", "z"], ["/x", "z"], ["/app", "z"], ["/app/", "z"], ["/app/1?x.y", "z"], ["/app/docs/", "b"], ["/app/docs/a.b", "b"], ["/app/docs/raw/1", "z"],
@@ -61,4 +61,11 @@ test("the longest prefix answers that nothing excepts a URL from, and of several
     assert.equal(fallbackOf(alone, other), undefined, other);
   }
   assert.equal(fallbackOf([], `${SITE}/app/`), undefined);
+});
+
+test("only a page of HTML answers", () => {
+  for (const [ctype, answers] of [
+    ["text/html", true], ["Text/HTML;charset=UTF-8", true], ["application/xhtml+xml ; a=b", true], ["text/html5", false], ["text/plain;text/html", false],
+    ["application/xml", false], ["", false], ["text/html-x", false],
+  ]) assert.equal(fallbackOf([[`${SITE}/x`, { ctype, fallback: [{ prefix: "/" }] }]], `${SITE}/1`) !== undefined, answers, ctype);
 });

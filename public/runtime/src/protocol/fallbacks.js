@@ -8,9 +8,13 @@ import { matchKey } from "./urls.js";
  * origin, `except` has patterns of paths.
  * @typedef {{prefix: string, except?: string[]}} Fallback
  */
+/** What URLs that a page answers begin with, in the form in which URLs are compared.
+ * @typedef {{page: string, begin: string, except: string[]}} Route */
 
 /** Stands for the page's host, so that patterns of whole URLs can be used. */
 const HOST = "https://host";
+/** Media types of pages. */
+const HTML = /^(text\/html|application\/xhtml\+xml) *(;|$)/i;
 /** Prefixes of an entry, and patterns of a prefix. */
 const MOST = 4;
 const MOST_PATTERNS = 8;
@@ -44,25 +48,26 @@ export function checkFallbacks(fallback) {
 }
 
 /**
- * The page that answers for a URL that isn't listed: the one with the longest prefix that no pattern excepts it from.
- * @param {[url: string, entry: {fallback?: Fallback[]}][]} pages
- * @param {string} url
- * @returns {string | undefined}
+ * The prefixes of a manifest's pages, in the order in which they count: the longest first, and of one prefix the page first whose URL is.
+ * @param {import("./entries.js").Resourcemap} map
+ * @returns {Route[]}
  */
-export function fallbackOf(pages, url) {
+export const routesOf = (map) =>
+  [...map].flatMap(([page, { ctype, fallback }]) =>
+    fallback && HTML.test(ctype)
+      ? fallback.map(({ prefix, except = [] }) => ({ page, begin: matchKey(under(prefix, new URL(page).origin)), except }))
+      : [])
+    .sort((a, b) => b.begin.length - a.begin.length || (a.page < b.page ? -1 : 1));
+
+/**
+ * The page that answers for a URL that isn't listed.
+ * @param {Route[]} routes
+ * @param {string} url
+ */
+export function fallbackOf(routes, url) {
   const key = matchKey(url);
-  let length = 0;
-  /** @type {string | undefined} */
-  let found;
-  for (const [page, { fallback = [] }] of pages) {
-    const { origin } = new URL(page);
-    for (const { prefix, except = [] } of fallback) {
-      const begin = matchKey(under(prefix, origin));
-      if (!key.startsWith(begin) || begin.length < length || (begin.length === length && found && found < page)) continue;
-      if (except.some((text) => matches(/** @type {any} */ (readPattern(HOST + text)), HOST + url.slice(origin.length)))) continue;
-      length = begin.length;
-      found = page;
-    }
-  }
-  return found;
+  const own = HOST + url.slice(url.indexOf("/", 8));
+  /** @param {string} text */
+  const matchesOwn = (text) => matches(/** @type {any} */ (readPattern(HOST + text)), own);
+  return routes.find(({ begin, except }) => key.startsWith(begin) && !except.some(matchesOwn))?.page;
 }

@@ -1,4 +1,4 @@
-import { fallbackOf } from "../protocol/fallbacks.js";
+import { fallbackOf, routesOf } from "../protocol/fallbacks.js";
 import { canonical } from "../protocol/json.js";
 import { matchKey, withoutQuery } from "../protocol/urls.js";
 import { after } from "../protocol/turns.js";
@@ -37,8 +37,7 @@ const RETRIES = [3600e3, DAY];
 const LATE_TIME = 60_000;
 /** Failures that are told of at most, by one life of the worker. */
 const MOST_REPORTS = 16;
-/** Media types of pages, and a header `Accept` that takes them. */
-const HTML = /^(text\/html|application\/xhtml\+xml) *(;|$)/i;
+/** A header `Accept` that takes pages. */
 const WANTS_HTML = /(^|,) *(text\/(html|\*)|application\/xhtml\+xml|\*\/\*) *(,|;|$)/i;
 /** @type {Manifest} */
 export const NO_MANIFEST = { version: "0", digest: "", map: new Map() };
@@ -84,8 +83,8 @@ export class Runtime {
     this.manifest = NO_MANIFEST;
     /** @type {Map<string, string>} the URLs that are listed, by their match keys */
     this.keys = new Map();
-    /** @type {[string, Entry][]} pages that answer what isn't listed */
-    this.fallbacks = [];
+    /** @type {import("../protocol/fallbacks.js").Route[] | undefined} what pages answer that isn't listed, once it is asked for */
+    this.routes = undefined;
     /** @type {import("./polling.js").Saved | undefined} */
     this.poll = undefined;
     this.policy = NO_POLICY;
@@ -235,7 +234,7 @@ export class Runtime {
   /** @param {Manifest} manifest */
   hold(manifest) {
     this.keys = new Map([...manifest.map].map(([url, { download }]) => [matchKey(url), download && url]));
-    this.fallbacks = [...manifest.map].filter(([, { ctype, fallback }]) => fallback && HTML.test(ctype));
+    this.routes = undefined;
     this.manifest = manifest;
     // A page that is listed would be asked for in vain. A worker of the site's own decides for itself; of WebKit's preload nothing is known.
     this.preloads = this.settings.isAlone && /Chrome|Firefox/.test(navigator.userAgent) &&
@@ -259,7 +258,7 @@ export class Runtime {
    * @returns {string | undefined} its URL as it is listed
    */
   fallback(url) {
-    return notes(() => fallbackOf(this.fallbacks, url));
+    return notes(() => fallbackOf((this.routes ??= routesOf(this.manifest.map)), url));
   }
 
   /**
