@@ -190,9 +190,11 @@ extension StoreError: CustomStringConvertible {
       "no rollout is open in channel \"\(channel)\" of app \"\(app)\": that of version \(last.candidate) was \(last.state.rawValue) by "
         + "\(last.changedBy), \(Timestamp.words(last.changedAt))\(last.reason.map { ": \($0)" } ?? ""); nothing was changed"
     case .otherRollout(let wanted, let known, let open): Self.otherRollout(wanted, known, open)
-    case .alarmed(let app, let channel, let candidate, let at):
-      "version \(candidate) fails too often: an alarm has paused its rollout, \(Timestamp.words(at)), after this was scheduled; nothing was "
-        + "changed. `xcache rollout show\(Self.options(app, channel))` shows it; halt the rollout, or resume it"
+    case .alarmed(let app, let channel, let candidate, let at, let isScheduled):
+      "version \(candidate) fails too often: an alarm has paused its rollout, \(Timestamp.words(at)), "
+        + "\(isScheduled ? "after this was scheduled" : "and this release has its content"); nothing was changed. "
+        + "`xcache rollout show\(Self.options(app, channel))` shows it; halt the rollout, or resume it"
+        + (isScheduled ? "" : ", or complete it by `xcache rollout complete\(Self.options(app, channel))`")
     case .otherAudience(let open):
       "the open rollout, of version \(open.candidate), goes to other devices; nothing was changed. A prefetch config can go along with "
         + "it to the same ones: \(Self.options(open.audience))"

@@ -125,8 +125,9 @@ package enum StoreError: Error, Sendable {
   case noRollout(AppName, ChannelName, last: Rollout?)
   /// Thrown when the open rollout is another one than the request is about.
   case otherRollout(wanted: ManifestVersion, known: Rollout?, open: Rollout)
-  /// Thrown when a rollout was to be resumed or completed at a certain time, and an alarm has paused it since that was scheduled.
-  case alarmed(AppName, ChannelName, ManifestVersion, at: Int64)
+  /// Thrown when a rollout that an alarm has paused would be resumed or completed by what was scheduled before, or completed by a release
+  /// that has the candidate's content.
+  case alarmed(AppName, ChannelName, ManifestVersion, at: Int64, isScheduled: Bool)
   /// Thrown when a prefetch config is to join the open rollout, and that goes to other devices.
   case otherAudience(Rollout)
   /// Thrown when a prefetch config is to join the open rollout, and that does other things by itself.

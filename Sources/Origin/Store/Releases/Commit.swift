@@ -75,6 +75,8 @@ extension Store {
     let actor = Actor(name: request.author, address: request.address)
     if plan.effect == .completes, let channel = plan.channel {
       var outcome = ReleaseOutcome.unchanged(plan)
+      // A purge goes first: its release may happen to have the candidate's content.
+      if request.candidatePrefetch != .dropped { try db.checkAlarm(of: channel) }
       let completed = try db.complete(
         channel, by: actor, breakGlass: request.breakGlass, statements: request.statements,
         dropsPrefetch: request.candidatePrefetch == .dropped, now: clock())

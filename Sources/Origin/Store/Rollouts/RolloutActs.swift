@@ -129,7 +129,7 @@ extension Store {
         plan.isAlarmed,
         let alarm = plan.alarmedAt, alarm >= at
       {
-        throw .alarmed(channel.app, channel.name, rollout.candidate, at: alarm)
+        throw .alarmed(channel.app, channel.name, rollout.candidate, at: alarm, isScheduled: true)
       }
       let course = plan.with(request.course)
       guard request.mayChange(rollout, plan),
@@ -234,6 +234,15 @@ extension Database {
 }
 
 extension Database {
+  /// Refuses a release that happens to have the content of a candidate that an alarm has paused: it would give it to all devices.
+  func checkAlarm(of channel: ChannelInfo) throws(StoreError) {
+    guard let rollout = channel.rollout else { return }
+    let plan = try plan(of: rollout.seed, in: channel.id)
+    if plan.isAlarmed, let alarm = plan.alarmedAt {
+      throw .alarmed(channel.app, channel.name, rollout.candidate, at: alarm, isScheduled: false)
+    }
+  }
+
   /// What a rollout does by itself after a change of it.
   fileprivate func plan(
     _ course: RolloutPlan, after before: RolloutPlan, from rollout: Rollout, to after: Rollout, isAlarm: Bool,

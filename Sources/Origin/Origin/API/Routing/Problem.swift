@@ -145,7 +145,7 @@ extension Problem {
     case .otherRollout(_, _, let open):
       self.init(
         .conflict, "other-rollout", words, [.init(key: "candidate", value: .string(open.candidate.text))])
-    case .alarmed(_, _, let candidate, _):
+    case .alarmed(_, _, let candidate, _, _):
       self.init(.conflict, "rollout-alarm", words, [.init(key: "candidate", value: .string(candidate.text))])
     case .otherAudience(let open):
       self.init(

@@ -198,6 +198,24 @@ import Values
     #expect(try store.changeRollout(knowing).isChanged)
   }
 
+  /// A release to all that has the candidate's content completes the rollout, but not in spite of an alarm.
+  @Test func releaseDoesNotOverruleAnAlarm() throws {
+    let store = try open()
+    _ = try alarmed(store)
+    let same = try store.request([try store.change("a", base: 1, set: ["a.js": Sample("a2")])])
+    #expect {
+      _ = try store.commit(same)
+    } throws: {
+      let words = ($0 as? StoreError)?.description ?? ""
+      return words.contains("an alarm has paused its rollout") && words.contains("rollout complete")
+    }
+    #expect(try standing(store).rollout.isPaused)
+    // A purge does.
+    var purge = same
+    purge.candidatePrefetch = .dropped
+    #expect(try store.commit(purge).rollout?.ended?.state == .completed)
+  }
+
   @Test func alarmIsTold() throws {
     let store = try open()
     _ = try alarmed(store)
