@@ -53,11 +53,16 @@ extension Database {
     for row in sums { closed[row.hour, default: [:]][row.arm] = row.sums }
     let rows = try evidenceRows(of: seed, in: channel, from: first, to: end)
     let counted = cap.counted(rows)
-    let hours =
-      closed.map { hour, arms in
-        EvidenceHour(
-          hour: hour, candidate: arms[.candidate] ?? .none, control: arms[.control] ?? .none)
-      } + counted.hours
+    // One that was put together before it was over, as for a backup, goes on with the networks that have reported since.
+    for hour in counted.hours {
+      for (arm, sums) in [(RolloutArm.candidate, hour.candidate), (.control, hour.control)] {
+        closed[hour.hour, default: [:]][arm, default: .none].add(sums)
+      }
+    }
+    let hours = closed.map { hour, arms in
+      EvidenceHour(
+        hour: hour, candidate: arms[.candidate] ?? .none, control: arms[.control] ?? .none)
+    }
     let networks = try value(
       Int.self, "SELECT failing_networks FROM rollout_plan WHERE channel_id = ? AND seed = ?", channel, seed)
     return RolloutEvidence(

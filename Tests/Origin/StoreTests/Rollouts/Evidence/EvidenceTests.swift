@@ -66,6 +66,21 @@ import Values
     #expect(evidence.hours.map(\.hour) == [hour - 3] && evidence.failingNetworks == 5)
   }
 
+  /// A backup has the sums of an hour that isn't over: in an origin made from it, what comes in later belongs to the same hour.
+  @Test func hourOfABackupGoesOn() throws {
+    let store = try open()
+    try store.count(try counts(store))
+    try store.count(try counts(store, .control))
+    try store.connections.transaction { (db) throws(StoreError) in try db.closeEvidence() }
+    #expect(try rows(store) == 0)
+    try store.count(try counts(store, networks: 0..<30, opened: 0, failed: 1))
+    let channel = try store.shop()
+    let evidence = try store.evidence(of: try #require(channel.rollout), in: channel)
+    #expect(evidence.hours.map(\.hour) == [hour])
+    #expect(try sums(store) == ["candidate 100 30", "control 100 0"])
+    #expect(EValue(evidence.hours).reaches(100))
+  }
+
   @Test func oneNetworkCountsForAPart() throws {
     let store = try open()
     try store.count(try counts(store))
