@@ -73,10 +73,12 @@ extension Store {
       throw .frozen(request.app, request.channel, freeze)
     }
     let actor = Actor(name: request.author, address: request.address)
+    // A purge goes first: its release may happen to have the candidate's content.
+    if plan.keepsCandidate, request.candidatePrefetch != .dropped, let channel = plan.channel {
+      try db.checkAlarm(of: channel)
+    }
     if plan.effect == .completes, let channel = plan.channel {
       var outcome = ReleaseOutcome.unchanged(plan)
-      // A purge goes first: its release may happen to have the candidate's content.
-      if request.candidatePrefetch != .dropped { try db.checkAlarm(of: channel) }
       let completed = try db.complete(
         channel, by: actor, breakGlass: request.breakGlass, statements: request.statements,
         dropsPrefetch: request.candidatePrefetch == .dropped, now: clock())

@@ -49,6 +49,8 @@ struct ReleasePlan: Sendable {
   var makesVersion = false
   /// The bundles that the request is about, out of those that change; nil: all.
   var asked: Set<BundleName>?
+  /// Whether all devices would get what the candidate's bundles hold, as it is.
+  var keepsCandidate = false
   /// The bundles of the candidate that is to be made again.
   var candidateBundles: [BundleName] = []
   /// The version that has the wanted content, if nothing is released and that isn't the full version.

@@ -234,7 +234,7 @@ extension Database {
 }
 
 extension Database {
-  /// Refuses a release that happens to have the content of a candidate that an alarm has paused: it would give it to all devices.
+  /// Refuses a release that has the content of a candidate that an alarm has paused: it would give it to all devices.
   func checkAlarm(of channel: ChannelInfo) throws(StoreError) {
     guard let rollout = channel.rollout else { return }
     let plan = try plan(of: rollout.seed, in: channel.id)

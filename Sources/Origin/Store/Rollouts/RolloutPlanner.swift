@@ -53,6 +53,9 @@ struct RolloutPlanner {
     let isElsewhere = plan.bundles.contains { !bundles.contains($0.name) && !$0.steps.isEmpty }
     if touched.isEmpty, !isElsewhere { return unchanged(plan) }
     plan.effect = effect(plan, touchesCandidate: !touched.isEmpty)
+    plan.keepsCandidate =
+      (plan.effect == .completes || plan.effect == .supersedes)
+      && plan.bundles.allSatisfy { !bundles.contains($0.name) || $0.steps.isEmpty }
     // Who goes back wants to be rid of the candidate, not to have all devices get it, unless it is a rollback itself.
     if plan.effect == .completes, request.kind == .rollback, channel.rollback != rollout.candidate {
       throw .haltInstead(channel.app, channel.name, rollout.candidate, steps: nil)

@@ -209,6 +209,15 @@ import Values
       let words = ($0 as? StoreError)?.description ?? ""
       return words.contains("an alarm has paused its rollout") && words.contains("rollout complete")
     }
+    // Nor does one that changes another bundle besides, and so takes the candidate's place.
+    try store.send([Sample("b2")])
+    var both = same
+    both.bundles.append(try store.change("b", base: 1, set: ["b.js": Sample("b2")]))
+    #expect {
+      _ = try store.commit(both)
+    } throws: {
+      ($0 as? StoreError)?.description.contains("and this release has its content") == true
+    }
     #expect(try standing(store).rollout.isPaused)
     // A purge does.
     var purge = same
