@@ -1,5 +1,6 @@
 import Manifests
 import Store
+import System
 import Testing
 import Values
 
@@ -69,6 +70,30 @@ import Values
     let channel = try #require(try origin.store.channels().first)
     let evidence = try origin.store.evidence(of: try #require(channel.rollout), in: channel)
     #expect(evidence.hours.map(\.hour) == [1_763_553_600_000 / 3_600_000])
+  }
+
+  /// At 100 % control's devices go to the candidate and count nothing more. The candidate's failures of a whole day aren't compared with
+  /// what was left of control's.
+  @Test func lateFailuresAtAllAreNotCompared() throws {
+    let now = Locked<Int64>(1_763_553_600_000)
+    let other = try TestOrigin(clock: { now.withLock { $0 } })
+    try other.publish(["a.js": "one"])
+    #expect(try other.candidate(["a.js": "two"]).status == 201)
+    for network in 0..<30 as Range<UInt32> {
+      for arm in ["candidate", "control"] {
+        _ = try report(["evidence": evidence("2", arm)], from: network, to: other)
+      }
+    }
+    let path = "apps/shop/channels/online/rollout/set"
+    #expect(try other.api("POST", path, ["share": 10_000]).status == 200)
+    now.withLock { $0 += 3 * 3_600_000 }
+    let late: JSONValue = ["age": 3, "arm": "candidate", "failed": 1, "opened": 0, "version": "2"]
+    for network in 0..<20 as Range<UInt32> { _ = try report(["evidence": late], from: network, to: other) }
+    other.origin.adoption.flush()
+    let channel = try #require(try other.store.channels().first)
+    let hours = try other.store.evidence(of: try #require(channel.rollout), in: channel).hours
+    #expect(hours.map(\.candidate.failed) == [0, 20])
+    #expect(!EValue(hours).reaches(2))
   }
 
   @Test func otherVersionsAreIgnored() throws {

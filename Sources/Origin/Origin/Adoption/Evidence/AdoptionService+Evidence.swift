@@ -41,7 +41,11 @@ extension AdoptionService {
     let now = store.now / 3_600_000
     // Nobody can have opened before the rollout began. Hours without devices of the fleet would be those of whoever invents some. If the
     // clock was set back since, the beginning lies in the future.
-    let hour = max(now - report.age, min(now, rollout.startedAt / 3_600_000))
+    // At 100 % control's devices go to the candidate, and count no failures any more. So the candidate's, which go on, don't belong to the
+    // hours in which both were compared: good releases would be paused.
+    let isAlone = report.arm == .candidate && rollout.audience.share == RolloutRule.all
+    let age = isAlone ? 0 : report.age
+    let hour = max(now - age, min(now, rollout.startedAt / 3_600_000))
     evidence.withLock {
       $0.add(
         opened: report.opened, failed: report.failed,
