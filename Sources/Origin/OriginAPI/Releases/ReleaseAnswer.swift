@@ -100,7 +100,7 @@ package struct ReleaseAnswer: Codable, Hashable, Sendable {
     case changed = "changed_count"
     case version, previous, at, added, removed, counts, bundles, newBytes, resources, bytes, createdApp
     case createdChannel, missing, deltasStored, receipt, freeze, forecast, rollout, scheduled
-    case contents, unsigned, headProblem
+    case contents, unsigned, headProblem, sameAsHalted
   }
 }
 

@@ -134,6 +134,18 @@ import Values
     #expect(whole?.members.count == 3)
   }
 
+  /// The answer of a release says whose content was halted before, so that a CI job that tries again is told.
+  @Test func sameAsHalted() throws {
+    let origin = try opened()
+    #expect(try origin.api("POST", "\(Self.online)/rollout/halt", ["message": "broken"]).status == 201)
+    let again = try origin.candidate(["a.js": "two", "same.js": "same"])
+    let same = again.json["sameAsHalted"]
+    #expect(again.status == 201 && same?["version"]?.string == "3", "\(again.json)")
+    #expect(same?["reason"]?.string == "broken" && same?["state"]?.string == "halted", "\(again.json)")
+    let other = try origin.candidate(["a.js": "three", "same.js": "same"])
+    #expect(other.status == 201 && other.json["sameAsHalted"] == nil, "\(other.json)")
+  }
+
   @Test func remadeCandidateHasBothContents() throws {
     let origin = try opened()
     let reply = try origin.publish(["b.js": "b2"], bundle: "other")
