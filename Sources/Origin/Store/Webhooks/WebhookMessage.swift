@@ -175,6 +175,13 @@ extension AuditEvent {
     ShareText.audience(share: Int(value?.integer ?? 0))
   }
 
+  /// Whom a rollout goes to, by what it is or was.
+  private static func audience(_ terms: JSONValue) -> String {
+    ShareText.audience(
+      share: Int(terms["share"]?.integer ?? 0),
+      groups: (terms["groups"]?.array ?? []).compactMap(\.string), app: terms["app"]?.string)
+  }
+
   private func rollout(_ actor: Actor, _ receipt: AuditHead) -> WebhookMessage {
     let version = got("version").string ?? ""
     let data = data(
@@ -192,13 +199,20 @@ extension AuditEvent {
     case "rollout.complete":
       words =
         "completed the rollout of version \(version)\(got("prefetch").string.map { " with prefetch config \($0)" } ?? ""): all devices get it"
-    case "rollout.pause": words = "paused the rollout of version \(version)"
+    case "rollout.pause":
+      words =
+        "paused the rollout of version \(version)"
+        + (asked("evidence").isNull ? "" : ", since it fails too often")
     case "rollout.resume":
-      words = "resumed the rollout of version \(version), to \(Self.share(got("is")["share"]))"
+      words = "resumed the rollout of version \(version), to \(Self.audience(got("is")))"
+    // Only its steps, or what an alarm does, were changed.
+    case _ where got("is") == got("was"):
+      words =
+        "changed what the rollout of version \(version) does by itself, at \(Self.audience(got("is")))"
     default:
       words =
-        "set the rollout of version \(version) to \(Self.share(got("is")["share"])), from "
-        + Self.share(got("was")["share"])
+        "set the rollout of version \(version) to \(Self.audience(got("is"))), from "
+        + Self.audience(got("was"))
     }
     return message(.rollout, data, "\(place): \(actor.name) \(words)")
   }

@@ -246,6 +246,26 @@ import Values
       "rollout.pause", app: try AppName("shop"), channel: .online, parameters: [:],
       result: ["version": "3"])
     #expect(event.messages(by: anna, receipt: receipt).map(\.type) == ["rollout"])
+    #expect(
+      messages[0].text == "shop online: xcache paused the rollout of version 3, since it fails too often")
+  }
+
+  /// What was changed is told, also if that isn't the share.
+  @Test(arguments: [
+    ("[]", "changed what the rollout of version 3 does by itself, at 1 % of the devices"),
+    (#"["qa"]"#, "set the rollout of version 3 to 1 % of the devices, from 1 % of the devices and group qa"),
+  ])
+  func changesAreTold(groups: String, words: String) throws {
+    let store = try open()
+    let before = #"{"app":null,"groups":\#(groups),"paused":false,"share":100}"#
+    let event = AuditEvent(
+      "rollout.set", app: try AppName("shop"), channel: .online, parameters: [:],
+      result: [
+        "is": try JSONValue.parse(Array(#"{"app":null,"groups":[],"paused":false,"share":100}"#.utf8)),
+        "version": "3", "was": try JSONValue.parse(Array(before.utf8)),
+      ])
+    let messages = event.messages(by: anna, receipt: try store.auditHead())
+    #expect(messages.map(\.text) == ["shop online: anna \(words)"])
   }
 
   @Test func highestIsKept() throws {
