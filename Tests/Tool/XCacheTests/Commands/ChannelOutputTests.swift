@@ -240,6 +240,10 @@ import Values
     ("", ""), ("[1]", ""), ("{}", ""), (#"{"a":null,"b":""}"#, ""), (#"{"b":"x","a":1.50}"#, "a 1.50, b x"),
     (#"{"list":["x",7,"y"],"yes":true,"o":{"k":[]}}"#, #"list x,y, o {"k":[]}, yes true"#),
     (#"{"t":"\#(String(repeating: "x", count: 50))"}"#, "t \(String(repeating: "x", count: 39))…"),
+    (
+      #"{"is":{"app":">=4","groups":["qa"],"paused":true,"share":1500},"was":{"app":null,"groups":[],"paused":false,"share":100}}"#,
+      "is 15 % of the devices and group qa, with app version >=4, paused, was 1 % of the devices"
+    ),
   ])
   func auditRows(document: String, text: String) { #expect(AuditCommand.message(document) == text) }
 }

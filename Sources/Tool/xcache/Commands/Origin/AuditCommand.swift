@@ -1,3 +1,4 @@
+import Manifests
 import OriginAPI
 import OriginClient
 import Publishing
@@ -91,9 +92,20 @@ enum AuditCommand {
       case .array(let items) where items.contains { $0.object != nil }: nil
       case .array(let items): "\(member.key) \(items.compactMap(\.string).joined(separator: ","))"
       case .object(let changes) where member.key == "changes": AuditChanges(changes).text
+      // The share is one of 10,000, so the number alone misleads.
+      case .object(let terms) where (member.key == "is" || member.key == "was") && terms["share"] != nil:
+        "\(member.key) \(audience(terms))"
       default: "\(member.key) \(String(decoding: member.value.canonical, as: UTF8.self))"
       }
     }.joined(separator: ", ")
+  }
+
+  /// Whom a rollout goes to: `15 % of the devices, paused`.
+  private static func audience(_ terms: JSONObject) -> String {
+    let text = ShareText.audience(
+      share: Int(terms["share"]?.integer ?? 0),
+      groups: (terms["groups"]?.array ?? []).compactMap(\.string), app: terms["app"]?.string)
+    return text + (terms["paused"]?.bool == true ? ", paused" : "")
   }
 
   /// Names the keys that signed bundles by the beginnings of their ids: `signed by 60303f8b52c1e0aa…`.
