@@ -24,8 +24,9 @@ enum DeviceCommand {
         http://127.0.0.1:PORT/at/https/m.example.com/index.html
       Content that the device holds is served as a web engine would get it; everything else is redirected (307) to
       its real address, with the reason in X-XCache. Relative links and links that begin with / stay here; absolute
-      ones go to the network. Opening a page polls, as in an app. The process can't see whether a page renders, so
-      every page that was answered counts as opened. Whether the network is metered comes from the system (the default
+      ones go to the network. Opening a page in a browser polls, as in an app; curl needs -H 'Sec-Fetch-Dest: document'
+      for that. The process can't see whether a page renders, so every page that was answered counts as opened, and
+      only one whose process ends early as failed. Whether the network is metered comes from the system (the default
       route, NetworkManager) unless it is set by hand; an origin on this machine is never metered. Events are printed,
       one line each, or with --json as one JSON object each, the first with the addresses.
       The control page needs the token that is printed at the start, in the query or as Authorization: Bearer TOKEN:

@@ -86,7 +86,7 @@ final class EventLog: Sendable {
     switch event {
     case .progress: nil
     case .updateFound(let version):
-      ("version \(version) is installed", [("event", "updateFound"), ("version", .string(version))])
+      ("version \(version) is being installed", [("event", "updateFound"), ("version", .string(version))])
     case .switched(let from, let to):
       ("version \(from) → \(to)", [("event", "switched"), ("from", .string(from)), ("to", .string(to))])
     // Ending this process stopped it.
