@@ -33,7 +33,9 @@ struct WebTests {
       "--go-back",
       "--inject",
     ]
-    let polls = "browsers with this build poll https://x.example.com/base\n"
+    let polls =
+      "browsers with this build poll https://x.example.com/base\n"
+      + "they go back to the version before if pages of a new one fail; a build without --go-back ends that\n"
     let first = try Outcome(Child([Binary.path] + words, environment: [:], in: scratch.path))
     #expect(first.exitCode == 0, "\(first.errors)")
     #expect(first.output == Self.wrote + "wrote help/b.html\nwrote index.html\n" + polls)

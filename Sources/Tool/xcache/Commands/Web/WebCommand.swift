@@ -102,6 +102,10 @@ enum WebCommand {
     }
     for name in written { terminal.say("wrote \(name)") }
     terminal.say("browsers with this build poll \(settings.server)")
+    if arguments.has("go-back") {
+      terminal.say(
+        "they go back to the version before if pages of a new one fail; a build without --go-back ends that")
+    }
     if !arguments.has("inject") {
       terminal.say(
         "load it in each page: <script src=\"/…/xcache.js\" defer></script>, or run this with --inject")
