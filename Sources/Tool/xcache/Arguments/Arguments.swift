@@ -166,7 +166,8 @@ struct Arguments: Sendable {
     if operands.count == 2, extra.count == 2, has("from"), has("to") {
       return "; did you mean --from \(operands[0]) --to \(operands[1])?"
     }
-    guard extra.count == 1, let word = extra.first else { return "" }
+    // A number, a percentage or a time is no name of anything.
+    guard extra.count == 1, let word = extra.first, word.first?.isNumber == false else { return "" }
     // What such commands are about: a folder to write, a bundle, an app, a data folder.
     guard let option = ["to", "bundle", "app", "data"].first(where: has), !has("from") else { return "" }
     return "; did you mean --\(option) \(word)?"

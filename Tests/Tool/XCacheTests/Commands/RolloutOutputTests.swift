@@ -98,7 +98,7 @@ import Values
     #expect(
       RolloutEvidenceLines.short(list) == [
         "failures: 40 of 800 devices (5 %; 95 % confidence: 2.69 % to 8.29 %); of the others 0 of 0 devices; evidence against it: e = 5,009",
-        "the next one is 5%, waits for a person; the end",
+        "the next step is 5%; it waits for a person; the end",
       ])
     #expect(
       RolloutEvidenceLines.all(list).dropFirst(3).first
@@ -123,6 +123,55 @@ import Values
       #expect(
         alarm.hasPrefix("version 3 fails too often: 40 of 800 devices with it failed (5 %; "), "\(alarm)")
     }
+  }
+
+  private func open(share: Int = 500, isPaused: Bool = false) -> RolloutInfo {
+    RolloutInfo(
+      version: ManifestVersion(3), full: ManifestVersion(2), state: "open", share: share, groups: [],
+      app: nil, paused: isPaused, seed: "s", author: "anna", at: Moment(milliseconds: 0), changedBy: "anna",
+      changedAt: Moment(milliseconds: 0), reason: nil)
+  }
+
+  /// A person is told what there is to do; after a resume, the alarm is history.
+  @Test(arguments: [(true, true, true), (false, true, false), (true, false, false)])
+  func alarms(isPaused: Bool, pausesItself: Bool, holds: Bool) {
+    var list = list([133], pauses: pausesItself) { $0.alarmedAt = Moment(milliseconds: 1_763_557_200_000) }
+    list.open = open(isPaused: isPaused)
+    let time = "2025-11-19 13:00:00 UTC"
+    let held =
+      "paused by an alarm, \(time): `xcache rollout halt -m TEXT` takes it back, "
+      + "`xcache rollout resume` goes on in spite of it"
+    let lines = RolloutEvidenceLines.all(list)
+    #expect(lines.contains(held) == holds, "\(lines)")
+    #expect(lines.contains("an alarm has paused it before, \(time)") == !holds, "\(lines)")
+  }
+
+  @Test(arguments: [(0, true), (1, false), (9_999, false), (10_000, true)])
+  func nothingToCompare(share: Int, isSaid: Bool) {
+    var list = list()
+    list.open = open(share: share)
+    let lines = RolloutEvidenceLines.all(list)
+    #expect(
+      lines.contains { $0.hasSuffix("no devices are compared: what they open now is no evidence") } == isSaid)
+  }
+
+  /// What `rollout set` has set of what the rollout does by itself.
+  @Test func courseThatWasSet() {
+    func text(_ change: (inout RolloutRequest) -> Void) -> String? {
+      var request = RolloutRequest()
+      change(&request)
+      return RolloutCommand.course(of: request, at: open())
+    }
+    #expect(text { $0.share = 500 } == nil)
+    #expect(text { $0.autoHalt = true } == "is halted by itself if it fails too often")
+    #expect(text { $0.ramp = RampTerms(steps: []) } == "a person takes each step")
+    #expect(
+      text {
+        $0.ramp = RampTerms(steps: [100, 2_500, 10_000], completes: true)
+        ($0.autoHalt, $0.networkCap) = (false, 10_000)
+      }
+        == "goes on by itself to 25%, 100%, and is completed; only a person halts it; one network counts for 100 % at most"
+    )
   }
 
   @Test func openingsThatAreNotCounted() {

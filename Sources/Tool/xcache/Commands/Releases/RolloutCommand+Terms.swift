@@ -37,7 +37,10 @@ extension RolloutCommand {
     let ramp = try rampTerms(arguments)
     if text == nil, ramp?.steps.isEmpty != false {
       for name in ["app-version", "group", "auto-halt", "network-cap", "ramp"] where arguments.isGiven(name) {
-        let (option, also) = name == "ramp" ? ("ramp none", "") : (name, " or --ramp STEPS")
+        let (option, also) =
+          name == "ramp"
+          ? ("ramp none", "")
+          : (name, " or --ramp STEPS\(name == "group" ? "; for groups alone, --rollout 0%" : "")")
         throw UsageError("--\(option) can only be used with --rollout PERCENT\(also)")
       }
       return nil
@@ -91,6 +94,21 @@ extension RolloutCommand {
     terms.each = try each(arguments)
     terms.atLeast = try atLeast(arguments)
     return terms
+  }
+
+  /// Returns what a change has set of what a rollout does by itself: `a person takes each step; is halted by itself if it fails too often`.
+  /// Nil if nothing of that.
+  static func course(of request: RolloutRequest, at rollout: RolloutInfo) -> String? {
+    let parts = [
+      request.ramp.map { ramp in
+        ShareText.course(
+          from: rollout.share, steps: ramp.steps, completes: ramp.completes ?? false, halts: false)
+          ?? "a person takes each step"
+      },
+      request.autoHalt.map { $0 ? "is halted by itself if it fails too often" : "only a person halts it" },
+      request.networkCap.map { "one network counts for \(ShareText.percent($0)) at most" },
+    ].compactMap(\.self)
+    return parts.isEmpty ? nil : parts.joined(separator: "; ")
   }
 
   /// Returns the steps of the open rollout with other values of `--each` and `--at-least`.

@@ -81,7 +81,10 @@ enum RolloutCommand {
       if let line = seen(open, full: list.full, remote) { terminal.say(line) }
       for line in RolloutEvidenceLines.all(list) { terminal.say(line) }
     } else {
-      terminal.say("no rollout is open: all devices have version \(list.full)")
+      terminal.say(
+        list.full == .none
+          ? "no rollout is open: nothing is released yet"
+          : "no rollout is open: all devices have version \(list.full)")
     }
     let ended = list.rollouts.filter { $0.state != "open" }
     if ended.isEmpty { return .done }
@@ -110,10 +113,13 @@ enum RolloutCommand {
     }
     let (candidate, all) = (polls(open.version), hour.polls)
     guard all > 0 else { return "no device has polled in this hour or the one before" }
-    let share = ShareText.percent(Int((Double(candidate) / Double(all) * 10_000).rounded()))
+    func share(_ polls: Int64) -> String {
+      ShareText.percent(Int((Double(polls) / Double(all) * 10_000).rounded()))
+    }
+    let rest = all - candidate - polls(full)
     return
-      "in \(Count.text(Int(clamping: all), "poll")) of this hour and the one before: \(share) have version \(open.version), "
-      + "\(ShareText.percent(Int((Double(polls(full)) / Double(all) * 10_000).rounded()))) version \(full)"
+      "in \(Count.text(Int(clamping: all), "poll")) of this hour and the one before: \(share(candidate)) have version \(open.version), "
+      + "\(share(polls(full))) version \(full)" + (rest > 0 ? ", \(share(rest)) another one or none" : "")
   }
 
   /// What a release that changes nothing leaves open, for its author, who may have thought of the candidate.
@@ -150,7 +156,8 @@ enum RolloutCommand {
         || request.autoHalt != nil || request.networkCap != nil
     else {
       throw UsageError(
-        "nothing to set: give PERCENT, --group NAME, --app-version RANGE, --ramp STEPS, --auto-halt or --network-cap PERCENT"
+        "nothing to set: give PERCENT, --group NAME, --app-version RANGE, --ramp STEPS, --each N, --at-least TIME, "
+          + "--auto-halt, --no-auto-halt or --network-cap PERCENT"
       )
     }
     return try change("set", request, arguments, terminal)
@@ -177,12 +184,16 @@ enum RolloutCommand {
       return .done
     }
     let isOfAudience = request.share != nil || request.groups != nil || request.app != nil
-    for line in lines(answer.value, verb, isOfAudience: isOfAudience, terminal) { terminal.say(line) }
+    for line in lines(
+      answer.value, verb, isOfAudience: isOfAudience, course: course(of: request, at: answer.value.rollout),
+      terminal)
+    { terminal.say(line) }
     return .done
   }
 
   static func lines(
-    _ answer: RolloutAnswer, _ verb: String, isOfAudience: Bool = true, _ terminal: Terminal
+    _ answer: RolloutAnswer, _ verb: String, isOfAudience: Bool = true, course: String? = nil,
+    _ terminal: Terminal
   ) -> [String] {
     let (now, was) = (answer.rollout, answer.was)
     let version =
@@ -215,7 +226,7 @@ enum RolloutCommand {
         "\(version) goes to \(now.audience)\(now.paused ? ", once it is resumed" : ""); before, to \(was.audience)"
         + " (by \(was.changedBy), \(was.changedAt.formatted))"
     }
-    return [line] + (answer.receipt.map { ["receipt \($0)"] } ?? [])
+    return [line] + (course.map { [$0] } ?? []) + (answer.receipt.map { ["receipt \($0)"] } ?? [])
   }
 
   private static func halt(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {

@@ -27,8 +27,18 @@ enum RolloutEvidenceLines {
         "evidence against it: \(all); from \(number(Int64(RampDecision.pauses))) on it is paused by itself"
           + (evidence.haltsItself ? ", and \(halting(evidence))" : ""))
     }
+    if let open = list.open, open.share == 0 || open.share == RolloutRule.all {
+      lines.append(
+        "  at \(ShareText.percent(open.share)) no devices are compared: what they open now is no evidence")
+    }
     if let line = course(evidence.points) { lines.append(line) }
-    if let at = evidence.alarmedAt { lines.append("paused by an alarm, \(at.formatted)") }
+    if let at = evidence.alarmedAt {
+      lines.append(
+        evidence.pausesItself && list.open?.paused == true
+          ? "paused by an alarm, \(at.formatted): `xcache rollout halt -m TEXT` takes it back, "
+            + "`xcache rollout resume` goes on in spite of it"
+          : "an alarm has paused it before, \(at.formatted)")
+    }
     if let ramp = list.ramp { lines.append(steps(ramp, at: list.open?.share ?? 0)) }
     for wait in list.waits ?? [] { lines.append("waits for: \(wait.text)") }
     return lines + leftOut(evidence)
@@ -45,7 +55,7 @@ enum RolloutEvidenceLines {
     guard let ramp = list.ramp else { return lines }
     let waits = (list.waits ?? []).map(\.text).joined(separator: "; ")
     return lines + [
-      "\(after(ramp, at: list.open?.share ?? 0))" + (waits.isEmpty ? "" : ", waits for \(waits)")
+      "\(after(ramp, at: list.open?.share ?? 0, "step"))" + (waits.isEmpty ? "" : "; it waits for \(waits)")
     ]
   }
 
@@ -102,11 +112,11 @@ enum RolloutEvidenceLines {
       + after(ramp, at: share)
   }
 
-  private static func after(_ ramp: RampTerms, at share: Int) -> String {
+  private static func after(_ ramp: RampTerms, at share: Int, _ step: String = "one") -> String {
     if let next = ramp.steps.first(where: { $0 > share }) {
-      return "the next one is \(ShareText.option(next))"
+      return "the next \(step) is \(ShareText.option(next))"
     }
-    return ramp.completes == true ? "the next one completes it" : "the last one is reached"
+    return ramp.completes == true ? "the next \(step) completes it" : "the last \(step) is reached"
   }
 
   static func duration(_ seconds: Int64) -> String {

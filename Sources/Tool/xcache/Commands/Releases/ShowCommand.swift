@@ -48,7 +48,7 @@ enum ShowCommand {
     ]
     if let rollout = release.rollout {
       lines.append(
-        "rollout   \(rollout.state), to \(rollout.audience)\(rollout.paused ? ", paused" : "")"
+        "rollout   \(rollout.state), to \(rollout.audience)\(rollout.paused && rollout.state == "open" ? ", paused" : "")"
           + (rollout.prefetch.map { ", with prefetch config \($0)" } ?? ""))
     }
     if let cost = release.cost {
