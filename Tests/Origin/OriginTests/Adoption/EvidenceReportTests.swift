@@ -96,6 +96,30 @@ import Values
     #expect(!EValue(hours).reaches(2))
   }
 
+  /// Above a half, a step takes devices out of control. Whatever either arm tells later of openings before it isn't compared, and what is
+  /// told of openings after it is.
+  @Test func lateFailuresAcrossAStepAreNotCompared() throws {
+    let now = Locked<Int64>(1_763_553_600_000)
+    let other = try TestOrigin(clock: { now.withLock { $0 } })
+    try other.publish(["a.js": "one"])
+    #expect(try other.candidate(["a.js": "two"]).status == 201)
+    let path = "apps/shop/channels/online/rollout/set"
+    for share: JSONValue in [5_000, 9_000] {
+      #expect(try other.api("POST", path, ["share": share]).status == 200)
+      now.withLock { $0 += 3 * 3_600_000 }
+    }
+    for (age, networks) in [(6, 0..<20), (3, 20..<40), (2, 40..<45)] as [(JSONValue, Range<UInt32>)] {
+      for (network, arm) in networks.flatMap({ network in ["candidate", "control"].map { (network, $0) } }) {
+        let late: JSONValue = ["age": age, "arm": .string(arm), "failed": 1, "opened": 0, "version": "2"]
+        #expect(try report(["evidence": late], from: network, to: other).status == 200)
+      }
+    }
+    other.origin.adoption.flush()
+    let channel = try #require(try other.store.channels().first)
+    let hours = try other.store.evidence(of: try #require(channel.rollout), in: channel).hours
+    #expect(hours.map { [$0.candidate.failed, $0.control.failed] } == [[5, 5]])
+  }
+
   @Test func otherVersionsAreIgnored() throws {
     for version in ["0", "1", "2", "4", "9007199254740991"] {
       #expect(try report(["evidence": evidence(version)]).status == 200, "\(version)")

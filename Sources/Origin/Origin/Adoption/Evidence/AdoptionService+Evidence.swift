@@ -43,12 +43,18 @@ extension AdoptionService {
     // clock was set back since, the beginning lies in the future.
     // At 100 % control's devices go to the candidate, and count no failures any more. So the candidate's, which go on, don't belong to the
     // hours in which both were compared: good releases would be paused.
-    let isAlone = report.arm == .candidate && rollout.audience.share == RolloutRule.all
-    let age = isAlone ? 0 : report.age
-    let hour = max(now - age, min(now, rollout.startedAt / 3_600_000))
+    let share = rollout.audience.share
+    let isAlone = report.arm == .candidate && share == RolloutRule.all
+    let hour = max(now - (isAlone ? 0 : report.age), min(now, rollout.startedAt / 3_600_000))
+    // Above a half each step takes devices out of control, too. What is told later of openings before it is left out in both arms.
+    let isCut =
+      RolloutRule.all / 2 < share && share < RolloutRule.all && hour < now
+      && hour <= rollout.changedAt / 3_600_000
+    let failed = isCut ? 0 : report.failed
+    guard report.opened + failed > 0 else { return }
     evidence.withLock {
       $0.add(
-        opened: report.opened, failed: report.failed,
+        opened: report.opened, failed: failed,
         EvidenceBuffer.Key(
           channel: channel.id, seed: rollout.seed, hour: hour, arm: report.arm, network: NetworkPrefix(peer)))
     }
