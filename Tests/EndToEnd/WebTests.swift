@@ -30,12 +30,10 @@ struct WebTests {
       "web", "init", "--dir", "dist", "--app", "shop", "--server", "https://x.example.com/base/",
       "--fallback",
       "https://cdn.example.com", "--host", "*.static.example.com", "--limit", "50MB", "--stale-after", "7",
-      "--go-back",
       "--inject",
     ]
     let polls =
       "browsers with this build poll https://x.example.com/base\n"
-      + "they go back to the version before if pages of a new one fail; a build without --go-back ends that\n"
     let first = try Outcome(Child([Binary.path] + words, environment: [:], in: scratch.path))
     #expect(first.exitCode == 0, "\(first.errors)")
     #expect(first.output == Self.wrote + "wrote help/b.html\nwrote index.html\n" + polls)
@@ -60,6 +58,12 @@ struct WebTests {
         == "<script src=\"../xcache.js\" defer></script><SCRIPT src=x.js></SCRIPT>")
     let again = try Outcome(Child([Binary.path] + words, environment: [:], in: scratch.path))
     #expect(again.output == Self.wrote + polls)
+    let never = try Outcome(
+      Child([Binary.path] + words + ["--no-go-back"], environment: [:], in: scratch.path))
+    #expect(
+      never.output == Self.wrote + polls
+        + "they don't go back to the version before if pages of a new one fail\n")
+    #expect(try !Self.text(scratch, "dist/xcache-sw.js").prefix(500).contains("goesBack"))
   }
 
   @Test("A build's own worker is refused unless it is named; then it imports the runtime's")

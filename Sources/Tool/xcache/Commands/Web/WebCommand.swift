@@ -46,8 +46,7 @@ enum WebCommand {
         "stale-after", "DAYS",
         "ask the network first if polls have failed for so long; 0: never (default: 30)"
       ).only("init"),
-      .flag("go-back", "go back to the version before if pages of a new one fail (off by default)").only(
-        "init"),
+      .flag("no-go-back", "don't go back to the version before if pages of a new one fail").only("init"),
       .value("root", "FILE", "the app's root.json: browsers take only what its keys have signed").only(
         "init"),
       .value("worker", "FILE", "the build's own worker, which imports this one").only("init"),
@@ -102,9 +101,8 @@ enum WebCommand {
     }
     for name in written { terminal.say("wrote \(name)") }
     terminal.say("browsers with this build poll \(settings.server)")
-    if arguments.has("go-back") {
-      terminal.say(
-        "they go back to the version before if pages of a new one fail; a build without --go-back ends that")
+    if arguments.has("no-go-back") {
+      terminal.say("they don't go back to the version before if pages of a new one fail")
     }
     if !arguments.has("inject") {
       terminal.say(

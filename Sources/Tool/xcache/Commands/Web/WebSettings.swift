@@ -70,7 +70,7 @@ struct WebSettings {
       }
       settings["staleAfter"] = .integer(days)
     }
-    if arguments.has("go-back") { settings["goesBack"] = .bool(true) }
+    if !arguments.has("no-go-back") { settings["goesBack"] = .bool(true) }
     root = try arguments.value("root").map { try Self.root($0, of: app) }
     // In the worker's own bytes, so that browsers notice another one.
     settings["root"] = root?.envelope.json
