@@ -121,7 +121,7 @@ def _(bench):
             tab.open(app.base)
             assert tab.title() == "version 2"
             # The worker waits for what a page may still show.
-            time.sleep(5)
+            time.sleep(9)
             tab.open("about:blank")
         tab.open(app.base + "help.html")
         assert tab.until(KEPT % ("manifest", "kept.version")) == ("2" if status == 503 else "1"), status
