@@ -12,6 +12,15 @@
 #include <openssl/pkcs12.h>
 #include <string.h>
 
+// Whether libcrypto has allocated nothing yet in this process.
+static inline int CCrypto_is_unused(void) {
+  CRYPTO_malloc_fn allocate;
+  CRYPTO_realloc_fn reallocate;
+  CRYPTO_free_fn release;
+  CRYPTO_get_mem_functions(&allocate, &reallocate, &release);
+  return CRYPTO_set_mem_functions(allocate, reallocate, release);
+}
+
 static inline EVP_PKEY *CCrypto_generate_p256(void) {
   return EVP_EC_gen("P-256");
 }

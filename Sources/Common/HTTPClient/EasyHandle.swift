@@ -316,7 +316,10 @@ extension HTTPExchange {
   }
 }
 
-/// Initialises libcurl once.
+/// Initialises libcurl once, and with it libcrypto.
 private enum Library {
-  static let isReady = curl_global_init(Int(CURL_GLOBAL_DEFAULT)) == CURLE_OK
+  static let isReady: Bool = {
+    Libcrypto.keepUntilEnd()
+    return curl_global_init(Int(CURL_GLOBAL_DEFAULT)) == CURLE_OK
+  }()
 }

@@ -1,4 +1,5 @@
 import CSSL
+import System
 
 /// A key and a certificate for one host, which exist only in memory and can't sign others.
 package struct SelfSignedCertificate: Sendable {
@@ -11,6 +12,7 @@ package struct SelfSignedCertificate: Sendable {
   ///
   /// - Parameter name: The subject alternative name in libcrypto's form (`DNS:m.example.com`, `IP:127.0.0.1`).
   package init?(for name: String) {
+    Libcrypto.keepUntilEnd()
     defer { ERR_clear_error() }
     var text = [CChar](repeating: 0, count: 4096)
     guard let context = xcache_own_context(name, &text, Int32(text.count)) else { return nil }

@@ -18,6 +18,7 @@ package final class TLSContext: @unchecked Sendable {
   ///
   /// - Throws: `refused` if libssl doesn't accept the certificate.
   init(_ credentials: TLSCredentials, path: String, ticketKeys: [UInt8]) throws(TLSError) {
+    Libcrypto.keepUntilEnd()
     guard let context = SSL_CTX_new(TLS_server_method()),
       xcache_tls_rules(context, Self.sessionSeconds) == 1
     else { fatalError("libssl doesn't give a server's context: \(Self.reason)") }
@@ -37,6 +38,7 @@ package final class TLSContext: @unchecked Sendable {
   ///
   /// - Parameter authorities: A PEM file of the certificates to trust in servers; if nil, the system's.
   package convenience init?(trusting authorities: String?) {
+    Libcrypto.keepUntilEnd()
     defer { ERR_clear_error() }
     guard let context = xcache_client_context(authorities) else { return nil }
     self.init(owning: context)

@@ -21,6 +21,7 @@ package final class TLSCredentials: @unchecked Sendable {
 
   /// Reads both files, in PEM format; they may be the same file.
   package init(certificate path: String, key keyPath: String) throws(TLSError) {
+    Libcrypto.keepUntilEnd()
     var certificates = Certificates()
     try certificates.read(path)
     guard let leaf = certificates.first else { throw .noCertificate(path: path) }

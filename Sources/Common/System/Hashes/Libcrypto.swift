@@ -4,13 +4,22 @@
 
   /// The lifetime of libcrypto in this process.
   package enum Libcrypto {
-    /// Keeps libcrypto from cleaning up at exit. Must be called before anything else uses it.
+    /// Keeps libcrypto from cleaning up at exit, if nothing in this process has used it yet. Has to be called before each
+    /// first use of ours.
     ///
     /// "OPENSSL_INIT_NO_ATEXIT: By default OpenSSL will attempt to clean itself up when the process exits via an
-    /// "atexit" handler" (OPENSSL_init_crypto(3)). A thread that is still hashing then would lose it.
-    package static func keepUntilEnd() {
-      OPENSSL_init_crypto(UInt64(OPENSSL_INIT_NO_ATEXIT), nil)
-    }
+    /// "atexit" handler" (OPENSSL_init_crypto(3)). A thread that is still hashing or receiving then, in a program that can't
+    /// wait for it or an app that we are part of, would use what was freed. The system frees all of it a moment later anyway.
+    package static func keepUntilEnd() { _ = isKept }
+
+    /// Whether libcrypto stays usable until the process has ended: false where another part of the process used it first,
+    /// and had it register its handler.
+    package static let isKept: Bool = {
+      // "CRYPTO_set_mem_functions() … return 0 on failure (almost always because allocations have already happened)"
+      // (OPENSSL_malloc(3)). Those that are set remain.
+      let isUnused = CCrypto_is_unused() == 1
+      return OPENSSL_init_crypto(UInt64(OPENSSL_INIT_NO_ATEXIT), nil) == 1 && isUnused
+    }()
   }
 
   /// A running digest, computed by libcrypto; freed with its owner.
@@ -21,8 +30,13 @@
       // "If you perform the same operation many times then it is recommended to use "Explicit fetching" to prefetch an
       // algorithm once initially" (crypto(7)): EVP_md5 is looked up anew, under locks, for each digest, which for a small
       // file takes longer than the digest itself. An EVP_MD is immutable, and any thread may use it.
-      nonisolated(unsafe) private static let fetchedMD5 = EVP_MD_fetch(nil, "MD5", nil)
-      nonisolated(unsafe) private static let fetchedSHA256 = EVP_MD_fetch(nil, "SHA256", nil)
+      nonisolated(unsafe) private static let fetchedMD5 = fetched("MD5")
+      nonisolated(unsafe) private static let fetchedSHA256 = fetched("SHA256")
+
+      private static func fetched(_ name: String) -> OpaquePointer? {
+        Libcrypto.keepUntilEnd()
+        return EVP_MD_fetch(nil, name, nil)
+      }
 
       fileprivate var method: OpaquePointer? {
         switch self {
@@ -82,6 +96,7 @@
 
     /// Whether `signature` is a valid signature of `message` by `publicKey`.
     package static func verifies(_ signature: [UInt8], of message: [UInt8], by publicKey: [UInt8]) -> Bool {
+      Libcrypto.keepUntilEnd()
       guard signature.count == signatureCount, publicKey.count == keyCount,
         let key = EVP_PKEY_new_raw_public_key(EVP_PKEY_ED25519, nil, publicKey, publicKey.count)
       else { return false }
@@ -98,6 +113,7 @@
   package enum ECDSAP256 {
     /// Whether `signature`, in DER, is a valid signature of `message` by `publicKey`, a SubjectPublicKeyInfo in DER.
     package static func verifies(_ signature: [UInt8], of message: [UInt8], by publicKey: [UInt8]) -> Bool {
+      Libcrypto.keepUntilEnd()
       let key = publicKey.withUnsafeBufferPointer { bytes in
         var start = bytes.baseAddress
         return d2i_PUBKEY(nil, &start, bytes.count)
@@ -159,6 +175,7 @@
     }
 
     private func with<Value>(_ body: (OpaquePointer) -> Value) -> Value {
+      Libcrypto.keepUntilEnd()
       guard let key = EVP_PKEY_new_raw_private_key(EVP_PKEY_ED25519, nil, seed, seed.count) else {
         fatalError("libcrypto takes no key of \(seed.count) bytes")
       }
@@ -171,7 +188,8 @@
   package enum Secrets {
     /// Returns `count` bytes from the operating system's generator.
     package static func random(_ count: Int) -> [UInt8] {
-      [UInt8](unsafeUninitializedCapacity: count) { out, initialized in
+      Libcrypto.keepUntilEnd()
+      return [UInt8](unsafeUninitializedCapacity: count) { out, initialized in
         guard RAND_bytes(out.baseAddress, Int32(count)) == 1 else { fatalError("no random bytes to be had") }
         initialized = count
       }

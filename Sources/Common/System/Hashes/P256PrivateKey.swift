@@ -23,6 +23,7 @@
 
     /// Generates a new key.
     package init() {
+      Libcrypto.keepUntilEnd()
       guard let key = CCrypto_generate_p256() else { fatalError("libcrypto could not make a key") }
       defer { EVP_PKEY_free(key) }
       guard let made = Self(key) else { fatalError("libcrypto could not write a key") }
@@ -35,6 +36,7 @@
     ///   - pem: the file.
     ///   - passphrase: the passphrase, in UTF-8; nil if there is none.
     package init(pem: [UInt8], passphrase: [UInt8]? = nil) throws(FormError) {
+      Libcrypto.keepUntilEnd()
       let isEncrypted = Self.isEncrypted(pem)
       if isEncrypted, passphrase == nil { throw .needsPassphrase }
       let read = pem.withUnsafeBytes { bytes -> OpaquePointer? in
