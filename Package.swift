@@ -231,7 +231,7 @@ let package = Package(
     tests("Common/ZstdTests", ["CZstd", "System", "TestSupport", "Zstd"]),
     tests("Common/CompressionTests", ["Compression", "System"]),
     tests("Common/ArchiveTests", ["Archive", "System", "TestSupport"]),
-    tests("Common/HTTPClientTests", ["HTTPClient", "System", "SocketServer", "HTTP"]),
+    tests("Common/HTTPClientTests", ["CCrypto", "HTTPClient", "System", "SocketServer", "HTTP"]),
     tests(
       "Device/HTTPDNSTests",
       ["DeviceLinux", "DeviceTestSupport", "HTTPDNS", "SocketServer", "System", "TestSupport"]),

@@ -21,7 +21,7 @@ final class EasyHandle {
   }
 
   deinit {
-    curl_easy_cleanup(handle)
+    Libcrypto.using { curl_easy_cleanup(handle) }
     details.deallocate()
   }
 
@@ -37,7 +37,9 @@ final class EasyHandle {
   ///   - run: performs the request that the handle was set up for.
   func perform(
     _ request: HTTPRequest, into sink: HTTPSink, by handOver: HandOver? = nil,
-    run: (UnsafeMutableRawPointer) throws(HTTPClientError) -> CURLcode = { curl_easy_perform($0) }
+    run: (UnsafeMutableRawPointer) throws(HTTPClientError) -> CURLcode = { handle in
+      Libcrypto.using { curl_easy_perform(handle) }
+    }
   ) throws(HTTPClientError) -> HTTPReply {
     let exchange = HTTPExchange(request, sink, handOver)
     isToBeRepeated = false
@@ -201,6 +203,8 @@ final class EasyHandle {
       return CURL_SEEKFUNC_OK
     }
     xcache_setopt_progress(handle) { context, _, _, _, _ in
+      // At least once a second, and when bytes have arrived.
+      Libcrypto.pause()
       guard let context else { return 0 }
       return HTTPExchange.at(context).progress() ? 0 : 1
     }

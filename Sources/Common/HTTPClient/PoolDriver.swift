@@ -75,7 +75,7 @@ final class PoolDriver: @unchecked Sendable {  // see above
 
   private init(_ multi: UnsafeMutableRawPointer) { self.multi = multi }
 
-  deinit { curl_multi_cleanup(multi) }
+  deinit { _ = Libcrypto.using { curl_multi_cleanup(multi) } }
 
   /// Accepts no more requests, and ends the thread once no request is left.
   func stop() {
@@ -180,17 +180,21 @@ final class PoolDriver: @unchecked Sendable {  // see above
   private func work() {
     var work = Work()
     while let commands = next(isIdle: work.active.isEmpty) {
-      for command in commands { carryOut(command, &work) }
-      var running: Int32 = 0
-      curl_multi_perform(multi, &running)
-      var code = CURLE_OK
-      while let handle = xcache_multi_finished(multi, &code) {
-        curl_multi_remove_handle(multi, handle)
-        work.active.removeValue(forKey: handle)?.end(code)
-      }
-      for job in work.release() { begin(job, &work) }
+      Libcrypto.using { transfer(commands, &work) }
       if !work.active.isEmpty { curl_multi_poll(multi, nil, 0, 1000, nil) }
     }
+  }
+
+  private func transfer(_ commands: [Command], _ work: inout Work) {
+    for command in commands { carryOut(command, &work) }
+    var running: Int32 = 0
+    curl_multi_perform(multi, &running)
+    var code = CURLE_OK
+    while let handle = xcache_multi_finished(multi, &code) {
+      curl_multi_remove_handle(multi, handle)
+      work.active.removeValue(forKey: handle)?.end(code)
+    }
+    for job in work.release() { begin(job, &work) }
   }
 
   private func begin(_ job: Job, _ work: inout Work) {

@@ -1,4 +1,5 @@
 import CSSL
+import System
 
 /// One side of a TLS connection over a non-blocking socket. Not thread-safe.
 ///
@@ -73,7 +74,7 @@ package final class TLSSession {
     }
   }
 
-  deinit { SSL_free(ssl) }
+  deinit { Libcrypto.using { SSL_free(ssl) } }
 
   /// Whether a read may find more without another event on the socket.
   package var mayHaveMore: Bool { !wire.pointee.drained || SSL_has_pending(ssl) == 1 }

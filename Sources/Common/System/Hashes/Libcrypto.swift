@@ -18,7 +18,9 @@
       // "CRYPTO_set_mem_functions() … return 0 on failure (almost always because allocations have already happened)"
       // (OPENSSL_malloc(3)). Those that are set remain.
       let isUnused = CCrypto_is_unused() == 1
-      return OPENSSL_init_crypto(UInt64(OPENSSL_INIT_NO_ATEXIT), nil) == 1 && isUnused
+      OPENSSL_init_crypto(UInt64(OPENSSL_INIT_NO_ATEXIT), nil)
+      if !isUnused { guardExit() }
+      return isUnused
     }()
   }
 

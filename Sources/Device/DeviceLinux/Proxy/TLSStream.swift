@@ -26,7 +26,7 @@ final class TLSStream: ProxyStream {
 
   private func shakeHands(within milliseconds: Int) -> Bool {
     while true {
-      switch lock.withLock({ _ in session.handshake() }) {
+      switch lock.withLock({ _ in Libcrypto.using { session.handshake() } }) {
       case .done: return true
       case .needsInput: guard waits(for: .reading, milliseconds) else { return false }
       case .needsSpace: guard waits(for: .writing, milliseconds) else { return false }
@@ -42,7 +42,7 @@ final class TLSStream: ProxyStream {
     within milliseconds: Int, _ step: (TLSSession) -> TLSSession.Transfer
   ) -> TLSSession.Transfer? {
     while true {
-      let transfer = lock.withLock { _ in step(session) }
+      let transfer = lock.withLock { _ in Libcrypto.using { step(session) } }
       switch transfer {
       case .bytes, .end, .broken: return transfer
       case .needsInput: guard waits(for: .reading, milliseconds) else { return nil }
@@ -81,7 +81,7 @@ final class TLSStream: ProxyStream {
   }
 
   var isGone: Bool { socket.isGone }
-  func finishWriting() { lock.withLock { _ in session.sendCloseNotify() } }
+  func finishWriting() { lock.withLock { _ in Libcrypto.using { session.sendCloseNotify() } } }
   func close() { socket.close() }
   func reset() { socket.reset() }
 }
