@@ -30,7 +30,7 @@ def page(url, manifest, match_key):
         if split(listed)[0] == origin and kind in ("text/html", "application/xhtml+xml"):
             for rule in entry.get("fallback", []):
                 prefix = match_key(rule["prefix"])
-                if path.startswith(prefix) and not any(matches(match_key(one), path) for one in rule.get("except", [])):
+                if path.startswith(prefix) and not any(matches(one, path, match_key) for one in rule.get("except", [])):
                     found.append((-len(prefix), listed))
     return min(found)[1] if found else None
 
@@ -40,7 +40,8 @@ def split(url):
     return re.fullmatch(r"(https?://[^/?#]*)(.*)", url).groups()
 
 
-def matches(pattern, path):
+def matches(pattern, path, match_key):
     if "?" not in pattern:
         path = path.split("?")[0]
-    return re.fullmatch(".*".join(map(re.escape, pattern.split("*"))), path) is not None
+    # An escaped * is no wildcard.
+    return re.fullmatch(".*".join(re.escape(match_key(part)) for part in pattern.split("*")), path) is not None

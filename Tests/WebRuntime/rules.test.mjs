@@ -98,8 +98,15 @@ test("patterns", () => {
     ["https://m.example.com/p?q=*", "https://m.example.com/p?q=12", true],
     ["https://m.example.com/a%62c", "https://m.example.com/abc", true],
     ["HTTPS://M.example.com/x", "https://m.example.com/x", true],
+    // An escaped * is no wildcard, and an empty query is one.
+    ["https://m.example.com/a%2Ab", "https://m.example.com/a*b", true],
+    ["https://m.example.com/a%2Ab", "https://m.example.com/aXb", false],
+    ["https://m.example.com/ab?", "https://m.example.com/ab?", true],
+    ["https://m.example.com/ab?", "https://m.example.com/ab", false],
+    ["https://m.example.com/ab?*", "https://m.example.com/ab?", true],
+    ["https://m.example.com/ab?*", "https://m.example.com/ab?#x", true],
   ]) assert.equal(matches(readPattern(pattern), page), wanted, `${pattern} ${page}`);
-  for (const text of ["m.example.com/*", "ftp://a/*", "https://a", "https://a*.b/*", "https:///x", "https://a/#x", 7, null, `https://a/${"x".repeat(1100)}`]) {
+  for (const text of ["m.example.com/*", "ftp://a/*", "https://a", "https://a*.b/*", "https:///x", "https://a/#x", 7, null, "https://a/\n", `https://a/${"x".repeat(1100)}`, `https://a/${"\u00e9".repeat(400)}`]) {
     assert.equal(readPattern(text), undefined, String(text));
   }
 });

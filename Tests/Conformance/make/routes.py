@@ -77,10 +77,12 @@ same = World()
 same.publish({SITE + "/b.html": ("<p>b", falls("/app/")), SITE + "/a.html": ("<p>a", falls(("/app/", ["/app/b/*"]))), SITE + "/c.html": ("<p>c", falls("/app/"))})
 case("of two pages with one prefix, the first by its URL answers", ["D-168"], got(same), goes(RUN, local("<p>a")), goes(SITE + "/app/b/1", local("<p>b")))
 escaped = World()
-escaped.publish({HOME: ("<p>home", falls(("/caf%C3%A9/", ["/caf%C3%A9/%7Ex/*"]), "/a-b/"))})
+escaped.publish({HOME: ("<p>home", falls(("/caf%C3%A9/", ["/caf%C3%A9/%7Ex/*", "/caf%C3%A9/a%2Ab", "/caf%C3%A9/q?"]), "/a-b/"))})
 case("prefixes and paths are compared as section 4 says", ["D-168"], got(escaped), goes(SITE + "/café/1", local("<p>home")),
      goes(SITE + "/c%61f%C3%A9/1", local("<p>home")), goes(SITE + "/a%2Db/1", local("<p>home")), goes("https://M.TEST:443/a-b/x/../1", local("<p>home")),
-     goes(SITE + "/a-b%2F1", "network"), goes(SITE + "/caf%C3%A9/~x/1", "network"))
+     goes(SITE + "/a-b%2F1", "network"), goes(SITE + "/caf%C3%A9/~x/1", "network"),
+     goes(SITE + "/caf%C3%A9/a*b", "network"), goes(SITE + "/caf%C3%A9/acb", local("<p>home")), goes(SITE + "/caf%C3%A9/q?", "network"),
+     goes(SITE + "/caf%C3%A9/q", local("<p>home")))
 typed = World()
 typed.publish({SITE + "/a.js": ("let a", falls("/app/")), SITE + "/x.xhtml": ("<p>x", falls("/app/") | {"ctype": "application/xhtml+xml"}),
                SITE + "/b.txt": ("b", falls("/app/docs/"))})

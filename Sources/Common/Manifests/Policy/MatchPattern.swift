@@ -64,6 +64,8 @@ package struct MatchPattern: Hashable, Sendable, CustomStringConvertible {
       .map { Array(ResourceURL.matchKey(of: String(Substring($0))).utf8) }
     let name = host == .any ? "*" : prefix + url.host
     self.text = "\(scheme ?? "*")://\(name)\(port)\(target)"
+    // With what was escaped it may be longer, and it is this text that is stored and read again.
+    guard self.text.utf8.count <= Self.limit else { throw .tooLong(limit: Self.limit) }
   }
 
   private static func takeScheme(
@@ -107,7 +109,7 @@ package struct MatchPattern: Hashable, Sendable, CustomStringConvertible {
   }
 
   /// Whether the text begins with the first part, ends with the last, and has the others between them in order.
-  /// Taking the first occurrence of each is enough, so the time is at most the product of the lengths.
+  /// Taking the first occurrence of each is enough, so the time is at most the sum of the lengths.
   private static func matches(_ parts: [[UInt8]], _ text: ArraySlice<UInt8>) -> Bool {
     guard let first = parts.first, let last = parts.last, text.starts(with: first) else { return false }
     if parts.count == 1 { return text.count == first.count }
@@ -119,14 +121,29 @@ package struct MatchPattern: Hashable, Sendable, CustomStringConvertible {
     return rest.count >= last.count && rest.suffix(last.count).elementsEqual(last)
   }
 
+  /// Returns where the first occurrence of a part ends, by the algorithm of Knuth, Morris and Pratt: a pattern and a URL may come from anyone.
   private static func end(of part: [UInt8], in text: ArraySlice<UInt8>) -> Int? {
-    guard !part.isEmpty else { return text.startIndex }
-    var start = text.startIndex
-    while text.endIndex - start >= part.count {
-      if text[start...].starts(with: part) { return start + part.count }
-      start += 1
+    guard let first = part.first else { return text.startIndex }
+    guard let start = text.firstIndex(of: first) else { return nil }
+    // The length of the longest proper prefix of the part that each of its prefixes ends with.
+    var borders = [0]
+    borders.reserveCapacity(part.count)
+    for byte in part.dropFirst() {
+      borders.append(extend(borders[borders.count - 1], by: byte, part, borders))
+    }
+    var length = 0
+    for at in start..<text.endIndex {
+      length = extend(length, by: text[at], part, borders)
+      if length == part.count { return at + 1 }
     }
     return nil
+  }
+
+  /// Returns how much of a part has been found once a byte follows what `length` bytes of it were found of.
+  private static func extend(_ length: Int, by byte: UInt8, _ part: [UInt8], _ borders: [Int]) -> Int {
+    var length = length
+    while length > 0, part[length] != byte { length = borders[length - 1] }
+    return part[length] == byte ? length + 1 : 0
   }
 
   package static func == (a: MatchPattern, b: MatchPattern) -> Bool { a.text == b.text }

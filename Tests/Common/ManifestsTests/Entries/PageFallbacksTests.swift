@@ -70,6 +70,9 @@ import Testing
     let long = "/" + String(repeating: "a", count: 5000) + "/"
     #expect(throws: PageFallbacks.Fault.prefix(long)) { try Self.read(#"[{"prefix":"\#(long)"}]"#) }
     #expect(throws: PageFallbacks.Fault.self) { try Self.read(#"[{"prefix":"/","except":["\#(long)"]}]"#) }
+    // Once it is escaped, in which form it is written and read again.
+    let escaped = "/" + String(repeating: "é", count: 400)
+    #expect(throws: PageFallbacks.Fault.self) { try Self.read(#"[{"prefix":"/","except":["\#(escaped)"]}]"#) }
   }
 
   /// A publisher's typing mistake would be a rule without what was meant.

@@ -41,7 +41,12 @@ import Testing
     ("https://m.example.com/a-b", "https://m.example.com/a%2Db", true),
     ("https://m.example.com/a%2Ab", "https://m.example.com/a*b", true),
     ("https://m.example.com/a%2Ab", "https://m.example.com/aXb", false),
+    ("https://m.example.com/a%2Ab?", "https://m.example.com/a*b?", true),
+    ("https://m.example.com/ab?", "https://m.example.com/ab", false),
+    ("https://m.example.com/ab?*", "https://m.example.com/ab?", true),
     ("https://m.example.com/**", "https://m.example.com/x", true),
+    ("https://m.example.com/*aab*abaa*", "https://m.example.com/aaab/ababaac", true),
+    ("https://m.example.com/*aab*abaa*", "https://m.example.com/aabaa", false),
     ("http://[::1]:8080/*", "http://[::1]:8080/x", true),
   ]
 
@@ -62,10 +67,21 @@ import Testing
     #expect(try MatchPattern(form) == pattern)
   }
 
+  /// What is stored and sent is the normalised form, which has to be one, too.
+  @Test func whatIsTooLongOnceItIsEscapedIsTooLong() {
+    let text = "https://m.example.com/" + String(repeating: "é", count: 400)
+    #expect(throws: MatchPatternError(text: text, problem: .tooLong(limit: 1024))) { try MatchPattern(text) }
+  }
+
   /// Matching takes time in proportion to the lengths, also with many wildcards.
   @Test func manyWildcardsAreCheap() throws {
     let pattern = try MatchPattern("https://m.example.com/" + String(repeating: "a*", count: 400) + "b")
     let page = try ResourceURL("https://m.example.com/" + String(repeating: "a", count: 4000))
     #expect(!pattern.matches(page))
+    let almost = try MatchPattern("https://m.example.com/*" + String(repeating: "a", count: 990) + "b*")
+    let clock = ContinuousClock()
+    #expect(
+      clock.measure { for _ in 0..<20 where almost.matches(page) { Issue.record("it matches") } }
+        < .seconds(5))
   }
 }

@@ -14,7 +14,7 @@ import { matchKey } from "./urls.js";
 /** Stands for the page's host, so that patterns of whole URLs can be used. */
 const HOST = "https://host";
 /** Media types of pages. */
-const HTML = /^(text\/html|application\/xhtml\+xml) *(;|$)/i;
+const HTML = /^ *(text\/html|application\/xhtml\+xml) *(;|$)/i;
 /** Prefixes of an entry, and patterns of a prefix. */
 const MOST = 4;
 const MOST_PATTERNS = 8;

@@ -5,13 +5,16 @@ import { matchKey, withoutQuery } from "./urls.js";
  * @typedef {{scheme: string, host: string, port: string, parts: string[], hasQuery: boolean}} Pattern
  */
 
+/** Bytes of a pattern, also in the form in which it is matched. */
+const MOST = 1024;
+
 /**
  * @param {any} text
  * @returns {Pattern | undefined}
  */
 export function readPattern(text) {
-  const found = typeof text === "string" && text.length <= 1024 && !text.includes("#")
-    ? /^(\*|https?):\/\/(\*|(?:\*\.)?[^*/:?\s]+|(?:\*\.)?\[[0-9a-f:.]+\])(?::(\d+))?(\/.*)$/i.exec(text)
+  const found = typeof text === "string" && text.length <= MOST && !text.includes("#")
+    ? /^(\*|https?):\/\/(\*|(?:\*\.)?[^*/:?\s]+|(?:\*\.)?\[[0-9a-f:.]+\])(?::(\d+))?(\/[^\t\n\r]*)$/i.exec(text)
     : null;
   if (!found) return undefined;
   const [, scheme, host, port, target] = found;
@@ -22,16 +25,26 @@ export function readPattern(text) {
   } catch {
     return undefined;
   }
+  const written = targetOf(url);
+  // As it is written by the origin, it must be one that is read.
+  if (text.length - target.length + written.length > MOST) return undefined;
   return {
     scheme: scheme.toLowerCase(), host: host.toLowerCase(), port: url.port,
-    parts: matchKey(url.pathname + url.search).split("*"), hasQuery: target.includes("?"),
+    parts: written.split("*").map(matchKey), hasQuery: target.includes("?"),
   };
 }
 
+/**
+ * Path and query; unlike `search`, with a query that is empty.
+ * @param {URL} url
+ */
+const targetOf = ({ href }) => href.slice(href.indexOf("/", 8)).split("#")[0];
+
 /** @param {string} page */
 export function placeOf(page) {
-  const { protocol, port, hostname, pathname, search } = new URL(page);
-  const target = matchKey(pathname + search);
+  const url = new URL(page);
+  const { protocol, port, hostname } = url;
+  const target = matchKey(targetOf(url));
   return { protocol, port, hostname, target, path: withoutQuery(target) };
 }
 

@@ -38,7 +38,7 @@ const LATE_TIME = 60_000;
 /** Failures that are told of at most, by one life of the worker. */
 const MOST_REPORTS = 16;
 /** A header `Accept` that takes pages. */
-const WANTS_HTML = /(^|,) *(text\/(html|\*)|application\/xhtml\+xml|\*\/\*) *(,|;|$)/i;
+const WANTS_HTML = /(^|,)[ \t]*(text\/(html|\*)|application\/xhtml\+xml|\*\/\*)[ \t]*(,|;|$)/i;
 /** @type {Manifest} */
 export const NO_MANIFEST = { version: "0", digest: "", map: new Map() };
 
