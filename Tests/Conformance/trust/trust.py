@@ -339,7 +339,7 @@ def content(entries):
 
 def places(entries):
     """What `prefixes` must cover: the URLs, and the prefixes under which pages are fallbacks."""
-    return list(entries) + [urllib.parse.urljoin(url, rule["prefix"]) for url, entry in entries.items() for rule in entry.get("fallback", [])]
+    return list(entries) + [urllib.parse.urljoin(url, "/." + rule["prefix"]) for url, entry in entries.items() for rule in entry.get("fallback", [])]
 
 
 # --- The device
