@@ -5,12 +5,13 @@ import Values
 package enum RouteText {
   /// Whether a text has a router that changes the path: it calls `pushState`, and listens to `popstate`.
   package static func hasRouter(_ bytes: [UInt8]) -> Bool {
-    contains("pushstate", bytes) && contains("popstate", bytes)
+    contains("pushState", bytes) && contains("popstate", bytes)
   }
 
+  /// Case matters: parsers made by Jison, of which libraries for diagrams have many, call `pushState` and `popState`.
   private static func contains(_ word: StaticString, _ bytes: [UInt8]) -> Bool {
-    var cursor = TextCursor(bytes, bytes.indices)
-    return cursor.seek(text: word)
+    let word = UnsafeBufferPointer(start: word.utf8Start, count: word.utf8CodeUnitCount)
+    return bytes.indices.contains { bytes[$0] == word[0] && bytes[$0...].starts(with: word) }
   }
 
   /// A reference of a page that leads somewhere else at a route.

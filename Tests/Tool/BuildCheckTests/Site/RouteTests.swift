@@ -104,6 +104,8 @@ import Values
     arguments: [
       ("history.pushState(a,b,c);addEventListener('popstate',f)", true), ("history.pushState(a,b,c)", false),
       ("addEventListener('popstate',f)", false), ("", false),
+      // Jison's lexers
+      ("popState:function(){},pushState:function(c){this.begin(c)}", false),
     ])
   func routers(_ text: String, _ expected: Bool) {
     #expect(RouteText.hasRouter(Array(text.utf8)) == expected)
