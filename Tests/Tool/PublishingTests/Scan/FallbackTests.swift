@@ -122,6 +122,33 @@ import Values
     #expect(try self.proposal() == nil)
   }
 
+  /// Of several pages, the app is the only one that loads a router.
+  @Test func onlyOnePageLoadsTheRouter() throws {
+    try folder.write(
+      "index.html", "<!doctype html><base href=/app/><script type=module src=./js/a.js></script>")
+    try folder.write("js/a.js", "import './b.js'; import('./c.js')")
+    try folder.write("js/b.js", "import './a.js'")
+    try folder.write("js/c.js", Self.router)
+    try folder.write("js/d.js", "1")
+    try folder.write("lib/frame/index.html", "<!doctype html><script src=../../js/d.js></script>")
+    try folder.write("404.html", "<!doctype html><script src=/app/js/c.js></script>")
+    let proposal = try #require(try proposal())
+    #expect(proposal.page == "/app/index.html" && proposal.router == "js/c.js" && proposal.relative == nil)
+    try folder.write("lib/frame/index.html", "<!doctype html><script src=../../js/c.js></script>")
+    #expect(try self.proposal() == nil)
+  }
+
+  /// Such as the demonstration of a site.
+  @Test func anotherPageLoadsTheRouter() throws {
+    try folder.write("index.html", "<!doctype html><p>")
+    try folder.write("demo.html", "<!doctype html><script>\(Self.router)</script>")
+    #expect(try proposal() == nil)
+    try folder.write("demo/index.html", "<!doctype html><script>\(Self.router)</script>")
+    #expect(try proposal() == nil)
+    Scratch.remove("\(folder.path)/demo.html")
+    #expect(try proposal()?.rule.prefix == "/app/demo/")
+  }
+
   /// What is proposed passes the check.
   @Test func relativeURLsLeaveOutDeeperRoutes() throws {
     try folder.write("index.html", "<!doctype html><meta charset=utf-8><script src=./a.js></script>")

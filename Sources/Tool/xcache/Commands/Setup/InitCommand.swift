@@ -15,9 +15,9 @@ enum InitCommand {
     notes: """
       In a terminal, missing values are asked for; an empty answer takes the default in brackets. An existing file is
       kept unless --force is given. 'xcache publish' then needs no options. The file leaves out source maps, which no device
-      needs, and publishes dir/index.html as dir/, too ("exclude" and "index"). If the folder has one page, and a script
-      that sets the path (pushState and popstate), the page also answers the app's routes ("fallback"): delete that from
-      the file if there are none.
+      needs, and publishes dir/index.html as dir/, too ("exclude" and "index"). If one page alone, not counting 404.html, loads a
+      script that sets the path (pushState and popstate), it also answers the app's routes ("fallback"): delete that
+      from the file if there are none.
       """,
     options: [
       .value("app", "NAME", environment: "XCACHE_APP", "the app"),
