@@ -170,6 +170,7 @@ import Values
     ("<SCRIPT SRC = '/shop/assets/a.js'>", 1, "/shop/xcache.js"),
     ("<Base\tHREF = '/shop/'><img src=logo.svg>", 1, "/shop/xcache.js"),
     ("<base\nhref=/shop/index.html><img src=logo.svg>", 1, "/shop/xcache.js"),
+    ("<base href=/shop/><img src=./logo.svg>", 1, "/shop/xcache.js"),
     ("<basefont href=/shop/><img src=logo.svg>", 1, "../xcache.js"),
   ])
   func scriptPathsFollowThePages(page: String, depth: Int, path: String) {

@@ -34,7 +34,7 @@ enum PageInjection {
     } else if let base = markup.base, !["", ".", "./"].contains(base) {
       // The base of the page's relative URLs; if they lead into the build, the script is there, too.
       guard base.hasPrefix("/"), !base.hasPrefix("//"), let slash = base.lastIndex(of: "/"),
-        try markup.references.contains(where: { try isRelative($0) && has($0) })
+        try markup.references.contains(where: { try belowBase($0).map(has) ?? false })
       else { return .unknownBase }
       prefix = String(base[...slash])
     } else {
@@ -90,7 +90,10 @@ enum PageInjection {
     return nil
   }
 
-  private static func isRelative(_ path: String) -> Bool {
-    !path.isEmpty && !path.hasPrefix("/") && !path.hasPrefix(".") && !path.contains(":")
+  /// Returns what a relative path, such as `a.js` or `./a.js`, names below the page's base; nil if it leads elsewhere.
+  private static func belowBase(_ path: String) -> String? {
+    let name = path.hasPrefix("./") ? path.dropFirst(2) : path[...]
+    return name.isEmpty || name.hasPrefix("/") || name.hasPrefix(".") || name.contains(":")
+      ? nil : String(name)
   }
 }
