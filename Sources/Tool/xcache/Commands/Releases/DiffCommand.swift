@@ -77,11 +77,14 @@ enum DiffCommand {
     let new = (diff.added + diff.changed).sorted { bytes($0) > bytes($1) }
     if new.isEmpty { return [] }
     if diff.to < diff.from { return ["devices never take this step: they don't go back to older versions"] }
+    let cost = "an update downloads \(diff.cost.formatted)"
+    // Those that changed in other ways, or that devices have under another URL, aren't downloaded.
+    let largest = new.prefix(10).filter { bytes($0) > 0 }
+    if largest.isEmpty { return [cost] }
     var table = Table(["DELTA", "PLAIN", "URL"], rightAligned: [0, 1])
-    for file in new.prefix(10) {
+    for file in largest {
       table.add([file.delta.map(Bytes.text) ?? "—", Bytes.text(file.plain ?? 0), file.url])
     }
-    let cost = "an update downloads \(diff.cost.formatted)"
     return ["", "largest files of the update:"] + table.lines + [cost]
   }
 }
