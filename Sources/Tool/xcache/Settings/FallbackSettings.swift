@@ -68,13 +68,24 @@ struct FallbackSettings: Hashable, Sendable {
     guard page.origin == prefix.origin else {
       throw wanted("of the page's host, \(page.origin): a page answers only routes of its own", "prefix")
     }
+    let rule: PageFallbacks.Rule
     do throws(PageFallbacks.Fault) {
       let path = String(prefix.text.dropFirst(prefix.origin.count))
-      let rule = try PageFallbacks.Rule(
-        prefix: self.prefix.contains("#") ? self.prefix : path, except: except)
-      return BundleSource.FallbackRule(page, rule, file: file, keys: keys.joined(separator: " / "))
+      rule = try PageFallbacks.Rule(prefix: self.prefix.contains("#") ? self.prefix : path, except: except)
     } catch {
       throw SettingsError(.fallback(error), in: file, at: keys + ["prefix"])
+    }
+    try checkPatterns(rule)
+    return BundleSource.FallbackRule(page, rule, file: file, keys: keys.joined(separator: " / "))
+  }
+
+  /// Checks that each pattern of `except` can match a route: one that was copied with another prefix would leave the app's API to the page.
+  private func checkPatterns(_ rule: PageFallbacks.Rule) throws(SettingsError) {
+    for pattern in rule.except {
+      let start = pattern.prefix { $0 != "*" && $0 != "?" }
+      let goesOn = start.endIndex < pattern.endIndex && pattern[start.endIndex] == "*"
+      if start.hasPrefix(rule.prefix) || goesOn && rule.prefix.hasPrefix(start) { continue }
+      throw wanted("paths below \(rule.prefix), where the page answers; \(pattern) is none", "except")
     }
   }
 

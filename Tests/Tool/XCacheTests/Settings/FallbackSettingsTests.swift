@@ -31,6 +31,10 @@ import Values
     let moved = try Self.rules(#"[{"prefix": "/", "page": "/index.html"}]"#, base: "https://t.example.com")
     #expect(moved.map(\.page.text) == ["https://t.example.com/index.html"])
     #expect(try Self.rules("[]").isEmpty)
+    let patterns = #""except": ["/*.*", "/app/", "/app/x?y=*", "/ap*/z", "/*"]"#
+    #expect(
+      try Self.rules("[{\"prefix\": \"/app/\", \"page\": \"/a.html\", \(patterns)}]")[0].rule.except.count
+        == 5)
   }
 
   @Test(arguments: [
@@ -66,6 +70,14 @@ import Values
     (
       #"[{"prefix": "/", "page": "/a.html", "except": ["api/*"]}]"#,
       #"fallback / 1 / except: "api/*" in "except" doesn't begin with /; write a path like /app/api/*"#
+    ),
+    (
+      #"[{"prefix": "/app/", "page": "/a.html", "except": ["/app/api/*", "/api/*"]}]"#,
+      "fallback / 1 / except should be paths below /app/, where the page answers; /api/* is none"
+    ),
+    (
+      #"[{"prefix": "/app/", "page": "/a.html", "except": ["/app"]}]"#,
+      "fallback / 1 / except should be paths below /app/, where the page answers; /app is none"
     ),
     (
       #"[{"prefix": "/", "page": "/a.html"}, {"prefix": "/", "page": "/a.html"}]"#,
