@@ -43,7 +43,7 @@ struct FileCheck {
   private mutating func routes() {
     for page in site.fallbackPages(at: file.location) {
       let moved = RouteText.moved(bytes, at: page.url, page.fallbacks).filter { site.file($0.url) == nil }
-      let breaking = moved.first { $0.reference.isCertain && $0.reference.kind.breaksPages }
+      let breaking = moved.first(where: \.breaksPage)
       guard let first = breaking ?? moved.first else { continue }
       let path = page.url.path
       let folder = path[...(path.lastIndex(of: "/") ?? path.startIndex)]

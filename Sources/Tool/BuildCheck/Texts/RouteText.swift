@@ -23,6 +23,8 @@ package enum RouteText {
 
     /// The reference as it is written.
     package var text: String { reference.text }
+    /// Whether the page doesn't work without it.
+    package var breaksPage: Bool { reference.isCertain && reference.kind.breaksPages }
   }
 
   /// Returns what the page at `page` loads by URLs that depend on its address, as it would be at one of the routes for which it is a

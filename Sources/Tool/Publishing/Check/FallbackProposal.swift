@@ -30,7 +30,8 @@ package struct FallbackProposal: Hashable, Sendable {
     guard let rule = try? PageFallbacks.Rule(prefix: folder, except: except),
       let fallbacks = try? PageFallbacks([rule])
     else { return nil }
-    guard let moved = RouteText.moved(bytes, at: url, fallbacks).first else {
+    let moved = RouteText.moved(bytes, at: url, fallbacks)
+    guard let first = moved.first(where: \.breaksPage) ?? moved.first else {
       self.rule = rule
       relative = nil
       return
@@ -39,7 +40,7 @@ package struct FallbackProposal: Hashable, Sendable {
       return nil
     }
     self.rule = shallow
-    relative = moved.text
+    relative = first.text
   }
 
   /// Returns the page of the app, and its router, a script that calls `pushState` and listens to `popstate`: the only page of a build that

@@ -151,7 +151,10 @@ import Values
 
   /// What is proposed passes the check.
   @Test func relativeURLsLeaveOutDeeperRoutes() throws {
-    try folder.write("index.html", "<!doctype html><meta charset=utf-8><script src=./a.js></script>")
+    try folder.write(
+      "index.html",
+      "<!doctype html><meta charset=utf-8><link rel=icon href=./i.png><script src=./a.js></script>")
+    try folder.write("i.png", "1")
     try folder.write("a.js", Self.router)
     let proposal = try #require(try proposal())
     #expect(proposal.relative == "./a.js")
