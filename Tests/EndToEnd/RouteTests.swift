@@ -146,7 +146,7 @@ struct RouteTests {
         #expect(try Self.fallback(site) == [["except": .strings(except), "prefix": "/shop/"]])
         #expect(try site.run("publish", "--now").output.contains("nothing changed"))
       }
-      // Two pages are no single-page app.
+      // Two pages that load the router are no single-page app.
       try site.scratch.write("dist/about.html", Self.page)
       let made = try site.run("init", "--app", "shop", "--dir", "dist", "--base-url", Site.base, "--force")
       #expect(made.exitCode == 0 && !made.errors.contains("answers the routes"), "\(made.errors)")

@@ -11,7 +11,8 @@ extension PreviewError {
       "\(place) \(text): its fragment is too long, or has spaces or line breaks in it"
     case .noPages: "the build has no page: no file of type text/html that is a document"
     case .notInBuild(let word):
-      "\(word) isn't a page of the build; name one by its path in the folder, such as index.html, or by its URL"
+      "\(word) isn't a page of the build; name one by its path in the folder, such as index.html, or by its URL. For a "
+        + "route that a fallback answers, give --bundle NAME, too: xcache.json has the fallbacks"
     case .badEntry(let server, let url): "\(server): its manifest has no valid entry for \(url)"
     case .badFixture(let problem, let path, let url):
       "\(path)\(url.map { ": \($0)" } ?? "") should be \(problem.wanted)"
