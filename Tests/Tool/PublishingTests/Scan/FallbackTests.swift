@@ -1,5 +1,6 @@
 import BuildCheck
 import Manifests
+import System
 import Testing
 import TestSupport
 import Values
@@ -145,7 +146,7 @@ import Values
     #expect(try proposal() == nil)
     try folder.write("demo/index.html", "<!doctype html><script>\(Self.router)</script>")
     #expect(try proposal() == nil)
-    Scratch.remove("\(folder.path)/demo.html")
+    try Kernel.remove("\(folder.path)/demo.html")
     #expect(try proposal()?.rule.prefix == "/app/demo/")
   }
 

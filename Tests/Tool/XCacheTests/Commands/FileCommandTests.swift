@@ -37,7 +37,7 @@ import Values
         && outcome.output.hasPrefix(Self.written + Self.polls("https") + "load it in each page: "))
     #expect(
       try text("xcache-sw.js").hasPrefix(
-        #"self.xcacheSettings={"app":"shop","hosts":["*.cdn.example"],"limit":50000000,"server":"https://o.example"};"#
+        #"self.xcacheSettings={"app":"shop","goesBack":true,"hosts":["*.cdn.example"],"limit":50000000,"server":"https://o.example"};"#
           + "\n"))
     #expect(try text("xcache.js").hasPrefix("self.xcacheSettings={};\n"))
     #expect(outcome.error.isEmpty)
