@@ -46,13 +46,17 @@ def _(bench):
     other.open(app.base)
     app.release(2)
     app.hold(tab)
-    for page, state in ((tab, "visible"), (other, "hidden")):
+    def shows(page, isHidden):
+        page.eval("for (const [name, value] of Object.entries(%s)) Object.defineProperty(document, name, {value, configurable: true})"
+                  % json.dumps({"hidden": isHidden, "visibilityState": "hidden" if isHidden else "visible"}))
+    for page in (tab, other):
         page.mark()
-        page.eval(f"Object.defineProperty(document, 'visibilityState', {{value: '{state}', configurable: true}})")
+        shows(page, page is other)
     tab.eval("void xcache.reload()")
     other.until("window.mark === undefined && window.version === 2")
     assert tab.is_marked(), "the page that is looked at is reloaded"
-    tab.eval("Object.defineProperty(document, 'visibilityState', {value: 'hidden'}); document.dispatchEvent(new Event('visibilitychange'))")
+    shows(tab, True)
+    tab.eval("void document.dispatchEvent(new Event('visibilitychange'))")
     tab.until("window.mark === undefined && window.version === 2")
 
 
