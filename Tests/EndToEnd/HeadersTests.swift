@@ -98,25 +98,7 @@ struct HeadersTests {
       #expect(try site.run("publish", "--create", "--now").exitCode == 0)
       let manifest = try site.run("show", "--manifest", "--app", "shop").output
       #expect(manifest.contains(#""X-Frame-Options":"SAMEORIGIN""#))
-      try site.mirror("--to", "www")
-      #expect(try site.run("mirror", "verify", "www").exitCode == 0)
-      let backup = site.scratch.path + "/backup"
-      #expect(try site.run("backup", "--data", site.data, "--to", backup).exitCode == 0)
-      for words in [["--from", "www"], ["--from-backup", backup]] {
-        let data = "\(site.scratch.path)/restored\(words[0])"
-        let restored = try Outcome(site.start(["restore"] + words + ["--data", data]))
-        #expect(restored.exitCode == 0, "\(restored.errors)")
-        let checked = try site.run("doctor", "--data", data, "--deep")
-        #expect(checked.exitCode == 0, "\(checked.output)")
-        let other = try site.run("mirror", "--data", data, "--to", data + "-www")
-        #expect(other.exitCode == 0, "\(other.errors)")
-        for name in ["configure.json", "configure/1.json", "configure/2.json", "patch/1-2.json"] {
-          let (copy, original) = (
-            "\(data)-www/xcache/shop/\(name)", "\(site.scratch.path)/www/xcache/shop/\(name)"
-          )
-          #expect(try DurableFile.read(copy) == DurableFile.read(original))
-        }
-      }
+      try site.checkCopies()
     }
   }
 

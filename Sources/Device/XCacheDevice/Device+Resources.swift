@@ -16,16 +16,10 @@ extension Device {
   /// Returns the file for a page that is being opened: like `resource(for:)`, falling back to the URL without its query, and for a route of
   /// a single-page app to the page that answers it. Also nil if the policy excludes the page.
   public func page(for url: String) throws(DeviceError) -> LocalResource? {
-    guard intercepts(url), let url = try? ResourceURL(url) else { return nil }
-    if let resource = try listedResource(for: url) { return resource }
-    if url.query != nil, let plain = try? ResourceURL(String(url.withoutQuery)),
-      let resource = try listedResource(for: plain)
-    {
-      return resource
-    }
-    return try index.fallbacks[url].flatMap { (entry) throws(DeviceError) in
-      try listedResource(for: entry.url)
-    }
+    guard intercepts(url), let url = try? ResourceURL(url),
+      let file = listed(url, isPage: true, isRoute: true)
+    else { return nil }
+    return try listedResource(for: file.entry.url)
   }
 
   /// Like `resource(for:)`, regardless of the policy.

@@ -137,6 +137,8 @@ public final class Runtime: Sendable {
       let marker = settings.marker(policy: device.runtimePolicy.version)
       if let crash = marker.crash(at: clock()) { device.recordStartCrash(at: crash) }
       device.resumeTrials()
+      // The version that the device went back from is gone, and with it what ended these processes.
+      if device.hasJustGoneBack { marker.end() }
       let presetFault = device.takePreset(settings)
       let saved = try? DurableFile.read(settings.healthFile, limit: 1 << 20)
       // Reading the index takes as much memory again as the index holds.

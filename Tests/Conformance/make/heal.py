@@ -260,4 +260,9 @@ case("a candidate that leads back to an older version than the full one", ["D-15
      trigger(world.poll(1), candidate(world.poll(1)), *world.downloads(3, 1)), later(), bad("a", "<p>three"), bad("b", "<p>three"), one,
      trigger(skips(world.poll(1), 3), *world.downloads(2, 1)), two, later(), trigger(skips(world.poll(2), 3)), features=["rollouts"])
 
+# What D-111 counts.
+
+case("going back begins the count of processes anew", ["D-111", "D-153"], to_two, opens("a"), killed(), opens("b"), killed(), opens("c", "<p>one"), killed(),
+     opens("d", "<p>one"))
+
 books = [book]

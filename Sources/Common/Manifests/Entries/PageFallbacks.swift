@@ -7,8 +7,13 @@ package struct PageFallbacks: Hashable, Sendable {
   package struct Rule: Hashable, Sendable {
     /// The path under which the page answers, from `/` to `/`, as the URL serialiser writes it.
     package let prefix: String
+    /// The prefix as a match key.
+    private let key: String
+    /// Those of `except`, behind a host that stands for the page's own.
+    private let patterns: [MatchPattern]
+
     /// Patterns of paths for which it doesn't, as in a policy behind the host, in canonical form.
-    package let except: [String]
+    package var except: [String] { patterns.map { String($0.text.dropFirst(Self.host.count)) } }
 
     /// - Throws: what is wrong with the first that can't be used.
     package init(prefix: String, except: [String] = []) throws(Fault) {
@@ -20,10 +25,11 @@ package struct PageFallbacks: Hashable, Sendable {
       else { throw .prefix(prefix) }
       guard except.count <= PageFallbacks.patternLimit else { throw .patterns(except.count) }
       self.prefix = String(url.path)
-      self.except = try except.map { (text) throws(Fault) in
+      key = ResourceURL.matchKey(of: self.prefix)
+      patterns = try except.map { (text) throws(Fault) in
         guard text.utf8.first == UInt8(ascii: "/") else { throw .pattern(text, nil) }
         do throws(MatchPatternError) {
-          return String(try MatchPattern(Self.host + text).text.dropFirst(Self.host.count))
+          return try MatchPattern(Self.host + text)
         } catch {
           throw .pattern(text, error.problem)
         }
@@ -35,14 +41,11 @@ package struct PageFallbacks: Hashable, Sendable {
 
     /// Whether the page answers for a URL of its own origin, as far as this rule goes.
     package func covers(_ url: ResourceURL) -> Bool {
-      guard
-        ResourceURL.matchKey(of: String(url.path)).utf8.starts(with: ResourceURL.matchKey(of: prefix).utf8)
-      else {
-        return false
-      }
+      guard ResourceURL.matchKey(of: String(url.path)).utf8.starts(with: key.utf8) else { return false }
+      if patterns.isEmpty { return true }
       let target = url.text.dropFirst(url.scheme.count + 3 + url.authority.count)
       guard let page = try? ResourceURL(Self.host + target) else { return false }
-      return !except.contains { text in (try? MatchPattern(Self.host + text))?.matches(page) ?? true }
+      return !patterns.contains { $0.matches(page) }
     }
   }
 

@@ -53,6 +53,12 @@ extension Device {
     if let cause = trials.withLock({ $0.failure(of: held) }) { _ = try? goBack(cause, url: mark?.url ?? "") }
   }
 
+  /// Whether the device went back, and no page of the version before has come up or failed since.
+  package var hasJustGoneBack: Bool {
+    let held = HeldManifest(index)
+    return trials.withLock { $0.isAwaited(held) }
+  }
+
   /// Goes on with a return to what the app carries, which an earlier process began: nothing else has that manifest.
   private func resumeReturnToPreset() throws(DeviceError) {
     let held = HeldManifest(index)

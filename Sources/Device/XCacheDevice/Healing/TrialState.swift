@@ -110,7 +110,8 @@ struct TrialState: Equatable, Sendable {
 
   private func isOnTrial(_ held: HeldManifest) -> Bool { trial?.id == held }
 
-  private func isAwaited(_ held: HeldManifest) -> Bool {
+  /// Whether the device went back to this manifest, and no page of it has come up or failed since.
+  func isAwaited(_ held: HeldManifest) -> Bool {
     skip.map { $0.isAwaited && $0.target == held } ?? false
   }
 

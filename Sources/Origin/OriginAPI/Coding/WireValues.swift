@@ -76,9 +76,15 @@ extension ContentType: StringCodable {
   package var wireText: String { text }
 }
 
-extension ResourceContent: Codable {
+/// What has a form in JSON of its own, which entries have as well.
+package protocol JSONCodable: Codable {
+  init(wire json: JSONValue) throws
+  var json: JSONValue { get }
+}
+
+extension JSONCodable {
   package init(from decoder: any Decoder) throws {
-    try self.init(json: decoder.singleValueContainer().decode(JSONValue.self))
+    try self.init(wire: decoder.singleValueContainer().decode(JSONValue.self))
   }
 
   package func encode(to encoder: any Encoder) throws {
@@ -87,26 +93,16 @@ extension ResourceContent: Codable {
   }
 }
 
-extension EntryHeaders: Codable {
-  package init(from decoder: any Decoder) throws {
-    try self.init(known: decoder.singleValueContainer().decode(JSONValue.self))
-  }
-
-  package func encode(to encoder: any Encoder) throws {
-    var container = encoder.singleValueContainer()
-    try container.encode(json)
-  }
+extension ResourceContent: JSONCodable {
+  package init(wire json: JSONValue) throws { try self.init(json: json) }
 }
 
-extension PageFallbacks: Codable {
-  package init(from decoder: any Decoder) throws {
-    try self.init(json: decoder.singleValueContainer().decode(JSONValue.self))
-  }
+extension EntryHeaders: JSONCodable {
+  package init(wire json: JSONValue) throws { try self.init(known: json) }
+}
 
-  package func encode(to encoder: any Encoder) throws {
-    var container = encoder.singleValueContainer()
-    try container.encode(json)
-  }
+extension PageFallbacks: JSONCodable {
+  package init(wire json: JSONValue) throws { try self.init(json: json) }
 }
 
 /// RFC 3339, UTC, to the millisecond: `2026-11-20T15:17:27.000Z`.
