@@ -37,7 +37,7 @@ ANSWERS = RUNTIME + "Runtime+Answers.swift"
 HEAD = RUNTIME + "Requests/LocalHead.swift"
 PAGES = RUNTIME + "Runtime+Pages.swift"
 REQUEST = RUNTIME + "Requests/PageRequest.swift"
-ROUTES = CLIENT + "Cache/FallbackTable.swift"
+ROUTES = MANIFESTS + "Entries/FallbackTable.swift"
 HEALTH = RUNTIME + "Pages/PageHealth.swift"
 CRASHES = RUNTIME + "Pages/CrashMarker.swift"
 AHEAD = RUNTIME + "Prefetch/PrefetchTable.swift"
@@ -331,15 +331,15 @@ MUTANTS = [
     Mutant("routes", "D-168", "another scheme or port is the page's, too", (
         ROUTES, '{ "\\(scheme)://\\(authority)" }', '{ MUTANT ? String(host) : "\\(scheme)://\\(authority)" }')),
     Mutant("routes", "D-168", "what except matches is answered", (
-        MANIFESTS + "Entries/PageFallbacks.swift", "return !except.contains { text in", "return MUTANT || !except.contains { text in")),
+        MANIFESTS + "Entries/PageFallbacks.swift", "return !patterns.contains {", "return MUTANT || !patterns.contains {")),
     Mutant("routes", "D-168", "of two pages with one prefix, the last one answers", (
-        ROUTES, "pages[origin + rest[...slash]]?.first(where: { $0.rule.covers(url) })", "pages[origin + rest[...slash]]?.sorted(by: { a, b in MUTANT && b.entry.url < a.entry.url }).first(where: { $0.rule.covers(url) })")),
+        ROUTES, "answering.sorted(by: { $0.url < $1.url })", "answering.sorted(by: { MUTANT ? $1.url < $0.url : $0.url < $1.url })")),
     Mutant("routes", "D-168", "where except keeps the longest prefix from it, no other one answers", (
-        ROUTES, "      rest = rest[..<slash]", '      rest = MUTANT && pages[origin + rest[...slash]] != nil ? "" : rest[..<slash]')),
+        ROUTES, "      rest = rest[..<slash]", '      rest = MUTANT && places[origin + rest[...slash]] != nil ? "" : rest[..<slash]')),
     Mutant("routes", "D-168", "escapes aren't decoded", (
         ROUTES, "let path = ResourceURL.matchKey(of: String(url.path))", "let path = MUTANT ? String(url.path) : ResourceURL.matchKey(of: String(url.path))")),
     Mutant("routes", "D-168", "a file of any type answers", (
-        ROUTES, "|| !Self.isHTML(entry.contentType)", "|| !MUTANT && !Self.isHTML(entry.contentType)")),
+        ROUTES, "&& PageFallbacks.isDocument($0.ctype)", "&& (MUTANT || PageFallbacks.isDocument($0.ctype))")),
     Mutant("routes", "D-169", "HEAD is answered", (
         REQUEST, 'method == "GET" && acceptsHTML', '(MUTANT || method == "GET") && acceptsHTML')),
     Mutant("routes", "D-169", "what accepts no HTML is answered", (
@@ -449,6 +449,8 @@ MUTANTS = [
         CRASHES, "now >= time && now - time < age", "now >= time && (MUTANT || now - time < age)")),
     Mutant("documents", "D-111", "a page that is opened in the background is marked", (
         PAGES, "!isInterceptionOff && conditions.isForeground", "!isInterceptionOff && (MUTANT || conditions.isForeground)")),
+    Mutant("documents", "D-111", "going back doesn't end the count", (
+        RUNTIME + "Runtime.swift", "if device.hasJustGoneBack {", "if !MUTANT, device.hasJustGoneBack {")),
     Mutant("documents", "D-111", "processes that were asked to end count", (
         CRASHES, "func end() { try?", "func end() { if !MUTANT { try?"), (
         CRASHES, "Kernel.remove(path) }", "Kernel.remove(path) } }")),

@@ -55,7 +55,7 @@ package struct SmokeTest {
     let start = Clock.monotonicNanoseconds()
     let build = try LocalBuild(bundles) { progress(.hashing($0, of: $1)) }
     let own = build.files.map { Self.page($0.url, $0.content.ctype.text, $0.content.fallbacks) }
-    let site = SmokeSite(build.files.map(\.url), bases: build.bases, fallbacks: FallbackPages(own))
+    let site = SmokeSite(build.files.map(\.url), bases: build.bases, fallbacks: FallbackTable(own))
     let (found, parts) = try words.isEmpty ? self.pages(of: build) : ([], [])
     var pages = try words.isEmpty ? found : words.map { try Self.page($0, build, site) }
     let leftOut = words.isEmpty ? max(0, pages.count - maxPages) : 0
@@ -81,7 +81,7 @@ package struct SmokeTest {
     let all = others.map { others in
       SmokeSite(
         build.files.map(\.url) + others.items.map(\.url), bases: build.bases,
-        fallbacks: FallbackPages(
+        fallbacks: FallbackTable(
           own + others.items.map { Self.page($0.url, $0.entry.ctype, $0.entry.fallbacks) }))
     }
     return SmokeResult(

@@ -1,4 +1,4 @@
-import BuildCheck
+import Manifests
 import PreviewProtocol
 import Values
 
@@ -111,9 +111,9 @@ package struct SmokeVerdict: Sendable {
 struct SmokeSite: Sendable {
   private let keys: Set<String>
   private let bases: [BaseURL]
-  private let fallbacks: FallbackPages
+  private let fallbacks: FallbackTable<ResourceURL>
 
-  init(_ urls: [ResourceURL], bases: [BaseURL], fallbacks: FallbackPages = FallbackPages()) {
+  init(_ urls: [ResourceURL], bases: [BaseURL], fallbacks: FallbackTable<ResourceURL> = FallbackTable()) {
     keys = Set(urls.map(\.matchKey))
     self.bases = bases
     self.fallbacks = fallbacks
@@ -121,7 +121,7 @@ struct SmokeSite: Sendable {
 
   /// Whether a fallback page answers a navigation to a URL.
   func isRoute(_ text: String) -> Bool {
-    (try? ResourceURL(String(text.prefix { $0 != "#" }))).map { fallbacks.page(for: $0) != nil } ?? false
+    (try? ResourceURL(String(text.prefix { $0 != "#" }))).map { fallbacks[$0] != nil } ?? false
   }
 
   /// Whether the build has a URL; if `isPage`, also if it has it without the query, which a page's URL may have.

@@ -1,4 +1,3 @@
-import BuildCheck
 import Manifests
 import OriginAPI
 import PreviewProtocol
@@ -24,7 +23,7 @@ import Values
     let site = SmokeSite(
       try ["index.html", "a.js", "dir/"].map { try ResourceURL("\(base)/\($0)") },
       bases: [try BaseURL(base + "/")],
-      fallbacks: FallbackPages([
+      fallbacks: FallbackTable([
         (
           url: try ResourceURL("\(base)/index.html"), ctype: "text/html",
           fallbacks: try PageFallbacks([.init(prefix: "/shop/runs/")])

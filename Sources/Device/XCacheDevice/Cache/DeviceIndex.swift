@@ -20,7 +20,7 @@ struct DeviceIndex: Sendable {
   /// The entry that each URL matches.
   let urls: URLTable
   /// The page that answers where no entry does.
-  let fallbacks: FallbackTable
+  let fallbacks: FallbackTable<HeldEntry>
 
   /// Returns the index of a device without a manifest.
   static func none(_ hosts: HostList) -> DeviceIndex {
@@ -47,7 +47,11 @@ struct DeviceIndex: Sendable {
     others = builder.others
     names = try NameTable(builder.entries)
     urls = URLTable(builder.entries)
-    fallbacks = FallbackTable(builder.entries)
+    fallbacks = FallbackTable(
+      builder.entries.lazy.compactMap { entry in
+        let fallbacks = entry.fallbacks
+        return fallbacks.isEmpty ? nil : (entry.url, entry.contentType, fallbacks, entry)
+      })
   }
 
   /// Collects a manifest's items, in the order of their URLs.

@@ -18,7 +18,7 @@ package struct Site: Sendable {
   private let foreignBases: [String]
   private let indices: [String: Int]
   /// The pages that answer routes.
-  let fallbacks: FallbackPages
+  let fallbacks: FallbackTable<ResourceURL>
   /// Indices of files with fallbacks.
   private let fallbackFiles: [Int]
 
@@ -34,12 +34,12 @@ package struct Site: Sendable {
       files.enumerated().map { ($1.url.matchKey, $0) }, uniquingKeysWith: { first, _ in first })
     let pages = files.indices.filter { [files] in !files[$0].fallbacks.isEmpty }
     fallbackFiles = pages
-    fallbacks = FallbackPages(
+    fallbacks = FallbackTable(
       pages.map { [files] in (files[$0].url, files[$0].ctype.text, files[$0].fallbacks) })
   }
 
   /// Whether a fallback page answers navigations to `url`.
-  package func isRoute(_ url: ResourceURL) -> Bool { fallbacks.page(for: url) != nil }
+  package func isRoute(_ url: ResourceURL) -> Bool { fallbacks[url] != nil }
 
   /// Returns the URLs at which the file at `location` is a fallback page.
   func fallbackPages(at location: String) -> [CheckedBundle.File] {

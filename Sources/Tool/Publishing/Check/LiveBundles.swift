@@ -1,4 +1,3 @@
-import BuildCheck
 import HTTPClient
 import Manifests
 import OriginAPI
@@ -52,8 +51,8 @@ final class LiveBundles {
       else { continue }
       pages.append((url, entry.form.ctype, fallbacks))
     }
-    let fallbacks = FallbackPages(pages)
-    return Set(urls.filter { fallbacks.page(for: $0) != nil }.map(\.matchKey))
+    let fallbacks = FallbackTable(pages)
+    return Set(urls.filter { fallbacks[$0] != nil }.map(\.matchKey))
   }
 
   /// Returns the pages of the channel's prefetch config; empty if it has none.

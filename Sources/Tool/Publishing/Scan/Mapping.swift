@@ -1,4 +1,3 @@
-import BuildCheck
 import Manifests
 import Values
 
@@ -58,7 +57,7 @@ package enum Mapping {
         if source.skipsFallbacks { continue }
         throw .fallback(fallback, source.name, .noFile(near: near(fallback.page, files)))
       }
-      guard FallbackPages.isDocument(files[index].ctype.text) else {
+      guard PageFallbacks.isDocument(files[index].ctype.text) else {
         throw .fallback(fallback, source.name, .noDocument(files[index].ctype))
       }
       rules[index, default: []].append(fallback.rule)
@@ -73,7 +72,7 @@ package enum Mapping {
   private static func near(_ page: ResourceURL, _ files: [MappedFile]) -> ResourceURL? {
     let folder = page.text.hasSuffix("/") ? page.text : page.text + "/"
     if let index = files.first(where: { $0.url.text == folder + "index.html" }) { return index.url }
-    let pages = files.filter { FallbackPages.isDocument($0.ctype.text) && !$0.url.text.hasSuffix("/") }
+    let pages = files.filter { PageFallbacks.isDocument($0.ctype.text) && !$0.url.text.hasSuffix("/") }
     return pages.count == 1 ? pages[0].url : nil
   }
 

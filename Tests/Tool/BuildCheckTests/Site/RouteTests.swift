@@ -83,7 +83,7 @@ import Values
     {
       (try ResourceURL(url), ctype, try PageFallbacks(prefixes.map { try PageFallbacks.Rule(prefix: $0) }))
     }
-    let pages = FallbackPages([
+    let pages = FallbackTable([
       try page("https://a.example/z.html", "/", "/app/"), try page("https://a.example/b.html", "/app/"),
       try page("https://a.example/c.html", "/app/c/"),
       try page("https://a.example/d.js", "/app/d/", ctype: "text/javascript"),
@@ -95,7 +95,7 @@ import Values
       ("https://a.example/app/d/1", "https://a.example/b.html"), ("https://b.example/app/x", nil),
       ("http://a.example/app/x", nil),
     ] {
-      #expect(pages.page(for: try ResourceURL(url))?.text == expected, "\(url)")
+      #expect(pages[try ResourceURL(url)]?.text == expected, "\(url)")
     }
   }
 
