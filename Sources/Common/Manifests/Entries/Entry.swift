@@ -15,7 +15,7 @@ package struct Entry: Hashable, Sendable {
   package let size: Int64
   /// The resource version, from 1.
   package let version: Int64
-  /// Further members: `headers`, `fallback`, and those that this version of xcache doesn't know. They are part of the
+  /// Further members: `headers`, `fallback`, `lazy`, and those that this version of xcache doesn't know. They are part of the
   /// manifest's digest.
   package let others: JSONObject
 
@@ -67,7 +67,8 @@ package struct Entry: Hashable, Sendable {
   static func unfit(in others: JSONObject) -> String? {
     if others.isEmpty { return nil }
     if EntryHeaders(of: others) == nil { return EntryHeaders.key }
-    return PageFallbacks(of: others) == nil ? PageFallbacks.key : nil
+    if PageFallbacks(of: others) == nil { return PageFallbacks.key }
+    return isLazy(others) == nil ? lazyKey : nil
   }
 
   /// The headers to send when the entry is answered from a local file; those that this version doesn't know are left out.
@@ -80,6 +81,9 @@ package struct Entry: Hashable, Sendable {
     others.isEmpty ? PageFallbacks() : PageFallbacks(of: others) ?? PageFallbacks()
   }
 
+  /// Whether updates leave the file out: a device fetches it when a page asks for it.
+  package var isLazy: Bool { others.isEmpty ? false : Self.isLazy(others) ?? false }
+
   /// The bundle that the entry belongs to, in a channel with a root; nil if it names none.
   package var bundle: BundleName? { others["bundle"]?.string.flatMap { try? BundleName($0) } }
 
@@ -88,6 +92,7 @@ package struct Entry: Hashable, Sendable {
     if others.isEmpty { return true }
     var known = headers.members
     known[PageFallbacks.key] = fallbacks.member
+    known[Self.lazyKey] = isLazy ? .bool(true) : nil
     known["bundle"] = bundle.map { .string($0.text) }
     return others == known
   }
@@ -135,8 +140,20 @@ package struct Entry: Hashable, Sendable {
   }
 }
 
+extension Entry {
+  /// The name of the member of a lazy entry.
+  package static let lazyKey = "lazy"
+
+  /// Whether an entry's members make it lazy; nil if `lazy` isn't `true`, the one value that it may have.
+  fileprivate static func isLazy(_ members: JSONObject) -> Bool? {
+    guard let value = members[lazyKey] else { return false }
+    return value.bool == true ? true : nil
+  }
+}
+
 /// What a publish says about a URL: the digests and size of its bytes, their type, the headers to send when they are
-/// answered from a local file, and for which navigations the page answers that nothing else does.
+/// answered from a local file, for which navigations the page answers that nothing else does, and whether updates leave the
+/// file out.
 package struct ResourceContent: Hashable, Sendable {
   package let md5: MD5
   package let sha256: SHA256
@@ -148,10 +165,12 @@ package struct ResourceContent: Hashable, Sendable {
   package let headers: EntryHeaders
   /// What the page is the fallback of; mostly nothing.
   package let fallbacks: PageFallbacks
+  /// Whether updates leave the file out: a device fetches it when a page asks for it.
+  package let isLazy: Bool
 
   package init(
     md5: MD5, sha256: SHA256, size: Int64, ctype: ContentType, headers: EntryHeaders = EntryHeaders(),
-    fallbacks: PageFallbacks = PageFallbacks()
+    fallbacks: PageFallbacks = PageFallbacks(), isLazy: Bool = false
   ) {
     self.md5 = md5
     self.sha256 = sha256
@@ -159,22 +178,23 @@ package struct ResourceContent: Hashable, Sendable {
     self.ctype = ctype
     self.headers = headers
     self.fallbacks = fallbacks
+    self.isLazy = isLazy
   }
 
   package init(
     _ digest: FileDigest, ctype: ContentType, headers: EntryHeaders = EntryHeaders(),
-    fallbacks: PageFallbacks = PageFallbacks()
+    fallbacks: PageFallbacks = PageFallbacks(), isLazy: Bool = false
   ) {
     self.init(
       md5: digest.md5, sha256: digest.sha256, size: digest.size, ctype: ctype, headers: headers,
-      fallbacks: fallbacks)
+      fallbacks: fallbacks, isLazy: isLazy)
   }
 
   /// The members that `init(json:)` reads.
-  package static let members: Set = ["ctype", "fallback", "headers", "md5", "sha256", "size"]
+  package static let members: Set = ["ctype", "fallback", "headers", "lazy", "md5", "sha256", "size"]
 
-  /// Parses `{"ctype","fallback","headers","md5","sha256","size"}`; `fallback` and `headers` may be missing, other members are
-  /// ignored.
+  /// Parses `{"ctype","fallback","headers","lazy","md5","sha256","size"}`; `fallback`, `headers` and `lazy` may be missing, other
+  /// members are ignored.
   ///
   /// - Throws: `member` with the name of the one that is missing or wrong.
   package init(json: JSONValue) throws(JSONError) {
@@ -206,14 +226,20 @@ package struct ResourceContent: Hashable, Sendable {
     } catch {
       throw .member(PageFallbacks.key)
     }
+    guard let isLazy = Entry.isLazy(json.object ?? JSONObject()) else { throw .member(Entry.lazyKey) }
+    self.isLazy = isLazy
   }
 
-  /// What an entry says of it besides its bytes and type: the members `headers` and `fallback`, where it has any.
+  /// What an entry says of it besides its bytes and type: the members `headers`, `fallback` and `lazy`, where it has them.
   package var others: JSONObject {
     var members = headers.members
     members[PageFallbacks.key] = fallbacks.member
+    members[Entry.lazyKey] = isLazy ? .bool(true) : nil
     return members
   }
+
+  /// Whether the file isn't a page: those are opened, also offline, so a publisher can't leave them out of updates.
+  package var mayBeLazy: Bool { !PageFallbacks.isDocument(ctype.text) && fallbacks.isEmpty }
 
   /// The content as JSON.
   package var json: JSONValue {

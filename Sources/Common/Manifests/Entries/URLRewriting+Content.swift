@@ -41,7 +41,8 @@ extension URLRewriting {
     if content.fallbacks.isEmpty { return content }
     return ResourceContent(
       md5: content.md5, sha256: content.sha256, size: content.size, ctype: content.ctype,
-      headers: content.headers, fallbacks: try apply(to: content.fallbacks, of: url, to: new))
+      headers: content.headers, fallbacks: try apply(to: content.fallbacks, of: url, to: new),
+      isLazy: content.isLazy)
   }
 
   private static func fallback<Value>(

@@ -20,7 +20,7 @@ package struct ReleaseStamp: Hashable, Sendable {
 package struct ChangeCounts: Hashable, Sendable {
   /// URLs that are new.
   package var added: Int
-  /// URLs that have other bytes, another type, other headers or other fallbacks.
+  /// URLs that have other bytes, another type, other headers or other fallbacks, or are lazy on one side only.
   package var changed: Int
   /// URLs that are gone.
   package var removed: Int

@@ -118,6 +118,8 @@ package struct DiffAnswer: Codable, Sendable {
     package var headers: EntryHeaders?
     /// For which navigations that nothing else answers the page answers, or nil if for none.
     package var fallback: PageFallbacks?
+    /// True if updates leave the file out until a page asks for it; else nil.
+    package var lazy: Bool?
     /// The previous content of a changed resource.
     package var was: ResourceContent?
 
@@ -126,6 +128,7 @@ package struct DiffAnswer: Codable, Sendable {
       ctype = content.ctype
       headers = content.headers.isEmpty ? nil : content.headers
       fallback = content.fallbacks.isEmpty ? nil : content.fallbacks
+      lazy = content.isLazy ? true : nil
       md5 = content.md5
       sha256 = content.sha256
       size = content.size

@@ -145,7 +145,7 @@ package struct PreparationRequest: Codable, Sendable {
 extension ResourceContent {
   /// Appends `json` in its canonical form, written directly: a first release has 100,000 of these.
   package func appendJSON(to out: inout [UInt8]) {
-    guard headers.isEmpty, fallbacks.isEmpty else { return CanonicalJSON.append(json, to: &out) }
+    guard headers.isEmpty, fallbacks.isEmpty, !isLazy else { return CanonicalJSON.append(json, to: &out) }
     out.append(contentsOf: "{\"ctype\":".utf8)
     CanonicalJSON.append(string: ctype.text, to: &out)
     out.append(contentsOf: ",\"md5\":\"".utf8)

@@ -216,10 +216,12 @@ struct ReleaseDocument: StreamedContent {
       }
       if let headers = value["headers"] { _ = try EntryHeaders(json: headers) }
       if let fallback = value[PageFallbacks.key] { _ = try PageFallbacks(given: fallback) }
+      if let lazy = value[Entry.lazyKey], lazy.bool != true { throw LazyFault.value }
       content = try ResourceContent(json: value) { type($0) }
     } catch let error as UnknownMember {
       let name = String(error.name.prefix(64)).debugDescription
       throw Problem.badRequest("\(url): \(name) is not a member of an entry; nothing was done; leave it out")
+      if content.isLazy, !content.mayBeLazy { throw LazyFault.page }
     } catch {
       throw Problem.badRequest("\(url): \(error)")
     }
@@ -239,6 +241,21 @@ struct ReleaseDocument: StreamedContent {
 
   private static func twice(_ key: String) -> Problem {
     .badRequest("the body is not the expected JSON: \(JSONError.duplicateKey(key))")
+  }
+}
+
+/// Why an entry can't have its member `lazy`.
+private enum LazyFault: Error, CustomStringConvertible {
+  /// The value isn't `true`.
+  case value
+  /// The entry is of a page.
+  case page
+
+  var description: String {
+    switch self {
+    case .value: "\"lazy\" can only be true; leave it out for a file that updates fetch"
+    case .page: "a page can't be lazy, because it would not open offline after an update; leave \"lazy\" out"
+    }
   }
 }
 
