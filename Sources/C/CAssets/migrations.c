@@ -116,6 +116,10 @@ static const unsigned char m0029[] = {
 #embed "../../../Migrations/0029_fallback.sql"
 };
 
+static const unsigned char m0030[] = {
+#embed "../../../Migrations/0030_lazy.sql"
+};
+
 static const xcache_asset migrations[] = {
     {"0001_origin.sql", m0001, sizeof m0001},
     {"0002_prefetch.sql", m0002, sizeof m0002},
@@ -146,6 +150,7 @@ static const xcache_asset migrations[] = {
     {"0027_evidence.sql", m0027, sizeof m0027},
     {"0028_network_cap.sql", m0028, sizeof m0028},
     {"0029_fallback.sql", m0029, sizeof m0029},
+    {"0030_lazy.sql", m0030, sizeof m0030},
 };
 
 size_t xcache_migration_count(void) { return sizeof migrations / sizeof migrations[0]; }

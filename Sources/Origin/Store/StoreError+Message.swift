@@ -343,7 +343,9 @@ extension StoreError: CustomStringConvertible {
   }
 
   private static func conflictMessage(_ conflicts: [URLConflict]) -> String {
-    list("already published by another bundle with other content, type, headers or fallbacks", conflicts) {
+    list(
+      "already published by another bundle with other content, type, headers, fallbacks or lazy", conflicts
+    ) {
       "\($0.url) (bundle \"\($0.bundle)\", sha256 \($0.sha256))"
     }
       + "\nexclude them (--exclude), or release them with the other bundle; "

@@ -113,7 +113,7 @@ extension Database {
   {
     try first(
       """
-      SELECT b.md5, b.sha256, b.size, t.text, t.headers, t.fallback, r.version, r.brought_in, p.text, n.name
+      SELECT b.md5, b.sha256, b.size, t.text, t.headers, t.fallback, t.lazy, r.version, r.brought_in, p.text, n.name
       FROM url AS u
       JOIN entry AS e ON e.url_id = u.id AND e.since <= ?3 AND (e.until IS NULL OR e.until > ?3)
       JOIN bundle AS n ON n.id = e.bundle_id
@@ -124,7 +124,7 @@ extension Database {
       WHERE u.channel_id = ?1 AND u.text = ?2 LIMIT 1
       """, channel.id, url.text, version.number
     ) { (row) throws(StoreError) in
-      let name: Int32? = channel.namesBundles(at: version) ? 9 : nil
+      let name: Int32? = channel.namesBundles(at: version) ? 10 : nil
       return try ManifestRow(row, from: 0, namedIn: name).entry(url, in: channel)
     }
   }

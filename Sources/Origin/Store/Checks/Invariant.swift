@@ -32,7 +32,8 @@ struct Invariant: Sendable {
         """),
     Invariant(
       code: "entry-disagreement",
-      message: "two bundles hold a URL with other bytes, another type, other headers or other fallbacks",
+      message:
+        "two bundles hold a URL with other bytes, another type, other headers or other fallbacks, or lazy in only one",
       breaches: """
         SELECT u.text FROM entry AS a
         JOIN entry AS b ON b.url_id = a.url_id AND b.bundle_id > a.bundle_id AND b.resource_id <> a.resource_id

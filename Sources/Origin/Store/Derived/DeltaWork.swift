@@ -40,7 +40,8 @@ extension ReleasePreview {
         let digest = FileDigest(md5: entry.md5, sha256: entry.sha256, size: entry.size)
         return (
           change.url,
-          ResourceContent(digest, ctype: ctype, headers: entry.headers, fallbacks: entry.fallbacks)
+          ResourceContent(
+            digest, ctype: ctype, headers: entry.headers, fallbacks: entry.fallbacks, isLazy: entry.isLazy)
         )
       },
       gone: outcome.changes.filter { $0.entry == nil }.map(\.url),

@@ -12,7 +12,7 @@ extension Database {
     var (urls, downloads, zipURLs): (Set<ResourceURL>, [String], [String]) = ([], [], [])
     try each(
       """
-      SELECT u.text, b.md5, b.sha256, b.size, t.text, t.headers, t.fallback, r.version, r.brought_in, p.text
+      SELECT u.text, b.md5, b.sha256, b.size, t.text, t.headers, t.fallback, t.lazy, r.version, r.brought_in, p.text
       FROM blob AS b
       JOIN resource AS r ON r.blob_id = b.id
       JOIN url AS u ON u.id = r.url_id

@@ -49,7 +49,7 @@ extension Database {
   {
     try all(
       """
-      SELECT u.text, b.md5, b.sha256, b.size, t.text, t.headers, t.fallback
+      SELECT u.text, b.md5, b.sha256, b.size, t.text, t.headers, t.fallback, t.lazy
       FROM entry AS e
       JOIN url AS u ON u.id = e.url_id
       JOIN resource AS r ON r.id = e.resource_id
@@ -73,7 +73,7 @@ extension Database {
   {
     try all(
       """
-      SELECT u.text, b.md5, b.sha256, b.size, t.text, t.headers, t.fallback
+      SELECT u.text, b.md5, b.sha256, b.size, t.text, t.headers, t.fallback, t.lazy
       FROM entry AS e
       JOIN url AS u ON u.id = e.url_id
       JOIN resource AS r ON r.id = e.resource_id

@@ -24,6 +24,7 @@ package struct ContentTable: RandomAccessCollection, Sendable {
     let ctype: ContentType
     let headers: EntryHeaders
     let fallbacks: PageFallbacks
+    let isLazy: Bool
   }
 
   private var text: [UInt8] = []
@@ -45,7 +46,9 @@ package struct ContentTable: RandomAccessCollection, Sendable {
       Row(
         md5: content.md5, sha256: content.sha256, size: content.size, end: UInt32(text.count),
         form: formIndex(
-          of: Form(ctype: content.ctype, headers: content.headers, fallbacks: content.fallbacks))))
+          of: Form(
+            ctype: content.ctype, headers: content.headers, fallbacks: content.fallbacks,
+            isLazy: content.isLazy))))
   }
 
   private mutating func formIndex(of form: Form) -> UInt32 {
@@ -68,7 +71,7 @@ package struct ContentTable: RandomAccessCollection, Sendable {
       url(at: index),
       ResourceContent(
         md5: row.md5, sha256: row.sha256, size: row.size, ctype: form.ctype, headers: form.headers,
-        fallbacks: form.fallbacks)
+        fallbacks: form.fallbacks, isLazy: form.isLazy)
     )
   }
 

@@ -6,7 +6,7 @@ import Values
 package struct StoredResource: Hashable, Sendable {
   /// The URL of the resource.
   package let url: ResourceURL
-  /// Its bytes, type, headers and fallbacks.
+  /// Its bytes, type, headers and fallbacks, and whether it is lazy.
   package let content: ResourceContent
   /// The resource version.
   package let version: Int64
@@ -40,7 +40,7 @@ extension Database {
   {
     try all(
       """
-      SELECT b.md5, b.sha256, b.size, t.text, t.headers, t.fallback, r.version,
+      SELECT b.md5, b.sha256, b.size, t.text, t.headers, t.fallback, t.lazy, r.version,
         EXISTS (SELECT 1 FROM entry WHERE url_id = r.url_id AND until IS NULL AND resource_id = r.id)
       FROM resource AS r
       JOIN blob AS b ON b.id = r.blob_id
@@ -49,7 +49,7 @@ extension Database {
       """, id, path.resourceVersion, path.manifestVersion.number
     ) { (row) throws(StoreError) in
       StoredResource(
-        url: url, content: try ResourceContent(row, from: 0), version: row.get(6), isLive: row.get(7) != 0)
+        url: url, content: try ResourceContent(row, from: 0), version: row.get(7), isLive: row.get(8) != 0)
     }.filter { ResourceUUID($0.content.sha256) == path.uuid }
   }
 

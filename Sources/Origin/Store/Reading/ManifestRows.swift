@@ -13,7 +13,7 @@ extension Database {
     if names ?? channel.namesBundles(at: version) {
       return try each(
         """
-        SELECT u.text, b.md5, b.sha256, b.size, t.text, t.headers, t.fallback, r.version, r.brought_in, p.text, n.name
+        SELECT u.text, b.md5, b.sha256, b.size, t.text, t.headers, t.fallback, t.lazy, r.version, r.brought_in, p.text, n.name
         FROM url AS u
         JOIN entry AS e ON e.url_id = u.id AND e.since <= ?2 AND (e.until IS NULL OR e.until > ?2)
         JOIN bundle AS n ON n.id = e.bundle_id
@@ -25,13 +25,13 @@ extension Database {
         ORDER BY u.text
         """, channel.id, version.number
       ) { (row) throws(StoreError) in
-        try body(try Stored.url(row.get(0)), try ManifestRow(row, from: 1, namedIn: 10))
+        try body(try Stored.url(row.get(0)), try ManifestRow(row, from: 1, namedIn: 11))
       }
     }
     // All bundles that hold a URL agree on its resource, so any one row will do.
     try each(
       """
-      SELECT u.text, b.md5, b.sha256, b.size, t.text, t.headers, t.fallback, r.version, r.brought_in, p.text
+      SELECT u.text, b.md5, b.sha256, b.size, t.text, t.headers, t.fallback, t.lazy, r.version, r.brought_in, p.text
       FROM url AS u
       JOIN resource AS r ON r.id = (SELECT e.resource_id FROM entry AS e
         WHERE e.url_id = u.id AND e.since <= ?2 AND (e.until IS NULL OR e.until > ?2) LIMIT 1)
@@ -60,8 +60,8 @@ extension Database {
     if names {
       return try each(
         """
-        SELECT u.text, was.id, was_blob.md5, was_blob.sha256, was_blob.size, was_type.text, was_type.headers, was_type.fallback,
-          was.version, was.brought_in, was_p.text, now.id, b.md5, b.sha256, b.size, t.text, t.headers, t.fallback, now.version, now.brought_in, p.text,
+        SELECT u.text, was.id, was_blob.md5, was_blob.sha256, was_blob.size, was_type.text, was_type.headers, was_type.fallback, was_type.lazy,
+          was.version, was.brought_in, was_p.text, now.id, b.md5, b.sha256, b.size, t.text, t.headers, t.fallback, t.lazy, now.version, now.brought_in, p.text,
           was_n.name, now_n.name
         FROM url AS u
         LEFT JOIN entry AS was_e ON was_e.url_id = u.id AND was_e.since <= ?2
@@ -93,8 +93,8 @@ extension Database {
     }
     try each(
       """
-      SELECT u.text, was.id, was_blob.md5, was_blob.sha256, was_blob.size, was_type.text, was_type.headers, was_type.fallback,
-        was.version, was.brought_in, was_p.text, now.id, b.md5, b.sha256, b.size, t.text, t.headers, t.fallback, now.version, now.brought_in, p.text
+      SELECT u.text, was.id, was_blob.md5, was_blob.sha256, was_blob.size, was_type.text, was_type.headers, was_type.fallback, was_type.lazy,
+        was.version, was.brought_in, was_p.text, now.id, b.md5, b.sha256, b.size, t.text, t.headers, t.fallback, t.lazy, now.version, now.brought_in, p.text
       FROM url AS u
       LEFT JOIN resource AS was ON was.id = (SELECT resource_id FROM entry
         WHERE url_id = u.id AND since <= ?2 AND (until IS NULL OR until > ?2) LIMIT 1)

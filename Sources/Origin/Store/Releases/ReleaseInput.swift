@@ -146,7 +146,7 @@ package enum ReleaseKind: String, Hashable, Sendable, CaseIterable {
   case publish, unpublish, rollback, promote, rebase, restore
 }
 
-/// A URL for which a release has other bytes, another type, other headers or other fallbacks than another bundle.
+/// A URL for which a release has other bytes, another type, other headers or other fallbacks than another bundle, or is lazy in only one.
 package struct URLConflict: Hashable, Sendable {
   /// The URL.
   package let url: ResourceURL

@@ -98,15 +98,16 @@ extension ResourceContent {
     let form: Form
   }
 
-  /// What is said of a content's bytes: type, headers and fallbacks.
+  /// What is said of a content's bytes: type, headers and fallbacks, and whether it is lazy.
   struct Form: Hashable, Sendable {
     let ctype: ContentType
     let headers: EntryHeaders
     let fallbacks: PageFallbacks
+    let isLazy: Bool
   }
 
   /// The content's bytes and what is said of them; MD5 and size follow from the bytes.
   var identity: Identity {
-    Identity(sha256: sha256, form: Form(ctype: ctype, headers: headers, fallbacks: fallbacks))
+    Identity(sha256: sha256, form: Form(ctype: ctype, headers: headers, fallbacks: fallbacks, isLazy: isLazy))
   }
 }

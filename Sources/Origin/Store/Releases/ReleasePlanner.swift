@@ -294,7 +294,7 @@ struct ReleasePlanner {
     return otherHolders(state).first?.held.content
   }
 
-  /// "Two bundles may hold one URL only with equal bytes, ctype, headers and fallbacks."
+  /// "Two bundles may hold one URL only with equal bytes, ctype, headers, fallbacks and lazy."
   private func checkConflicts() throws(StoreError) {
     var conflicts: Set<URLConflict> = []
     for state in touched where state.hasSeveral || !state.holders.isEmpty {

@@ -148,7 +148,8 @@ struct ReleaseWriter {
 
   private mutating func contentTypeID(_ form: ResourceContent.Form) throws(StoreError) -> Int64 {
     if let known = contentTypes[form] { return known }
-    let id = try ContentTypeRow.findOrInsert(form.ctype.text, form.headers, form.fallbacks, in: db)
+    let id = try ContentTypeRow.findOrInsert(
+      form.ctype.text, form.headers, form.fallbacks, isLazy: form.isLazy, in: db)
     contentTypes[form] = id
     return id
   }
@@ -259,7 +260,8 @@ extension Database {
     if let id {
       let form = content.identity.form
       if let blob = try value(Int64.self, "SELECT id FROM blob WHERE sha256 = ?", content.sha256),
-        let type = try ContentTypeRow.find(form.ctype.text, form.headers, form.fallbacks, in: self)
+        let type = try ContentTypeRow.find(
+          form.ctype.text, form.headers, form.fallbacks, isLazy: form.isLazy, in: self)
       {
         let old = try ResourceRow.find(url: id, blob: blob, contentType: type, of: channel, in: self) {
           channel.entry(url, content, $1, broughtIn: $2, $3, bundle: bundle)

@@ -138,7 +138,8 @@ struct ChannelRestorer {
     try URLRow.raiseVersions(of: id, to: entry.version - 1, in: db)
     return try ResourceRow(
       url: id, version: entry.version, blob: try blob(url, entry),
-      contentType: try ContentTypeRow.findOrInsert(entry.ctype, entry.headers, entry.fallbacks, in: db),
+      contentType: try ContentTypeRow.findOrInsert(
+        entry.ctype, entry.headers, entry.fallbacks, isLazy: entry.isLazy, in: db),
       publicURL: try db.publicURLID(place.base), broughtIn: place.path.manifestVersion
     ).insert(in: db)
   }

@@ -13,8 +13,8 @@ extension Database {
   ) throws(StoreError) {
     try each(
       """
-      SELECT u.text, was.id, was_blob.md5, was_blob.sha256, was_blob.size, was_type.text, was_type.headers, was_type.fallback,
-        was.version, was.brought_in, was_p.text, now.id, b.md5, b.sha256, b.size, t.text, t.headers, t.fallback, now.version, now.brought_in, p.text
+      SELECT u.text, was.id, was_blob.md5, was_blob.sha256, was_blob.size, was_type.text, was_type.headers, was_type.fallback, was_type.lazy,
+        was.version, was.brought_in, was_p.text, now.id, b.md5, b.sha256, b.size, t.text, t.headers, t.fallback, t.lazy, now.version, now.brought_in, p.text
       FROM url AS u
       LEFT JOIN resource AS was ON was.id = (SELECT resource_id FROM entry
         WHERE url_id = u.id AND until IS NULL LIMIT 1)

@@ -95,7 +95,7 @@ extension Database {
     var holders: [(bundle: Int64, held: HeldContent)] = []
     try each(
       """
-      SELECT e.bundle_id, e.resource_id, b.md5, b.sha256, b.size, t.text, t.headers, t.fallback
+      SELECT e.bundle_id, e.resource_id, b.md5, b.sha256, b.size, t.text, t.headers, t.fallback, t.lazy
       FROM entry AS e
       JOIN resource AS r ON r.id = e.resource_id
       JOIN blob AS b ON b.id = r.blob_id
@@ -169,7 +169,7 @@ extension Database {
   {
     try first(
       """
-      SELECT b.md5, b.sha256, b.size, t.text, t.headers, t.fallback
+      SELECT b.md5, b.sha256, b.size, t.text, t.headers, t.fallback, t.lazy
       FROM entry AS e
       JOIN resource AS r ON r.id = e.resource_id
       JOIN blob AS b ON b.id = r.blob_id

@@ -187,26 +187,26 @@ struct ResourceRow {
   }
 }
 
-/// The rows of what is said of bytes (`content_type`): a content type with headers and fallbacks.
+/// The rows of what is said of bytes (`content_type`): a content type with headers and fallbacks, lazy or not.
 enum ContentTypeRow {
   /// The id of the row, inserted if there is none.
   static func findOrInsert(
-    _ type: String, _ headers: EntryHeaders, _ fallbacks: PageFallbacks, in db: Database
+    _ type: String, _ headers: EntryHeaders, _ fallbacks: PageFallbacks, isLazy: Bool, in db: Database
   ) throws(StoreError) -> Int64 {
-    if let id = try find(type, headers, fallbacks, in: db) { return id }
+    if let id = try find(type, headers, fallbacks, isLazy: isLazy, in: db) { return id }
     try db.run(
-      "INSERT INTO content_type (text, headers, fallback) VALUES (?, ?, ?)", type, text(headers.json),
-      text(fallbacks.json))
+      "INSERT INTO content_type (text, headers, fallback, lazy) VALUES (?, ?, ?, ?)", type,
+      text(headers.json), text(fallbacks.json), isLazy ? 1 : 0)
     return db.lastRowID
   }
 
   /// The id of the row; nil if there is none.
-  static func find(_ type: String, _ headers: EntryHeaders, _ fallbacks: PageFallbacks, in db: Database)
-    throws(StoreError) -> Int64?
-  {
+  static func find(
+    _ type: String, _ headers: EntryHeaders, _ fallbacks: PageFallbacks, isLazy: Bool, in db: Database
+  ) throws(StoreError) -> Int64? {
     try db.value(
-      Int64.self, "SELECT id FROM content_type WHERE text = ? AND headers = ? AND fallback = ?", type,
-      text(headers.json), text(fallbacks.json))
+      Int64.self, "SELECT id FROM content_type WHERE text = ? AND headers = ? AND fallback = ? AND lazy = ?",
+      type, text(headers.json), text(fallbacks.json), isLazy ? 1 : 0)
   }
 
   private static func text(_ json: JSONValue) -> String { String(decoding: json.canonical, as: UTF8.self) }
@@ -234,13 +234,13 @@ enum ContentTypeRow {
 
 extension ResourceContent {
   /// The number of columns that a content is read from.
-  static let columns: Int32 = 6
+  static let columns: Int32 = 7
 
-  /// Reads the columns md5, sha256, size, type, headers and fallback, starting at `column`.
+  /// Reads the columns md5, sha256, size, type, headers, fallback and lazy, starting at `column`.
   init(_ row: Statement, from column: Int32) throws(StoreError) {
     self.init(
       md5: row.get(column), sha256: row.get(column + 1), size: row.get(column + 2),
       ctype: try Stored.contentType(row, column + 3), headers: try Stored.headers(row, column + 4),
-      fallbacks: try Stored.fallbacks(row, column + 5))
+      fallbacks: try Stored.fallbacks(row, column + 5), isLazy: row.get(column + 6, as: Int64.self) != 0)
   }
 }
