@@ -21,10 +21,14 @@ final class BaseManifest {
   private static let maxQueried = 1000
 
   /// Returns those of `digests` that the manifest holds, under whatever URL.
-  func held(_ digests: Set<SHA256>) throws(StoreError) -> Set<SHA256> {
-    if table == nil, digests.count <= Self.maxQueried { return try store.held(digests, channel, at: version) }
+  /// - Parameter withoutLazy: only those that every device with the manifest holds.
+  func held(_ digests: Set<SHA256>, withoutLazy: Bool = false) throws(StoreError) -> Set<SHA256> {
+    if table == nil, digests.count <= Self.maxQueried {
+      return try store.held(digests, channel, at: version, withoutLazy: withoutLazy)
+    }
     let table = try contents()
-    return Set(table.indices.lazy.map { table.sha256(at: $0) }.filter(digests.contains))
+    let indices = table.indices.lazy.filter { !withoutLazy || !table.isLazy(at: $0) }
+    return Set(indices.map { table.sha256(at: $0) }.filter(digests.contains))
   }
 
   /// Returns the whole manifest, sorted by URL.

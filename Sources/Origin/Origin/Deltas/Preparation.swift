@@ -252,7 +252,9 @@ final class Preparation: Sendable {
     _ facts: DerivedFacts, _ shouldContinue: @escaping @Sendable () -> Bool
   ) throws(StoreError) {
     let (new, gone) = update.changes
-    let made = try search.run(new, on: update.base, shouldContinue: shouldContinue) { [state] done, all in
+    // No release waits for deltas of files that updates leave out.
+    let fetched = new.filter { !$0.content.isLazy }
+    let made = try search.run(fetched, on: update.base, shouldContinue: shouldContinue) { [state] done, all in
       state.withLock { state in
         guard distance == 1 else { return }
         state.filesDone = done
@@ -262,7 +264,8 @@ final class Preparation: Sendable {
     let targets = Set(new.map(\.content.sha256))
     let pairs = try search.store.derived.pairs(of: Array(targets))
     let held = try update.base.held(targets.union(pairs.values.joined().map(\.base)))
-    var cost = UpdateCost(new, holding: held, pairs: pairs, facts)
+    let sure = try update.base.held(held, withoutLazy: true)
+    var cost = UpdateCost(new, holding: sure, pairs: pairs, facts)
     let older = try update.base.contents()
     let changes = PackDraft.changes(new, gone: gone, on: older, in: update.channel, entries: update.entries)
     cost.answer = update.sizes.patch(

@@ -5,7 +5,7 @@ import System
 import Values
 
 /// What devices download for an update: the answer that says what is new, and either a pack or, for each new file, the
-/// smallest delta from what they hold, or else its plain body.
+/// smallest delta from what they hold, or else its plain body. Lazy files are counted by themselves, because updates leave them out.
 struct UpdateCost: Sendable {
   /// The bytes of the answer, as sent.
   var answer: Int64 = 0
@@ -18,6 +18,10 @@ struct UpdateCost: Sendable {
   /// The bytes as sent, and what they would be without deltas.
   var bytes: Int64 = 0
   var plainBytes: Int64 = 0
+  /// The lazy files whose bytes aren't those of a file that is downloaded.
+  var lazyFiles = 0
+  /// The bytes of these as sent.
+  var lazyBytes: Int64 = 0
 
   /// The number of requests: one for the answer, and one for a pack or for each file.
   var requests: Int { 1 + (pack == nil ? files : 1) }
@@ -35,13 +39,18 @@ struct UpdateCost: Sendable {
     _ new: Contents, holding held: Set<SHA256>, pairs: [SHA256: [StoredDelta]], _ facts: DerivedFacts
   ) {
     var seen = held
-    for (_, content) in new where seen.insert(content.sha256).inserted {
+    for (_, content) in new where !content.isLazy && seen.insert(content.sha256).inserted {
       let plain = facts.plainSize(content.sha256, content.ctype, size: content.size)
       files += 1
       plainBytes = plainBytes.addingClamped(plain)
       let delta = pairs[content.sha256]?.filter { held.contains($0.base) }.compactMap(\.size).min()
       if delta != nil { deltas += 1 }
       bytes = bytes.addingClamped(min(plain, delta ?? plain))
+    }
+    for (_, content) in new where content.isLazy && seen.insert(content.sha256).inserted {
+      lazyFiles += 1
+      lazyBytes = lazyBytes.addingClamped(
+        facts.plainSize(content.sha256, content.ctype, size: content.size))
     }
   }
 
@@ -52,11 +61,24 @@ struct UpdateCost: Sendable {
   /// bytes, and the rest is extrapolated.
   init(whole contents: ContentTable, _ facts: DerivedFacts, exact: Int64 = 64 << 20, judged: Int = 1000) {
     var seen: Set<SHA256> = []
+    (files, plainBytes) = Self.sum(contents, isLazy: false, &seen, facts, exact, judged)
+    bytes = plainBytes
+    (lazyFiles, lazyBytes) = Self.sum(contents, isLazy: true, &seen, facts, exact, judged)
+  }
+
+  /// Returns the number and the bytes as sent of the files that are lazy, or of those that aren't, and that aren't in `seen`.
+  private static func sum(
+    _ contents: ContentTable, isLazy: Bool, _ seen: inout Set<SHA256>, _ facts: DerivedFacts, _ exact: Int64,
+    _ judged: Int
+  ) -> (files: Int, bytes: Int64) {
+    var (files, bytes): (Int, Int64) = (0, 0)
     var (small, large): ([ResourceContent], [ResourceContent]) = ([], [])
-    for (_, content) in contents where seen.insert(content.sha256).inserted {
+    for index in contents.indices where contents.isLazy(at: index) == isLazy {
+      guard seen.insert(contents.sha256(at: index)).inserted else { continue }
+      let content = contents[index].content
       files += 1
       if !content.ctype.isCompressible {
-        plainBytes = plainBytes.addingClamped(content.size)
+        bytes = bytes.addingClamped(content.size)
       } else if content.size < Self.small {
         small.append(content)
       } else {
@@ -69,11 +91,10 @@ struct UpdateCost: Sendable {
     for (index, content) in small.enumerated() {
       share.add(content, isJudged: index % step == 0, facts)
     }
-    plainBytes = plainBytes.addingClamped(share.all)
+    bytes = bytes.addingClamped(share.all)
     share = Share()
     for content in large { share.add(content, isJudged: share.known < exact, facts) }
-    plainBytes = plainBytes.addingClamped(share.all)
-    bytes = plainBytes
+    return (files, bytes.addingClamped(share.all))
   }
 
   /// Files above this size in bytes are few, and make up most of a download.
@@ -109,7 +130,7 @@ struct DiffTransfers: Sendable {
     let targets = Set(new.map(\.content.sha256))
     let pairs = try facts.store.derived.pairs(of: Array(targets)).mapValues { $0.filter { $0.size != nil } }
     let bases = Set(pairs.values.joined().map(\.base)).union(targets)
-    let held = try facts.store.held(bases, channel, at: base)
+    let held = try facts.store.held(bases, channel, at: base, withoutLazy: true)
     var sizes: [SHA256: (plain: Int64, delta: Int64?)] = [:]
     for (_, content) in new where sizes[content.sha256] == nil {
       try Store.checkCancellation()

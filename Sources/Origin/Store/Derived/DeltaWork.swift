@@ -92,9 +92,11 @@ extension Store {
   }
 
   /// Those of `digests` whose bytes are in the manifest of a version, under any URL.
-  package func held(_ digests: some Sequence<SHA256>, _ channel: ChannelInfo, at version: ManifestVersion)
-    throws(StoreError) -> Set<SHA256>
-  {
+  /// - Parameter withoutLazy: only those that every device with the manifest holds.
+  package func held(
+    _ digests: some Sequence<SHA256>, _ channel: ChannelInfo, at version: ManifestVersion,
+    withoutLazy: Bool = false
+  ) throws(StoreError) -> Set<SHA256> {
     try connections.reading { (db) throws(StoreError) in
       var held: Set<SHA256> = []
       for sha256 in digests {
@@ -104,10 +106,12 @@ extension Store {
           SELECT 1 FROM blob AS b
           JOIN resource AS r ON r.blob_id = b.id
           JOIN url AS u ON u.id = r.url_id
+          JOIN content_type AS t ON t.id = r.content_type_id
           JOIN entry AS e ON e.resource_id = r.id
           WHERE b.sha256 = ?1 AND u.channel_id = ?2 AND e.since <= ?3 AND (e.until IS NULL OR e.until > ?3)
+            AND t.lazy <= ?4
           LIMIT 1
-          """, sha256, channel.id, version.number)
+          """, sha256, channel.id, version.number, withoutLazy ? 0 : 1)
         if row != nil { held.insert(sha256) }
       }
       return held

@@ -83,6 +83,9 @@ package struct ContentTable: RandomAccessCollection, Sendable {
   /// The SHA-256 of the bytes at an index.
   package func sha256(at index: Int) -> SHA256 { rows[index].sha256 }
 
+  /// Whether updates leave out the file at an index.
+  package func isLazy(at index: Int) -> Bool { forms[Int(rows[index].form)].isLazy }
+
   /// The index of a URL in a table that is sorted by URL; nil if it isn't there.
   package func index(of url: ResourceURL) -> Int? {
     let wanted = url.text.utf8

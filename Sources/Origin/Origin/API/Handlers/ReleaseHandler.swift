@@ -360,5 +360,6 @@ extension TransferCost {
     self.init(
       files: cost.files, deltas: cost.deltas, bytes: cost.bytes, plainBytes: cost.plainBytes,
       answer: cost.answer, pack: cost.pack, requests: cost.requests)
+    if cost.lazyFiles > 0 { lazy = LazyFiles(files: cost.lazyFiles, bytes: cost.lazyBytes) }
   }
 }
