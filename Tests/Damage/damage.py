@@ -21,7 +21,7 @@ data, backup = work + "/data0", work + "/backup"
 tables = {  # what devices are answered from, and what proves it
     "app": "id, name", "channel": "id, app_id, name, public_url_id, least_next, removed_at",
     "public_url": "id, text", "url": "id, channel_id, text, match_key, versions",
-    "content_type": "id, text, headers, fallback", "blob": "id, hex(sha256), hex(md5), size",
+    "content_type": "id, text, headers, fallback, lazy", "blob": "id, hex(sha256), hex(md5), size",
     "resource": "id, url_id, version, blob_id, content_type_id, public_url_id, brought_in",
     "release": "channel_id, version, kind, hex(digest), resources, bytes",
     "bundle": "id, channel_id, name, version, resources, bytes",

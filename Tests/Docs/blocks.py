@@ -25,7 +25,8 @@ TABLE = {
         *[("", DRILL)] * 15, ("apt install", DRILL)],
     "docs/quick-start.md": [("", STEPS)] * 18,
     "docs/guide-release.md": [
-        ("xcache login", GUIDES), ('"index"', GUIDES), ('"fallback"', GUIDES), ("$ npm run build", GUIDES), ("xcache token create", GUIDES),
+        ("xcache login", GUIDES), ('"index"', GUIDES), ('"fallback"', GUIDES), ('"lazy"', GUIDES),
+        ("new devices", "not: EndToEnd.LazyTests compares such lines"), ("$ npm run build", GUIDES), ("xcache token create", GUIDES),
         ("xcache publish -m", "not: it needs an app with a root; EndToEnd.TrustCeremonyTests and SigningTests sign"), ("xcache publish", GUIDES),
         ("xcache publish --rollout", "not: EndToEnd.RolloutTests drives these commands"),
         ("xcache publish --ramp", "not: EndToEnd.RolloutAlarmTests drives these commands"),

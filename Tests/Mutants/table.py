@@ -349,7 +349,7 @@ MUTANTS = [
     Mutant("routes", "D-171", "bypass matches the page that answers", (
         ANSWERS, "passReasonForPage(address, key, device)", "passReasonForPage(MUTANT ? (try? ResourceURL(key)) ?? address : address, key, device)")),
     Mutant("routes", "D-172", "an invalid fallback is taken", (
-        MANIFESTS + "Entries/Entry.swift", "return PageFallbacks(of: others) == nil ?", "return !MUTANT && PageFallbacks(of: others) == nil ?")),
+        MANIFESTS + "Entries/Entry.swift", "if PageFallbacks(of: others) == nil {", "if !MUTANT && PageFallbacks(of: others) == nil {")),
     Mutant("routes", "D-173", "each route is a page of its own", (
         PAGES, "fallback = held?.fallback(at: page.url)", "fallback = MUTANT ? nil : held?.fallback(at: page.url)"), (
         ANSWERS, "?.fallback = fallback?.url", "?.fallback = MUTANT ? nil : fallback?.url"), (

@@ -72,7 +72,7 @@ OWN = {
 ENTRY = {"type": "object", "required": ["ctype", "download", "md5", "sha256", "size", "version"], "properties": {
     "ctype": {"type": "string"}, "download": {"type": "string", "format": "uri"}, "md5": SIMPLE["MD5"], "sha256": SHA,
     "size": {"type": "integer"}, "version": VERSION, "headers": SIMPLE["EntryHeaders"],
-    "fallback": SIMPLE["PageFallbacks"]}}
+    "fallback": SIMPLE["PageFallbacks"], "lazy": {"const": True}}}
 # Operations that the client sends or reads in a way of its own.
 ANSWERS = {
     ("put", "blobs/*"): "BlobAnswer", ("post", "blobs"): "PackUploadAnswer", ("get", "*/settings"): "ChannelSettings",

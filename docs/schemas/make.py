@@ -27,7 +27,8 @@ ENTRY = {
         "fallback": {"type": "array", "minItems": 1, "maxItems": 4, "description": "for which paths the page answers that nothing else does",
                      "items": {"type": "object", "required": ["prefix"], "properties": {
                          "prefix": {"type": "string", "pattern": "^/([^?#]*/)?$", "description": "a path of the page's own origin"},
-                         "except": {"type": "array", "maxItems": 8, "items": {"type": "string", "pattern": "^/[^#]*$"}}}}}}}
+                         "except": {"type": "array", "maxItems": 8, "items": {"type": "string", "pattern": "^/[^#]*$"}}}}},
+        "lazy": {"const": True, "description": "updates leave the file out until a page asks for it"}}}
 CHANGE = {**ENTRY, "type": ["object", "null"]}
 # A merge patch may change single members of an entry, and remove others with null.
 CHANGE.pop("required")

@@ -49,7 +49,7 @@ function picture(side, words) {
 function texts(before, after) {
   const [old, now] = [before, after].map((side) => new Uint8Array(side?.bytes ?? 0));
   const found = differing(old, now);
-  if (!found) return el("p", {}, before && after ? "The text is the same; the type, the headers or the fallback changed." : "The text is empty.");
+  if (!found) return el("p", {}, before && after ? "The text is the same; the type, the headers, the fallback or \"lazy\" changed." : "The text is empty.");
   const parts = [old, now].map((bytes, index) => lines(bytes, found.start, found.ends[index]));
   const isCut = parts.some((part) => part.isCut);
   const note = isCut ? el("p", { class: "warn", id: "cut" }, `▲ Shown are ${size(most)} of each side from the first difference, at byte ${count(found.first)}; `

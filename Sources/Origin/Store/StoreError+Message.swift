@@ -343,11 +343,8 @@ extension StoreError: CustomStringConvertible {
   }
 
   private static func conflictMessage(_ conflicts: [URLConflict]) -> String {
-    list(
-      "already published by another bundle with other content, type, headers, fallbacks or lazy", conflicts
-    ) {
-      "\($0.url) (bundle \"\($0.bundle)\", sha256 \($0.sha256))"
-    }
+    let fault = "already published by another bundle with other content, type, headers, fallbacks or \"lazy\""
+    return list(fault, conflicts) { "\($0.url) (bundle \"\($0.bundle)\", sha256 \($0.sha256))" }
       + "\nexclude them (--exclude), or release them with the other bundle; "
       + "`xcache unpublish --bundle \(conflicts.first?.bundle.text ?? "NAME")` removes that bundle"
   }

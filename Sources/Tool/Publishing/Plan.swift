@@ -11,7 +11,8 @@ package struct BuildFile: Hashable, Sendable {
   init(_ mapped: MappedFile, _ file: HashedFile) {
     url = mapped.url
     content = ResourceContent(
-      file.digest, ctype: mapped.ctype, headers: mapped.headers, fallbacks: mapped.fallbacks)
+      file.digest, ctype: mapped.ctype, headers: mapped.headers, fallbacks: mapped.fallbacks,
+      isLazy: mapped.isLazy)
     self.file = file
   }
 }
@@ -21,7 +22,7 @@ package struct Plan: Hashable, Sendable {
   package let bundle: BundleName
   /// The bundle's version that the plan starts from.
   package let base: ManifestVersion
-  /// New resources, and those with a changed content, type, headers or fallbacks; by URL.
+  /// New resources, and those with a changed content, type, headers or fallbacks, or that become lazy or cease to be; by URL.
   package private(set) var put: [BuildFile] = []
   /// URLs to remove, sorted.
   package private(set) var remove: [String] = []

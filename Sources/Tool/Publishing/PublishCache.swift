@@ -21,7 +21,7 @@ package struct PublishCache: Sendable {
 
   enum Kind: String, Sendable {
     case hashes = "xcache hashes 1\n"
-    case entries = "xcache entries 3\n"
+    case entries = "xcache entries 4\n"
     case states = "xcache states 1\n"
 
     fileprivate var folder: String {

@@ -30,6 +30,7 @@ extension PublishError {
           list.map { "\($0.url): \($0.files.joined(separator: ", "))" }, hint: "fix these first")
     case .bundleTwice(let name): "bundle \(name) is given twice: name all its folders in xcache.json"
     case .fallback(let rule, let bundle, let fault): PublishError.message(of: fault, rule, bundle)
+    case .lazyPages(let pattern, let bundle, let pages): PublishError.message(lazy: pages, pattern, bundle)
     case .newBundle(let name, let channel, let others): PublishError.message(new: name, channel, others)
     case .noPageStays(let bundle, let pages, let url):
       "bundle \(bundle): this release would remove every page of the live version (\(pages == 1 ? "1 page" : "\(pages) pages"), such as \(url)); "
@@ -64,7 +65,7 @@ extension PublishError {
     case .trust(let fault): fault.exitCode
     case .awaited(let fault): fault.exitCode
     case .origin(let error): error.exitCode
-    case .bundleTwice, .fallback: 2
+    case .bundleTwice, .fallback, .lazyPages: 2
     default: 1
     }
   }
@@ -92,6 +93,18 @@ extension PublishError {
     case .noDocument(let ctype):
       "\(place): \(fallback.page) has the type \(ctype.text), and only html can answer navigations: name a page"
     }
+  }
+
+  private static func message(
+    lazy pages: [String], _ pattern: BundleSource.WrittenPattern, _ bundle: BundleName
+  ) -> String {
+    let first = pages.first ?? ""
+    let which =
+      pages.count > 1
+      ? "\(pages.count) pages of bundle \(bundle), such as \(first)" : "\(first), a page of bundle \(bundle)"
+    return
+      "\(pattern.file): \(pattern.keys): \(pattern.pattern.text.debugDescription) matches \(which); pages can't be lazy, because "
+      + "after an update they would not open offline: write a pattern that matches none, such as *.map or locales/*.json"
   }
 
   private static func message(of report: CheckReport) -> String {

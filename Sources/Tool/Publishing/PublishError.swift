@@ -33,6 +33,8 @@ package enum PublishError: Error, Sendable {
   case bundleTwice(BundleName)
   /// Thrown when a page in the settings can't be the fallback that they make of it.
   case fallback(BundleSource.FallbackRule, BundleName, FallbackFault)
+  /// Thrown when a pattern of lazy files matches pages, with their paths.
+  case lazyPages(BundleSource.WrittenPattern, BundleName, [String])
   /// Thrown when the channel has no such bundle, but others, and none is to be created.
   case newBundle(BundleName, ChannelAddress, others: [BundleName])
   /// Thrown when the release would remove all live pages of a bundle, of which this is one: perhaps folder or base URL are wrong.

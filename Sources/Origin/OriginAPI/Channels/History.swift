@@ -32,6 +32,8 @@ package struct ReleaseInfo: Codable, Sendable {
   /// What it costs devices that have the version before; nil in lists, for the oldest version kept, and from an older
   /// origin.
   package var cost: TransferCost?
+  /// Its resources that are lazy, with the size of their files; nil in a list, or if there are none.
+  package var lazy: LazyFiles?
   /// The row of the audit trail that records it, as `number:hash`; nil in lists, after a restore, and from an older origin.
   package var receipt: String?
 

@@ -218,6 +218,17 @@ package struct PreparationAnswer: Codable, Sendable {
   }
 }
 
+/// Files that are lazy, and their bytes.
+package struct LazyFiles: Codable, Hashable, Sendable {
+  package let files: Int64
+  package let bytes: Int64
+
+  package init(files: Int, bytes: Int64) {
+    self.files = Int64(files)
+    self.bytes = bytes
+  }
+}
+
 /// What a device downloads for an update.
 package struct TransferCost: Codable, Hashable, Sendable {
   /// The number of files sent over the wire, and how many of them as deltas.
@@ -234,20 +245,8 @@ package struct TransferCost: Codable, Hashable, Sendable {
   package var requests: Int64?
   /// The total bytes over the wire: the answer, and the pack or the files; nil from an older origin.
   package var total: Int64?
-  /// What the update leaves out until pages ask for it; nil if nothing. A pack may have such files all the same.
+  /// What the update leaves out until pages ask for it, in bytes as sent; nil if nothing. A pack may have such files all the same.
   package var lazy: LazyFiles?
-
-  /// Files that are lazy.
-  package struct LazyFiles: Codable, Hashable, Sendable {
-    package let files: Int64
-    /// Their bytes as sent.
-    package let bytes: Int64
-
-    package init(files: Int, bytes: Int64) {
-      self.files = Int64(files)
-      self.bytes = bytes
-    }
-  }
 
   package init(
     files: Int, deltas: Int, bytes: Int64, plainBytes: Int64, answer: Int64? = nil, pack: Int64? = nil,

@@ -46,6 +46,26 @@ extension Store {
     }
   }
 
+  /// The number of lazy resources of a kept version, and the size of their files in bytes.
+  package func lazyResources(of channel: ChannelInfo, at version: ManifestVersion) throws(StoreError) -> (
+    count: Int, bytes: Int64
+  ) {
+    try connections.reading { (db) throws(StoreError) in
+      // Two bundles may hold one URL.
+      try db.first(
+        """
+        SELECT count(*), coalesce(sum(size), 0) FROM (
+          SELECT DISTINCT u.id, b.size FROM content_type AS t
+          JOIN resource AS r ON r.content_type_id = t.id
+          JOIN url AS u ON u.id = r.url_id
+          JOIN entry AS e ON e.resource_id = r.id
+          JOIN blob AS b ON b.id = r.blob_id
+          WHERE t.lazy = 1 AND u.channel_id = ?1 AND e.since <= ?2 AND (e.until IS NULL OR e.until > ?2))
+        """, channel.id, version.number
+      ) { (count: $0.get(0), bytes: $0.get(1)) } ?? (0, 0)
+    }
+  }
+
   /// The changes from the manifest of one kept version to that of another, sorted by URL. Where entries name their bundle in only one of
   /// them (`ChannelInfo.crossesRebase`), that is every entry.
   /// - Throws: `unknownVersion`.

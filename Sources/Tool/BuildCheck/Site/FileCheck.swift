@@ -69,7 +69,10 @@ struct FileCheck {
       serve(reference)
       return outside(reference, url)
     }
-    if let target = site.file(url) { return use(reference, target) }
+    if let target = site.file(url) {
+      checkLaziness(reference, of: target)
+      return use(reference, target)
+    }
     if let target = site.fileWithoutQuery(url) {
       if let group = reference.group, report.servedGroups[group] != nil { return }
       use(reference, target)
@@ -83,6 +86,16 @@ struct FileCheck {
     if reference.kind.isNavigation, site.isRoute(url) { return serve(reference) }
     report.misses.append(
       FileReport.Miss(reference: reference, url: url, position: TextPosition(of: reference.at, in: bytes)))
+  }
+
+  /// Checks that what a page loads at once comes with updates.
+  private mutating func checkLaziness(_ reference: Reference, of target: Int) {
+    guard site.files[target].isLazy, text.isDocument, reference.isCertain else { return }
+    switch reference.kind {
+    case .script, .moduleScript, .stylesheet:
+      add(.lazy, .warning, .lazy(reference.kind, target: reference.text), at: reference.at)
+    default: break
+    }
   }
 
   /// Records that one of several alternatives exists, or comes from elsewhere.

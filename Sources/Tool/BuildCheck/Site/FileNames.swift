@@ -129,7 +129,8 @@ struct Weight: Sendable {
 
   static func findings(_ files: [CheckedBundle.File]) -> [Finding] {
     var found = [[(file: CheckedBundle.File, pattern: String)]](repeating: [], count: kinds.count)
-    for file in files {
+    // Updates leave lazy files out anyway.
+    for file in files where !file.isLazy {
       var path = file.path
       path.withUTF8 { path in
         let name = UnsafeBufferPointer(

@@ -100,6 +100,8 @@ package struct CheckedBundle: Sendable {
     package let size: Int64
     /// The navigations that it answers if nothing else does.
     package var fallbacks = PageFallbacks()
+    /// Whether updates leave it out until a page asks for it.
+    package var isLazy = false
 
     package init(url: ResourceURL, ctype: ContentType, location: String, path: String, size: Int64) {
       self.url = url

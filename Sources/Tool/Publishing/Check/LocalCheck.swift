@@ -35,12 +35,22 @@ package enum LocalCheck {
 extension CheckedBundle {
   /// Creates a bundle from mapped files; those of a zip must be unpacked.
   init(_ files: [MappedFile], of bundle: BundleSource) {
-    self.init(files.map { File($0.url, $0.ctype, $0.fallbacks, $0.file) }, of: bundle)
+    self.init(
+      files.map { file in
+        var checked = File(file.url, file.ctype, file.fallbacks, file.file)
+        checked.isLazy = file.isLazy
+        return checked
+      }, of: bundle)
   }
 
   init(_ resources: [BuildFile], of bundle: BundleSource) {
     self.init(
-      resources.map { File($0.url, $0.content.ctype, $0.content.fallbacks, $0.file.source) }, of: bundle)
+      resources.map { resource in
+        let content = resource.content
+        var checked = File(resource.url, content.ctype, content.fallbacks, resource.file.source)
+        checked.isLazy = content.isLazy
+        return checked
+      }, of: bundle)
   }
 
   private init(_ files: [File], of bundle: BundleSource) {

@@ -2,7 +2,7 @@ import Manifests
 import System
 
 extension RemoteBundle {
-  /// The bundle in the cache's format: version, types with headers and fallbacks, entries.
+  /// The bundle in the cache's format: version, types with headers, fallbacks and laziness, entries.
   var cached: [UInt8] {
     Self.cached(Self.cachedEntries(entries), at: version)
   }
@@ -21,13 +21,16 @@ extension RemoteBundle {
     var out: [UInt8] = []
     out.reserveCapacity(entries.count * 160)
     let forms = Array(Set(entries.map(\.form))).sorted {
-      ($0.ctype, $0.headers, $0.fallbacks) < ($1.ctype, $1.headers, $1.fallbacks)
+      ($0.ctype, $0.headers, $0.fallbacks, $0.isLazy ? 1 : 0) < (
+        $1.ctype, $1.headers, $1.fallbacks, $1.isLazy ? 1 : 0
+      )
     }
     ByteCoding.append(UInt64(forms.count), to: &out)
     for form in forms {
       ByteCoding.append(form.ctype, to: &out)
       ByteCoding.append(form.headers, to: &out)
       ByteCoding.append(form.fallbacks, to: &out)
+      ByteCoding.append(form.isLazy ? "lazy" : "", to: &out)
     }
     let numbers = Dictionary(uniqueKeysWithValues: zip(forms, UInt64(0)...))
     ByteCoding.append(UInt64(entries.count), to: &out)
@@ -64,10 +67,11 @@ extension RemoteBundle {
     guard let count = reader.integer() else { return nil }
     var forms: [Entry.Form] = []
     for _ in 0..<max(0, count) {
-      guard let ctype = reader.text(), let headers = reader.text(), let fallbacks = reader.text() else {
-        return nil
-      }
-      forms.append(Entry.Form(ctype: ctype, headers: headers, fallbacks: fallbacks))
+      guard let ctype = reader.text(), let headers = reader.text(), let fallbacks = reader.text(),
+        let lazy = reader.text()
+      else { return nil }
+      forms.append(
+        Entry.Form(ctype: ctype, headers: headers, fallbacks: fallbacks, isLazy: !lazy.isEmpty))
     }
     return forms
   }

@@ -20,26 +20,33 @@ package struct RemoteBundle: Hashable, Sendable {
       package let headers: String
       /// The fallbacks as a canonical JSON array.
       package let fallbacks: String
+      /// Whether updates leave the file out.
+      package let isLazy: Bool
 
       package static let noHeaders = "{}"
       package static let noFallbacks = "[]"
 
-      package init(ctype: String, headers: String = noHeaders, fallbacks: String = noFallbacks) {
+      package init(
+        ctype: String, headers: String = noHeaders, fallbacks: String = noFallbacks, isLazy: Bool = false
+      ) {
         self.ctype = ctype
         self.headers = headers
         self.fallbacks = fallbacks
+        self.isLazy = isLazy
       }
 
       init(_ content: ResourceContent) {
         ctype = content.ctype.text
         headers = content.headers.isEmpty ? Self.noHeaders : Self.text(content.headers.json)
         fallbacks = content.fallbacks.isEmpty ? Self.noFallbacks : Self.text(content.fallbacks.json)
+        isLazy = content.isLazy
       }
 
       init(_ json: JSONValue) throws(JSONError) {
         ctype = try json.string("ctype")
         headers = json["headers"].map(Self.text) ?? Self.noHeaders
         fallbacks = json["fallback"].map(Self.text) ?? Self.noFallbacks
+        isLazy = json[Manifests.Entry.lazyKey]?.bool == true
       }
 
       private static func text(_ json: JSONValue) -> String {

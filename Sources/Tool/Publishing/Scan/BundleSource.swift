@@ -89,6 +89,8 @@ package struct BundleSource: Hashable, Sendable {
   package var fallbacks: [FallbackRule]
   /// Whether those of pages that aren't among the files are left out, because only a part of the files is taken.
   package var skipsFallbacks = false
+  /// The patterns of files that updates leave out until a page asks for them.
+  package var lazy: [WrittenPattern]
   /// Whether `dir/index.html` is also the resource `dir/`.
   package var mapsIndex: Bool
   /// The patterns among these that are reported if they match nothing.
@@ -96,8 +98,8 @@ package struct BundleSource: Hashable, Sendable {
 
   package init(
     _ name: BundleName, folders: [Folder], filter: FileFilter = FileFilter(), types: [TypeRule] = [],
-    headers: [HeaderRule] = [], fallbacks: [FallbackRule] = [], mapsIndex: Bool = false,
-    written: [WrittenPattern] = []
+    headers: [HeaderRule] = [], fallbacks: [FallbackRule] = [], lazy: [WrittenPattern] = [],
+    mapsIndex: Bool = false, written: [WrittenPattern] = []
   ) {
     self.name = name
     self.folders = folders
@@ -105,6 +107,7 @@ package struct BundleSource: Hashable, Sendable {
     self.types = types
     self.headers = headers
     self.fallbacks = fallbacks
+    self.lazy = lazy
     self.mapsIndex = mapsIndex
     self.written = written
   }

@@ -96,6 +96,7 @@ struct LocalState {
     append(source.filter.include.map(\.text))
     append(source.filter.exclude.map(\.text))
     append(source.types.flatMap { [$0.pattern.text, $0.ctype.text] })
+    append(source.lazy.map(\.pattern.text))
     for rule in source.headers {
       append([rule.pattern.text])
       append(rule.values.map { "\($0.key) \($0.value?.text ?? "")\($0.value == nil ? "-" : "+")" }.sorted())

@@ -7,6 +7,8 @@ package struct MappedFile: Hashable, Sendable {
   package let ctype: ContentType
   package let headers: EntryHeaders
   package fileprivate(set) var fallbacks = PageFallbacks()
+  /// Whether updates leave the file out until a page asks for it.
+  package fileprivate(set) var isLazy = false
   package let file: SourceFile
 
   init(url: ResourceURL, ctype: ContentType, headers: EntryHeaders, file: SourceFile) {
@@ -17,10 +19,10 @@ package struct MappedFile: Hashable, Sendable {
   }
 }
 
-/// Assigns each file its URLs, content type, headers and fallbacks.
+/// Assigns each file its URLs, content type, headers and fallbacks, and says which are lazy.
 package enum Mapping {
   /// Returns the files in all folders of `bundle` by URL.
-  /// - Throws: `PublishError` of the scan; `noURL`; `duplicates` with every URL that two files would have; `fallback`.
+  /// - Throws: `PublishError` of the scan; `noURL`; `duplicates` with every URL that two files would have; `fallback`; `lazyPages`.
   package static func files(of bundle: BundleSource) throws(PublishError) -> [MappedFile] {
     try files(of: FoundBundle(bundle))
   }
@@ -43,7 +45,25 @@ package enum Mapping {
     let duplicates = duplicates(mapped)
     guard duplicates.isEmpty else { throw .duplicates(duplicates) }
     try addFallbacks(of: source, to: &mapped)
+    try markLazy(of: source, in: &mapped)
     return mapped
+  }
+
+  /// Marks the files that a pattern of `lazy` matches.
+  /// - Throws: `lazyPages` if pages are among them.
+  private static func markLazy(of source: BundleSource, in files: inout [MappedFile]) throws(PublishError) {
+    if source.lazy.isEmpty { return }
+    for index in files.indices {
+      files[index].isLazy = source.lazy.contains { $0.pattern.matches(files[index].file.path) }
+    }
+    for pattern in source.lazy {
+      let pages = files.filter { file in
+        PageFallbacks.isDocument(file.ctype.text) && pattern.pattern.matches(file.file.path)
+      }
+      // The index of a folder has two URLs.
+      let paths = Set(pages.map(\.file.path)).sorted()
+      guard paths.isEmpty else { throw .lazyPages(pattern, source.name, paths) }
+    }
   }
 
   /// Gives the pages among `files` their fallbacks.

@@ -71,6 +71,7 @@ struct BundleSettings: Hashable, Sendable {
   var types: [BundleSource.TypeRule] = []
   var headers: [BundleSource.HeaderRule] = []
   var fallbacks: [FallbackSettings] = []
+  var lazy: [BundleSource.WrittenPattern] = []
   var mapsIndex = false
   /// The file's patterns with their keys.
   var written: [BundleSource.WrittenPattern] = []
@@ -111,7 +112,7 @@ struct BundleSettings: Hashable, Sendable {
     var source = BundleSource(
       name, folders: sources, filter: filter, types: types, headers: headers,
       fallbacks: try FallbackSettings.rules(fallbacks, for: sources.map(\.baseURL)),
-      mapsIndex: mapsIndex ?? self.mapsIndex, written: written)
+      lazy: lazy, mapsIndex: mapsIndex ?? self.mapsIndex, written: written)
     source.skipsFallbacks = isPart
     return source
   }

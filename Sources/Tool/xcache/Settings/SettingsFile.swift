@@ -112,10 +112,13 @@ extension BundleSettings {
         headers = try value.headerRules()
         written += value.written(headers.map(\.pattern))
       case "fallback": for item in try value.elements() { fallbacks.append(try FallbackSettings(item)) }
+      case "lazy":
+        lazy = value.written(try value.globs())
+        written += lazy.filter { !FileFilter.isStandard($0.pattern) }
       case "index": mapsIndex = try value.bool()
       default:
         throw value.unknown(
-          "dirs", "baseURL", "include", "exclude", "ctypes", "headers", "fallback", "index")
+          "dirs", "baseURL", "include", "exclude", "ctypes", "headers", "fallback", "lazy", "index")
       }
     }
   }

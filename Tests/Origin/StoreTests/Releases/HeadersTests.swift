@@ -72,7 +72,7 @@ import Values
     } throws: { error in
       guard case StoreError.urlConflicts(let conflicts) = error else { return false }
       return conflicts.map(\.bundle.text).sorted() == ["one", "two"]
-        && "\(error)".contains("other content, type, headers or fallbacks")
+        && "\(error)".contains("other content, type, headers, fallbacks or \"lazy\"")
     }
     // One bundle's headers differ from those of the other: in one release both may change.
     let both = try store.request([

@@ -75,7 +75,7 @@ import Values
     } throws: { error in
       guard case StoreError.urlConflicts(let conflicts) = error else { return false }
       return conflicts.map(\.bundle.text).sorted() == ["one", "two"]
-        && "\(error)".contains("other content, type, headers or fallbacks")
+        && "\(error)".contains("other content, type, headers, fallbacks or \"lazy\"")
     }
     let both = try store.request([
       store.change("one", base: 1, set: ["p.html": try page()]),

@@ -163,7 +163,7 @@ import Testing
     #expect(
       CheckRule.list
         == "missing, case, empty, name, charset, mixed, removed, prefetch, query, outside, bare, link, route, "
-        + "sourcemap, manifest, template, weight, pattern")
+        + "lazy, sourcemap, manifest, template, weight, pattern")
     #expect(CheckRule(rawValue: "secret") == .secret && !CheckRule.list.contains("secret"))
     #expect(Set(CheckRule.allCases.map(\.summary)).count == CheckRule.allCases.count)
   }

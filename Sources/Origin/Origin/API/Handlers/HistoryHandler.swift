@@ -112,6 +112,8 @@ struct HistoryHandler: APIHandler {
     // Of the first version, what a new device downloads.
     let before = try store.base(of: version, in: channel)
     info.cost = TransferCost(try cost(channel, from: before, to: version))
+    let lazy = try store.lazyResources(of: channel, at: version)
+    if lazy.count > 0 { info.lazy = LazyFiles(files: lazy.count, bytes: lazy.bytes) }
     info.rollout = try store.rollout(of: version, in: channel).map { RolloutInfo($0) }
     if let row = try store.row(of: record, in: channel) {
       info.receipt = row.receipt.text

@@ -47,7 +47,9 @@ enum DiffCommand {
       let lines = marks.flatMap { files, _, mark, colour in
         files.map { file in
           let delta = file.delta.map { ", \(Bytes.text($0)) as a delta" } ?? ""
-          return "\(terminal.colour(mark, colour)) \(file.url)  \(Bytes.text(file.size))\(was(file))\(delta)"
+          let lazy = file.lazy == true ? ", lazy" : ""
+          return
+            "\(terminal.colour(mark, colour)) \(file.url)  \(Bytes.text(file.size))\(was(file))\(delta)\(lazy)"
         }
       }
       terminal.say(list: lines, all: arguments.has("all"))
@@ -68,6 +70,7 @@ enum DiffCommand {
       (was.ctype == file.ctype ? [] : ["different type"])
       + (was.headers == file.headers ?? EntryHeaders() ? [] : ["different headers"])
       + (was.fallbacks == file.fallback ?? PageFallbacks() ? [] : ["another fallback"])
+      + (was.isLazy == (file.lazy ?? false) ? [] : [was.isLazy ? "no longer lazy" : "lazy now"])
     return " (the same bytes, \(others.isEmpty ? "another public URL" : others.joined(separator: " and ")))"
   }
 
@@ -79,7 +82,7 @@ enum DiffCommand {
     if diff.to < diff.from { return ["devices never take this step: they don't go back to older versions"] }
     let cost = "an update downloads \(diff.cost.formatted)"
     // Those that changed in other ways, or that devices have under another URL, aren't downloaded.
-    let largest = new.prefix(10).filter { bytes($0) > 0 }
+    let largest = new.filter { $0.lazy != true }.prefix(10).filter { bytes($0) > 0 }
     if largest.isEmpty { return [cost] }
     var table = Table(["DELTA", "PLAIN", "URL"], rightAligned: [0, 1])
     for file in largest {

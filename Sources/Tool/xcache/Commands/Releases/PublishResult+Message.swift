@@ -134,8 +134,13 @@ extension TransferCost {
       (pack != nil || deltas > 0) && plainBytes > wireBytes
       ? " (\(Bytes.text(plainBytes)) as whole files)" : ""
     let what = Count.text(files, "file")
-    guard let requests else { return "\(Bytes.text(bytes)) in \(what)\(saved)" }
+    let later =
+      lazy.map {
+        "; \(Count.text($0.files, "lazy file")) (\(Bytes.text($0.bytes))) when pages ask for \($0.files == 1 ? "it" : "them")"
+      }
+      ?? ""
+    guard let requests else { return "\(Bytes.text(bytes)) in \(what)\(saved)\(later)" }
     let how = pack == nil ? what : "\(what) as a pack"
-    return "\(Bytes.text(wireBytes)) in \(Count.text(requests, "request")), \(how)\(saved)"
+    return "\(Bytes.text(wireBytes)) in \(Count.text(requests, "request")), \(how)\(saved)\(later)"
   }
 }

@@ -39,11 +39,12 @@ enum ShowCommand {
   }
 
   static func lines(_ release: ReleaseInfo, _ terminal: Terminal) -> [String] {
+    let lazy = release.lazy.map { ", \($0.files) of them (\(Bytes.text($0.bytes))) lazy" } ?? ""
     var lines = [
       terminal.colour("version \(release.version)", .bold) + "  \(LogCommand.kind(release))",
       "released  \(release.at.formatted) by \(release.author)",
       "changes   +\(release.added) ~\(release.changed) −\(release.removed), \(Bytes.text(release.newBytes)) new",
-      "holds     \(Count.text(release.resources, "resource")), \(Bytes.text(release.bytes))",
+      "holds     \(Count.text(release.resources, "resource")), \(Bytes.text(release.bytes))\(lazy)",
       "digest    \(release.digest)",
     ]
     if let rollout = release.rollout {

@@ -17,7 +17,8 @@ enum InitCommand {
       kept unless --force is given. 'xcache publish' then needs no options. The file leaves out source maps, which no device
       needs, and publishes dir/index.html as dir/, too ("exclude" and "index"). If one page alone, not counting 404.html, loads a
       script that sets the path (pushState and popstate), it also answers the app's routes ("fallback"): delete that
-      from the file if there are none.
+      from the file if there are none. Files that few devices open are fetched when a page asks for them ("lazy"):
+      source maps, fonts that also exist as woff2, and those of a folder that are named by languages.
       """,
     options: [
       .value("app", "NAME", environment: "XCACHE_APP", "the app"),
@@ -60,10 +61,12 @@ enum InitCommand {
       try SettingsValue.url($0, in: arguments.source("server"))
     }
     let fallback = FallbackProposal(folder, at: base)
-    let document = document(app, bundle, folder, base, server, fallback)
+    let lazy = LazyProposal(folder)
+    let document = document(app, bundle, folder, base, server, fallback, lazy)
     try write(Array((PrettyJSON.text(document) + "\n").utf8), to: path, replaces: arguments.has("force"))
     if try Kernel.status(folder) == nil { terminal.remark("the folder \(folder) doesn't exist yet") }
     if let fallback { terminal.remark(Self.remark(fallback)) }
+    if !lazy.patterns.isEmpty { terminal.remark(Self.remark(lazy)) }
     if arguments.has("json") {
       terminal.say(json: ["file": .string(path), "settings": document])
     } else {
@@ -83,9 +86,16 @@ enum InitCommand {
       + fallback.rule.prefix
   }
 
+  private static func remark(_ lazy: LazyProposal) -> String {
+    let patterns = lazy.patterns.joined(separator: ", ")
+    return
+      "devices fetch \(patterns) when a page asks for them, not with each update; take patterns out of \"lazy\" if pages need "
+      + "such files offline"
+  }
+
   private static func document(
     _ app: AppName, _ bundle: BundleName, _ folder: String, _ base: BaseURL, _ server: BaseURL?,
-    _ fallback: FallbackProposal?
+    _ fallback: FallbackProposal?, _ lazy: LazyProposal
   ) -> JSONValue {
     var files = JSONObject()
     files["baseURL"] = .string(base.text + "/")
@@ -100,6 +110,7 @@ enum InitCommand {
         ]
       ])
     }
+    files["lazy"] = lazy.patterns.isEmpty ? nil : .strings(lazy.patterns)
     var settings = JSONObject()
     settings["app"] = .string(app.text)
     settings["bundles"] = .object(JSONObject([.init(key: bundle.text, value: .object(files))]))
