@@ -11,6 +11,7 @@ struct AnswerReader {
   private var changes: [ManifestChange]?
   private var deltas: [DeltaOffer] = []
   private var pack: PackOffer?
+  private var first: PackOffer?
   private var interval: Int?
   private var policy: Int64?
   private var prefetch: Int64?
@@ -53,6 +54,7 @@ struct AnswerReader {
         throw .member(key)
       }
       pack = offer
+    case "first": first = try Self.first(&reader)
     case "interval": interval = try Self.hint(key, AnswerExtras.intervals, &reader)
     case "policy": policy = try Self.version(key, &reader).number
     case "prefetch": prefetch = try Self.version(key, &reader).number
@@ -68,6 +70,16 @@ struct AnswerReader {
       trust = Array(reader.bytes[start..<reader.at])
     default: try reader.skip()
     }
+  }
+
+  /// Reads the member `first`: whatever is wrong with it, the answer is as good without it.
+  private static func first(_ reader: inout JSONReader) throws(JSONError) -> PackOffer? {
+    _ = try reader.peek()
+    let start = reader.at
+    try reader.skip()
+    guard reader.at - start <= PackOffer.longest else { return nil }
+    guard let json = try? JSONValue.parse(Array(reader.bytes[start..<reader.at])) else { return nil }
+    return try? PackOffer(json: json)
   }
 
   private static func version(
@@ -119,8 +131,8 @@ struct AnswerReader {
     case (let items?, nil):
       return .whole(
         WholeAnswer(
-          version: version, digest: digest, items: items, base: base, deltas: deltas, extras: extras,
-          trust: trust))
+          version: version, digest: digest, items: items, base: base, deltas: deltas, first: first,
+          extras: extras, trust: trust))
     case (nil, let changes?):
       guard let base else { throw .member("base") }
       return .patch(

@@ -62,6 +62,8 @@ package struct WholeAnswer: Hashable, Sendable {
   /// Set if the device named a version that the origin knows; `deltas` are over its resources.
   package let base: ManifestVersion?
   package let deltas: [DeltaOffer]
+  /// A first pack: one download that has most of the manifest's files; nil if none is named.
+  package let first: PackOffer?
   package let extras: AnswerExtras
   /// The member `trust`, as written; nil if there is none.
   package let trust: [UInt8]?

@@ -21,13 +21,14 @@ package enum Documents {
   ///   - digest: the digest of the resourcemap.
   ///   - base: for a device that takes patches, but for which the whole manifest is smaller: its version, and
   ///     the deltas over that.
+  ///   - first: a first pack of the manifest's files; nil if there is none.
   ///   - extras: what the answer carries besides the manifest.
   ///   - trust: the member `trust`, as canonical JSON; nil in a channel without a root.
   package static func whole(
-    _ version: ManifestVersion, digest: SHA256, base: DocumentBase? = nil, extras: AnswerExtras = .none,
-    trust: [UInt8]? = nil
+    _ version: ManifestVersion, digest: SHA256, base: DocumentBase? = nil, first: PackOffer? = nil,
+    extras: AnswerExtras = .none, trust: [UInt8]? = nil
   ) -> DocumentFrame {
-    var data = opening(digest, base, extras)
+    var data = opening(digest, base, extras, first: first)
     data.append(documentsOf: extras)
     var (head, tail) = data.split(at: "resourcemap")
     tail.append(releasesOf: extras, trust: trust)
@@ -36,10 +37,11 @@ package enum Documents {
 
   /// Returns the answer with a whole manifest.
   package static func whole(
-    _ version: ManifestVersion, _ map: ResourceMap, base: DocumentBase? = nil, extras: AnswerExtras = .none,
-    trust: [UInt8]? = nil
+    _ version: ManifestVersion, _ map: ResourceMap, base: DocumentBase? = nil, first: PackOffer? = nil,
+    extras: AnswerExtras = .none, trust: [UInt8]? = nil
   ) -> [UInt8] {
-    whole(version, digest: map.digest, base: base, extras: extras, trust: trust).around(map.bytes)
+    whole(version, digest: map.digest, base: base, first: first, extras: extras, trust: trust)
+      .around(map.bytes)
   }
 
   /// Returns the frame around the patch from `base` to `version`, whose resourcemap has `digest`.
@@ -73,7 +75,7 @@ package enum Documents {
   }
 
   private static func opening(
-    _ digest: SHA256, _ base: DocumentBase?, _ extras: AnswerExtras
+    _ digest: SHA256, _ base: DocumentBase?, _ extras: AnswerExtras, first: PackOffer? = nil
   ) -> ObjectWriter {
     var data = ObjectWriter()
     if let base {
@@ -81,6 +83,7 @@ package enum Documents {
       data.append(key: "deltas", raw: base.deltas)
     }
     data.append(key: "digest", string: digest.hex)
+    if let first { data.append(key: "first") { CanonicalJSON.append(first.json, to: &$0) } }
     data.append(extras.interval)
     return data
   }

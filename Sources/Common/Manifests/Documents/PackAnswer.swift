@@ -1,8 +1,11 @@
 import System
 import Values
 
-/// A pack that an answer names instead of a patch: its URL and its size.
+/// A pack that an answer names, instead of a patch or, as a first pack, beside a whole manifest: its URL and its size.
 package struct PackOffer: Hashable, Sendable {
+  /// The most bytes of an answer that may name a first pack.
+  static let longest = 16 << 10
+
   /// The absolute URL of the pack.
   package let download: String
   /// The size of the pack in bytes.

@@ -1,7 +1,7 @@
 import System
 import Values
 
-/// The path of a pack: `{space}/{app}/pack/{A}-{B}-{16 hex digits of its sha256}.xpk`.
+/// The path of a pack: `{space}/{app}/pack/{A}-{B}-{16 hex digits of its sha256}.xpk`; of a first pack, A is 0.
 package struct PackPath: Hashable, Sendable, CustomStringConvertible {
   package let channel: ChannelName
   package let app: AppName
@@ -29,7 +29,7 @@ package struct PackPath: Hashable, Sendable, CustomStringConvertible {
     let name = parts[3].dropLast(4).split(separator: "-", omittingEmptySubsequences: false).map(String.init)
     guard name.count == 3, let base = ManifestVersion(text: name[0]),
       let version = ManifestVersion(text: name[1]),
-      base > ManifestVersion.none, base < version, name[2].utf8.count == 16,
+      base < version, name[2].utf8.count == 16,
       name[2].utf8.allSatisfy({ ASCII.isDigit($0) || (0x61...0x66).contains($0) })
     else { return nil }
     self.channel = channel
@@ -44,6 +44,9 @@ package struct PackPath: Hashable, Sendable, CustomStringConvertible {
     self.init(
       text: download.split(separator: "/", omittingEmptySubsequences: false).suffix(4).joined(separator: "/"))
   }
+
+  /// Whether the pack is a first pack: it leads from nothing.
+  package var isFirst: Bool { base == .none }
 
   /// The last segment of the path.
   package var fileName: String { "\(base)-\(version)-\(mark).xpk" }
