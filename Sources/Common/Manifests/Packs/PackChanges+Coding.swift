@@ -11,8 +11,9 @@ import System
 //     middle     how many bytes are between these; then the bytes of all arrivals
 //     source     one byte each: 0 record over the partner's file, 1 the same, renamed, 2 record over another file,
 //                3 the same, renamed, 4 record over nothing, 5 held under another entry, 6 of an earlier arrival,
-//                7 the partner's file as it is
+//                7 the partner's file as it is, 8 of nowhere: the device may not hold it
 //     other      for 2, 3 and 5 an index in the base manifest, for 6 an index in the arrivals
+//     identity   for 8 MD5, SHA-256 and size
 //     version    resource version
 //     since      the pack's version minus the manifest version in its `download`, modulo 2^53
 //     form       0: as the partner's; else 1 + an index in the forms
@@ -27,6 +28,7 @@ extension PackChanges {
     static let held: UInt8 = 5
     static let arrival: UInt8 = 6
     static let partnerHeld: UInt8 = 7
+    static let absent: UInt8 = 8
   }
 
   /// Returns the change list as sent, before compression.
@@ -85,6 +87,7 @@ extension PackChanges {
 
   private func appendSources(to out: inout [UInt8]) {
     var others: [Int] = []
+    var files: [FileDigest] = []
     for arrival in arrivals {
       let partner = arrival.partner.map { touched[$0] }
       switch arrival.source {
@@ -101,9 +104,17 @@ extension PackChanges {
       case .arrival(let index):
         out.append(Code.arrival)
         others.append(index)
+      case .absent(let file):
+        out.append(Code.absent)
+        files.append(file)
       }
     }
     for other in others { Varint.append(other, to: &out) }
+    for file in files {
+      out += file.md5.bytes
+      out += file.sha256.bytes
+      Varint.append(file.size, to: &out)
+    }
   }
 
   private func appendForms(_ old: [ManifestItem], to out: inout [UInt8]) {

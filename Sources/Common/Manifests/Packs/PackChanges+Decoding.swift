@@ -17,19 +17,21 @@ extension PackChanges {
     guard base.version == head.base else { throw .otherManifest }
     guard Int64(bytes.count) == head.changes.plain, PackHead.check(SHA256.of(bytes)) == head.changesCheck
     else { throw .damaged("its change list is another") }
-    try self.init(bytes, version: head.version, base: base.items, limit: limit)
+    try self.init(bytes, head.format, version: head.version, base: base.items, limit: limit)
     guard records.count == head.records else { throw .damaged("it has more or fewer files than entries") }
   }
 
   /// Decodes a change list, and checks that every index in it exists.
   /// - Parameters:
   ///   - bytes: the change list.
+  ///   - format: the form of its pack.
   ///   - version: the version that the pack leads to.
   ///   - base: the base manifest, sorted by URL.
   ///   - limit: the maximum bytes of the arrivals in a resourcemap: a few bytes here can stand for many there.
-  package init(_ bytes: [UInt8], version: ManifestVersion, base: [ManifestItem], limit: Int64 = largest)
-    throws(PackFault)
-  {
+  package init(
+    _ bytes: [UInt8], _ format: PackFormat = .whole, version: ManifestVersion, base: [ManifestItem],
+    limit: Int64 = largest
+  ) throws(PackFault) {
     var reader = VarintReader(bytes)
     var room = Room(left: limit)
     let touched = try Self.touched(of: base.count, &reader)
@@ -37,7 +39,7 @@ extension PackChanges {
     try room.take(Int64(count) * Room.entry)
     let partners = try Self.partners(count, of: touched.count, &reader)
     let urls = try Self.urls(partners.map { $0.map { base[touched[$0]].url.text } }, &reader, &room)
-    let sources = try Self.sources(partners.map { $0.map { touched[$0] } }, base.count, &reader)
+    let sources = try Self.sources(partners.map { $0.map { touched[$0] } }, base.count, format, &reader)
     var versions: [Int64] = []
     for _ in 0..<count { versions.append(try reader.number()) }
     var since: [Int64] = []
@@ -51,6 +53,9 @@ extension PackChanges {
       guard let url = try? ResourceURL(urls[index]), UTF8Order.areEqual(url.text, urls[index]),
         versions[index] > 0, manifestVersion > 0
       else { throw .damaged("an entry that can't be one") }
+      guard forms[index].isLazy || sources[index].absentFile == nil else {
+        throw .damaged("an entry without bytes that isn't lazy")
+      }
       if let last = arrivals.last, last.url >= url { throw .damaged("its entries aren't sorted") }
       arrivals.append(
         Arrival(
@@ -114,11 +119,11 @@ extension PackChanges {
     return urls
   }
 
-  private static func sources(_ partners: [Int?], _ base: Int, _ reader: inout VarintReader) throws(PackFault)
-    -> [Source]
-  {
+  private static func sources(
+    _ partners: [Int?], _ base: Int, _ format: PackFormat, _ reader: inout VarintReader
+  ) throws(PackFault) -> [Source] {
     let codes = try reader.bytes(partners.count)
-    var sources: [Source] = []
+    var sources: [Source?] = []
     for (index, code) in codes.enumerated() {
       switch (code, partners[index]) {
       case (Code.partner, let partner?): sources.append(.record(base: partner, isRenamed: false))
@@ -128,11 +133,29 @@ extension PackChanges {
       case (Code.other, _), (Code.otherRenamed, _):
         sources.append(.record(base: try reader.number(below: base), isRenamed: code == Code.otherRenamed))
       case (Code.held, _): sources.append(.held(try reader.number(below: base)))
-      case (Code.arrival, _): sources.append(.arrival(try reader.number(below: index)))
+      case (Code.arrival, _):
+        let other = try reader.number(below: index)
+        guard codes[other] != Code.absent else { throw .damaged("the bytes of an entry without any") }
+        sources.append(.arrival(other))
+      case (Code.absent, _) where format == .partial: sources.append(nil)
       default: throw .damaged("an entry whose bytes come from nowhere")
       }
     }
-    return sources
+    // What these files are comes after all the numbers.
+    var all: [Source] = []
+    for source in sources {
+      if let source { all.append(source) } else { all.append(.absent(try Self.file(&reader))) }
+    }
+    return all
+  }
+
+  private static func file(_ reader: inout VarintReader) throws(PackFault) -> FileDigest {
+    let digests = (try reader.bytes(MD5.byteCount), try reader.bytes(SHA256.byteCount))
+    let size = try reader.number()
+    guard let md5 = MD5(bytes: digests.0.span.bytes), let sha256 = SHA256(bytes: digests.1.span.bytes) else {
+      throw .damaged("an entry's digest isn't one")
+    }
+    return FileDigest(md5: md5, sha256: sha256, size: size)
   }
 
   private static func forms(_ partners: [Entry?], _ reader: inout VarintReader, _ room: inout Room)

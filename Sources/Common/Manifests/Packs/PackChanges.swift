@@ -59,12 +59,33 @@ package struct PackChanges: Hashable, Sendable {
     case held(Int)
     /// The file of an earlier arrival, by index.
     case arrival(Int)
+    /// None: the entry is lazy, and the device may not hold its file. The pack says what the file is.
+    case absent(FileDigest)
   }
 
   /// The arrivals whose bytes are in the pack, in the order of the records.
   package var records: [Int] {
     arrivals.indices.filter { if case .record = arrivals[$0].source { true } else { false } }
   }
+
+  /// The arrivals whose files the pack doesn't lead to.
+  package var absent: [Int] { arrivals.indices.filter { arrivals[$0].source.absentFile != nil } }
+
+  /// The form of packs that the change list needs.
+  package var format: PackFormat { absent.isEmpty ? .whole : .partial }
+}
+
+extension PackChanges.Source {
+  /// The file of an arrival that the pack doesn't lead to; nil for any other arrival.
+  package var absentFile: FileDigest? { if case .absent(let file) = self { file } else { nil } }
+}
+
+/// The forms of packs.
+package enum PackFormat: UInt8, Sendable {
+  /// "XPK1": the files of all arrivals come of it.
+  case whole = 0x31
+  /// "XPK2": it may leave out the files of lazy entries (D-178).
+  case partial = 0x32
 }
 
 /// The parts of an entry that can't be derived from its URL, its bytes and its versions.
@@ -86,6 +107,9 @@ package struct EntryForm: Hashable, Sendable {
     guard let downloadBase = Self.cut(entry.download)?.downloadBase else { return nil }
     self.init(ctype: entry.ctype, others: entry.others, downloadBase: downloadBase)
   }
+
+  /// Whether the entry is lazy.
+  var isLazy: Bool { others["lazy"]?.bool == true }
 
   // Hashes members by key and value: thousands of entries may differ only in one header.
   package func hash(into hasher: inout Hasher) {

@@ -3,15 +3,17 @@ import System
 /// The head of a pack (docs/protocol.md, "Packs"): the manifests that it leads from and to, and the length of its
 /// change list.
 package struct PackHead: Hashable, Sendable {
-  /// "XPK" and the number of the format.
-  package static let magic = Array("XPK1".utf8)
+  /// What precedes the format's digit.
+  private static let magic = Array("XPK".utf8)
+  private static let magicCount = 4
   /// The number of leading bytes of a SHA-256 used as a check.
   package static let checkCount = 8
   /// The maximum length of a head in bytes.
-  package static let longest = magic.count + 5 * Varint.longest + 2 * SHA256.byteCount + checkCount
+  package static let longest = magicCount + 5 * Varint.longest + 2 * SHA256.byteCount + checkCount
   /// The maximum number of records in a pack.
   static let maxRecords = 1 << 24
 
+  package let format: PackFormat
   package let base: ManifestVersion
   package let version: ManifestVersion
   /// The digest of the resourcemap that it starts from.
@@ -26,9 +28,11 @@ package struct PackHead: Hashable, Sendable {
   package let changesCheck: [UInt8]
 
   package init(
-    base: ManifestVersion, version: ManifestVersion, baseDigest: SHA256, digest: SHA256, records: Int,
+    _ format: PackFormat = .whole, base: ManifestVersion, version: ManifestVersion, baseDigest: SHA256,
+    digest: SHA256, records: Int,
     plainChanges: [UInt8], codedChanges: Int
   ) {
+    self.format = format
     self.base = base
     self.version = version
     self.baseDigest = baseDigest
@@ -42,7 +46,7 @@ package struct PackHead: Hashable, Sendable {
   package static func check(_ sha256: SHA256) -> [UInt8] { Array(sha256.bytes.prefix(checkCount)) }
 
   package var bytes: [UInt8] {
-    var out = Self.magic
+    var out = Self.magic + [format.rawValue]
     Varint.append(base.number, to: &out)
     Varint.append(version.number, to: &out)
     out += baseDigest.bytes
@@ -58,17 +62,23 @@ package struct PackHead: Hashable, Sendable {
   /// - Returns: nil if there are too few bytes yet.
   static func read(_ bytes: [UInt8]) throws(PackFault) -> (head: PackHead, length: Int)? {
     guard magic.starts(with: bytes.prefix(magic.count)) else { throw .damaged("it doesn't begin as a pack") }
+    guard bytes.count >= magicCount else { return nil }
+    guard let format = PackFormat(rawValue: bytes[magic.count]) else {
+      throw .damaged("it is a pack of another form")
+    }
     var reader = VarintReader(bytes)
     do throws(PackFault) {
-      return try read(&reader)
+      return try read(format, &reader)
     } catch {
       if reader.hasRunOut { return nil }
       throw error
     }
   }
 
-  private static func read(_ reader: inout VarintReader) throws(PackFault) -> (head: PackHead, length: Int) {
-    _ = try reader.bytes(magic.count)
+  private static func read(_ format: PackFormat, _ reader: inout VarintReader) throws(PackFault)
+    -> (head: PackHead, length: Int)
+  {
+    _ = try reader.bytes(magicCount)
     let (base, version) = (try reader.number(), try reader.number())
     let digests = (try reader.bytes(SHA256.byteCount), try reader.bytes(SHA256.byteCount))
     let records = try reader.number(below: maxRecords + 1)
@@ -78,15 +88,17 @@ package struct PackHead: Hashable, Sendable {
       let digest = SHA256(bytes: digests.1.span.bytes)
     else { throw .damaged("its versions aren't in order") }
     let head = PackHead(
-      base: ManifestVersion(base), version: ManifestVersion(version), baseDigest: baseDigest, digest: digest,
+      format, base: ManifestVersion(base), version: ManifestVersion(version), baseDigest: baseDigest,
+      digest: digest,
       records: records, changes: changes, changesCheck: check)
     return (head, reader.index)
   }
 
   private init(
-    base: ManifestVersion, version: ManifestVersion, baseDigest: SHA256, digest: SHA256, records: Int,
-    changes: (plain: Int64, coded: Int64), changesCheck: [UInt8]
+    _ format: PackFormat, base: ManifestVersion, version: ManifestVersion, baseDigest: SHA256, digest: SHA256,
+    records: Int, changes: (plain: Int64, coded: Int64), changesCheck: [UInt8]
   ) {
+    self.format = format
     self.base = base
     self.version = version
     self.baseDigest = baseDigest

@@ -68,6 +68,7 @@ struct PackReading {
         let entry = base.items[index].entry
         bytes.append(FileDigest(md5: entry.md5, sha256: entry.sha256, size: entry.size))
       case .arrival(let index): bytes.append(bytes[index])
+      case .absent(let file): bytes.append(file)
       }
     }
     let manifest = try changes.applied(to: base, version: head.version, digests: bytes)

@@ -55,7 +55,7 @@ struct PackCheck {
     guard PackHead.check(SHA256.of(plain)) == head.changesCheck else {
       throw PackFault.damaged("its change list has other bytes than its head says")
     }
-    return try PackChanges(plain, version: head.version, base: base.items)
+    return try PackChanges(plain, head.format, version: head.version, base: base.items)
   }
 
   /// Returns the digest of each arrival according to the newest manifest.

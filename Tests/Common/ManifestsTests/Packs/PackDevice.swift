@@ -114,12 +114,14 @@ final class PackDevice {
         }
         files.append(file)
       case .arrival(let index): files.append(files[index])
+      case .absent: files.append([])
       }
     }
-    let manifest = try changes.applied(
-      to: base, version: head.version, digests: files.map(PackSample.digest))
+    let digests = zip(changes.arrivals, files).map { $0.source.absentFile ?? PackSample.digest(of: $1) }
+    let manifest = try changes.applied(to: base, version: head.version, digests: digests)
     guard manifest.map.digest == head.digest else { throw PackFault.damaged("it leads to another manifest") }
-    return (manifest, Dictionary(uniqueKeysWithValues: zip(changes.arrivals.map(\.url), files)))
+    let arrived = zip(changes.arrivals, files).filter { $0.0.source.absentFile == nil }
+    return (manifest, Dictionary(uniqueKeysWithValues: arrived.map { ($0.0.url, $0.1) }))
   }
 
   /// Runs an update with a pack in pieces of `count` bytes.
