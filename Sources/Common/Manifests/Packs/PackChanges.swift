@@ -109,7 +109,7 @@ package struct EntryForm: Hashable, Sendable {
   }
 
   /// Whether the entry is lazy.
-  var isLazy: Bool { others["lazy"]?.bool == true }
+  var isLazy: Bool { others[Entry.lazyKey]?.bool == true }
 
   // Hashes members by key and value: thousands of entries may differ only in one header.
   package func hash(into hasher: inout Hasher) {

@@ -14,6 +14,11 @@ package struct EntryDifference: Hashable, Sendable {
   }
 }
 
+extension ManifestItem {
+  /// Whether every device at this item's manifest has these bytes for it.
+  package func isHeld(_ sha256: SHA256) -> Bool { entry.sha256 == sha256 && !entry.isLazy }
+}
+
 /// Plans the contents of a pack: which entries replace which, and the base over which to encode each new file.
 package struct PackPlan: Sendable {
   package var changes: PackChanges
@@ -22,14 +27,16 @@ package struct PackPlan: Sendable {
 
   /// - Parameters:
   ///   - changes: the changes, sorted by URL.
-  ///   - index: returns the index of a URL, or of some bytes, in the base manifest's entries sorted by URL.
+  ///   - index: returns the index of a URL, or of some bytes, in the base manifest's entries sorted by URL. Bytes that only lazy
+  ///     entries have aren't found: a device may lack them.
   ///   - delta: returns the base of a file's delta, among the bytes in the base manifest.
   ///   - stableName: returns the part of a URL that stays the same between builds; URLs with equal stable names
   ///     are partners.
+  ///   - leavesOutLazy: whether the files of lazy entries stay out of the pack, which then is one for devices that know of them.
   /// - Returns: nil if an entry isn't as origins write it, so that a device couldn't derive it.
   package init?(
     _ changes: [EntryDifference], index: (url: (ResourceURL) -> Int?, bytes: (SHA256) -> Int?),
-    delta: (SHA256) -> SHA256?, stableName: (ResourceURL) -> String
+    delta: (SHA256) -> SHA256?, stableName: (ResourceURL) -> String, leavesOutLazy: Bool = false
   ) {
     var touched: [Int] = []
     var old: [ManifestItem] = []
@@ -45,17 +52,20 @@ package struct PackPlan: Sendable {
     for change in changes {
       guard let entry = change.new else { continue }
       guard let form = EntryForm(entry), let cut = EntryForm.cut(entry.download) else { return nil }
-      let base = index.bytes(entry.sha256) == nil ? delta(entry.sha256) : entry.sha256
+      let isAbsent = leavesOutLazy && entry.isLazy
+      let base = isAbsent || index.bytes(entry.sha256) != nil ? entry.sha256 : delta(entry.sha256)
       let partner = partners.take(for: change.url, stableName(change.url), base)
       let source: PackChanges.Source =
-        if let held = index.bytes(entry.sha256) {
-          .held(partner.flatMap { old[$0].entry.sha256 == entry.sha256 ? touched[$0] : nil } ?? held)
+        if isAbsent {
+          .absent(FileDigest(md5: entry.md5, sha256: entry.sha256, size: entry.size))
+        } else if let held = index.bytes(entry.sha256) {
+          .held(partner.flatMap { old[$0].isHeld(entry.sha256) ? touched[$0] : nil } ?? held)
         } else if let earlier = first[entry.sha256] {
           .arrival(earlier)
         } else {
           .record(
             base: base.flatMap { base in
-              partner.flatMap { old[$0].entry.sha256 == base ? touched[$0] : nil } ?? index.bytes(base)
+              partner.flatMap { old[$0].isHeld(base) ? touched[$0] : nil } ?? index.bytes(base)
             }, isRenamed: false)
         }
       let arrival = PackChanges.Arrival(
@@ -64,7 +74,7 @@ package struct PackPlan: Sendable {
       guard arrival.entry(FileDigest(md5: entry.md5, sha256: entry.sha256, size: entry.size)) == entry else {
         return nil
       }
-      if first[entry.sha256] == nil { first[entry.sha256] = arrivals.count }
+      if !isAbsent, first[entry.sha256] == nil { first[entry.sha256] = arrivals.count }
       arrivals.append(arrival)
     }
     self.changes = PackChanges(touched: touched, arrivals: arrivals)

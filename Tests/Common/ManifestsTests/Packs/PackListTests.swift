@@ -31,11 +31,14 @@ import Testing
     var middle = Array("b2".utf8)
     var sources: [UInt8] = [0]
     var others: [Int64] = []
+    var identities: [UInt8] = []
     var versions: [Int64] = [1]
     var since: [Int64] = [0]
     var formNumbers: [Int64] = [1]
     var forms: [[UInt8]] = [PackListTests.form]
     var after: [UInt8] = []
+    /// The form of the list's pack.
+    var format = PackFormat.whole
 
     var bytes: [UInt8] {
       var out: [UInt8] = []
@@ -43,7 +46,9 @@ import Testing
         Varint.append(number, to: &out)
       }
       out += middle + sources
-      for number in others + versions + since + formNumbers { Varint.append(number, to: &out) }
+      for number in others { Varint.append(number, to: &out) }
+      out += identities
+      for number in versions + since + formNumbers { Varint.append(number, to: &out) }
       Varint.append(forms.count, to: &out)
       for form in forms {
         Varint.append(form.count, to: &out)
@@ -61,6 +66,34 @@ import Testing
     #expect(changes.arrivals.map(\.url.text) == ["https://m.example.com/b2.js"])
     #expect(changes.arrivals.map(\.source) == [.record(base: 1, isRenamed: false)])
     #expect(changes.records == [0])
+  }
+
+  private static let lazyForm = Array(#"{"ctype":"a/b","download":"https://c/x/1","lazy":true}"#.utf8)
+  private static let file = FileDigest(of: Array("lazy".utf8).span.bytes)
+  private static let identity = file.md5.bytes + file.sha256.bytes + [4]
+
+  /// A list with an arrival whose file isn't in the pack.
+  static let partial = List { list in
+    list.format = .partial
+    (list.sources, list.identities, list.forms) = ([8], identity, [lazyForm])
+  }
+
+  @Test func filesThatAreLeftOutAreRead() throws {
+    let changes = try PackChanges(Self.partial.bytes, .partial, version: Self.version, base: Self.base())
+    #expect(changes.arrivals.map(\.source) == [.absent(Self.file)])
+    #expect(changes.records == [] && changes.absent == [0] && changes.format == .partial)
+    let base = Manifest(version: ManifestVersion(3), items: try Self.base())
+    let old = changes.touched.map { base.items[$0] }
+    #expect(changes.bytes(version: Self.version, old: old) == Self.partial.bytes)
+    let new = try changes.applied(to: base, version: Self.version, digests: [Self.file])
+    let entry = try #require(new[try ResourceURL("https://m.example.com/b2.js")])
+    #expect(entry.isLazy && entry.md5 == Self.file.md5 && entry.sha256 == Self.file.sha256 && entry.size == 4)
+  }
+
+  /// A list that leaves nothing out is the same in both forms.
+  @Test func partialListsMayLeaveNothingOut() throws {
+    let changes = try PackChanges(List().bytes, .partial, version: Self.version, base: Self.base())
+    #expect(changes.format == .whole)
   }
 
   struct Invalid: Sendable, CustomTestStringConvertible {
@@ -89,6 +122,28 @@ import Testing
     Invalid("a URL as nobody writes it") { $0.middle = Array("\u{e9}".utf8) },
     Invalid("no URL") { ($0.starts, $0.ends) = ([0], [0]) },
     Invalid("bytes from nowhere") { $0.sources = [8] },
+    Invalid("a file left out by a pack that can't") { list in
+      (list.sources, list.identities, list.forms) = ([8], identity, [lazyForm])
+    },
+    Invalid("a source that none is") { ($0.format, $0.sources) = (.partial, [9]) },
+    Invalid("a file left out of an entry that isn't lazy") { list in
+      (list.format, list.sources, list.identities) = (.partial, [8], identity)
+    },
+    Invalid("a file left out, and not described") { list in
+      (list.format, list.sources, list.forms) = (.partial, [8], [lazyForm])
+    },
+    Invalid("a file left out whose size no number has") { list in
+      list = partial
+      list.identities = Array(identity.dropLast()) + [UInt8](repeating: 0xFF, count: 7) + [0x10]
+    },
+    Invalid("bytes of a file that is left out") { list in
+      list = partial
+      list.arrivals = [2]
+      (list.partners, list.starts, list.ends, list.middles) = ([1, 2], [22, 22], [3, 3], [2, 2])
+      list.middle = Array("b2c2".utf8)
+      (list.sources, list.others) = ([8, 6], [0])
+      (list.versions, list.since, list.formNumbers) = ([1, 1], [0, 0], [1, 1])
+    },
     Invalid("bytes of a partner that isn't there") { list in
       list.partners = [0]
       (list.starts, list.ends, list.middles) = ([0], [0], [27])
@@ -138,7 +193,7 @@ import Testing
   @Test(arguments: invalid) func invalidListsAreRefused(list: Invalid) throws {
     let base = try Self.base()
     do {
-      _ = try PackChanges(list.list.bytes, version: Self.version, base: base)
+      _ = try PackChanges(list.list.bytes, list.list.format, version: Self.version, base: base)
       Issue.record("was read")
     } catch {
       if case .damaged = error { return }
@@ -148,10 +203,11 @@ import Testing
 
   @Test func truncationsAreNoticed() throws {
     let base = try Self.base()
-    let bytes = List().bytes
-    for count in bytes.indices {
-      #expect(throws: PackFault.self) {
-        try PackChanges(Array(bytes[..<count]), version: Self.version, base: base)
+    for list in [List(), Self.partial] {
+      for count in list.bytes.indices {
+        #expect(throws: PackFault.self) {
+          try PackChanges(Array(list.bytes[..<count]), list.format, version: Self.version, base: base)
+        }
       }
     }
   }

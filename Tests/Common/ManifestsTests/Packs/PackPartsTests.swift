@@ -44,10 +44,19 @@ import Testing
     for count in bytes.indices { #expect(try PackHead.read(Array(bytes[..<count])) == nil) }
   }
 
+  @Test func headsSayTheirFormat() throws {
+    let partial = PackHead(
+      .partial, base: ManifestVersion(1), version: ManifestVersion(2), baseDigest: SHA256.of([]),
+      digest: SHA256.of([]), records: 0, plainChanges: [], codedChanges: 0)
+    #expect(partial.bytes.starts(with: Array("XPK2".utf8)))
+    #expect(try PackHead.read(partial.bytes)?.head == partial)
+    #expect(Self.head.bytes.starts(with: Array("XPK1".utf8)))
+  }
+
   /// Bytes that can't begin a head are refused without waiting for more.
   @Test(
     arguments: [
-      Array("XPK2".utf8), [0x50, 0x4B], Array("XPK1".utf8) + [0x80, 0],
+      Array("XPK3".utf8), Array("XPK0".utf8), [0x50, 0x4B], Array("XPK1".utf8) + [0x80, 0],
       Array("XPK1".utf8) + [UInt8](repeating: 0xFF, count: 9),
     ] as [[UInt8]]) func invalidHeadsAreRefusedAtOnce(bytes: [UInt8])
   {

@@ -16,18 +16,45 @@ import Values
     }
   }
 
+  /// A device without a single lazy file takes it, and gets every other file.
+  @Test(arguments: 0..<20) func packsLeaveLazyFilesOut(seed: Int) throws {
+    let sample = try PackSample(seed: UInt64(seed), hasLazy: true)
+    let pack = try sample.pack()
+    let format = try #require(sample.plan()).changes.format
+    #expect(pack.starts(with: Array("XPK".utf8) + [format.rawValue]))
+    let got = try PackDevice.update(pack, from: sample.base, held: sample.held)
+    #expect(got.manifest == sample.new && got.manifest.map.bytes == sample.new.map.bytes)
+    let leavesOut = sample.base.items.contains(where: \.entry.isLazy)
+    let wanted = sample.new.items.filter { sample.base[$0.url] != $0.entry && !(leavesOut && $0.entry.isLazy) }
+    #expect(Set(got.files.keys) == Set(wanted.map(\.url)))
+    for (url, bytes) in got.files { #expect(bytes == sample.files[try #require(sample.new[url]).sha256]) }
+  }
+
+  /// What only lazy entries of the base have isn't what a record or an entry is made from.
+  @Test(arguments: 0..<20) func lazyFilesAreNoBases(seed: Int) throws {
+    let sample = try PackSample(seed: UInt64(seed), hasLazy: true)
+    for arrival in try #require(sample.plan()).changes.arrivals {
+      switch arrival.source {
+      case .record(let base?, _), .held(let base): #expect(!sample.base.items[base].entry.isLazy)
+      case .record, .arrival, .absent: break
+      }
+    }
+  }
+
   @Test func samplesUseEverySource() throws {
     var found = Set<String>()
     for seed in 0..<20 {
-      for arrival in try #require(try PackSample(seed: UInt64(seed)).plan()).changes.arrivals {
+      let sample = try PackSample(seed: UInt64(seed), hasLazy: seed % 2 == 1)
+      for arrival in try #require(sample.plan()).changes.arrivals {
         switch arrival.source {
         case .record: found.insert(arrival.partner == nil ? "record" : "record with a partner")
         case .held: found.insert(arrival.partner == nil ? "held" : "held with a partner")
         case .arrival: found.insert("arrival")
+        case .absent: found.insert("absent")
         }
       }
     }
-    #expect(found.count == 5)
+    #expect(found.count == 6)
   }
 
   /// With every kind of source.

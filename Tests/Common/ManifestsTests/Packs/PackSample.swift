@@ -7,13 +7,14 @@ import TestSupport
 
 /// Two random versions of a front end, as a bundler would write them, and the pack between them.
 struct PackSample {
+  private var hasLazy = false
   private(set) var base: Manifest
   private(set) var new: Manifest
   /// The bytes of both.
   private(set) var files: [SHA256: [UInt8]] = [:]
-  /// The bytes of the base.
+  /// The bytes of the base that every device has.
   var held: [SHA256: [UInt8]] {
-    let wanted = Set(base.items.map(\.entry.sha256))
+    let wanted = Set(base.items.lazy.filter { !$0.entry.isLazy }.map(\.entry.sha256))
     return files.filter { wanted.contains($0.key) }
   }
 
@@ -24,7 +25,9 @@ struct PackSample {
   /// - Parameters:
   ///   - count: approximate number of files in the base.
   ///   - words: approximate number of words in each file.
-  init(seed: UInt64, count: Int = 14, words: Int = 60) throws {
+  ///   - hasLazy: whether a third of the entries is lazy.
+  init(seed: UInt64, count: Int = 14, words: Int = 60, hasLazy: Bool = false) throws {
+    self.hasLazy = hasLazy
     var random = SplitMix(seed: seed)
     var names: [String: String] = [:]
     for number in 0..<count { names["part\(number)"] = Self.hash(&random) }
@@ -93,6 +96,7 @@ struct PackSample {
       if Int.random(in: 0..<4, using: &random) == 0 {
         others["headers"] = ["referrer-policy": Bool.random(using: &random) ? "no-referrer" : "origin"]
       }
+      if hasLazy, Int.random(in: 0..<3, using: &random) == 0 { others[Entry.lazyKey] = true }
       let form = EntryForm(
         ctype: Bool.random(using: &random) ? "text/javascript" : "application/javascript;charset=UTF-8",
         others: others,
@@ -120,10 +124,13 @@ extension PackSample {
     let changes = Set(old.keys).union(now.keys).sorted().filter { old[$0] != now[$0] }
       .map { EntryDifference(url: $0, old: old[$0], new: now[$0]) }
     let indices = Dictionary(uniqueKeysWithValues: base.items.enumerated().map { ($1.url, $0) })
-    let held = Dictionary(base.items.enumerated().map { ($1.entry.sha256, $0) }) { first, _ in first }
+    let held = Dictionary(
+      base.items.enumerated().filter { !$1.entry.isLazy }.map { ($1.entry.sha256, $0) }
+    ) { first, _ in first }
     return PackPlan(
       changes, index: ({ indices[$0] }, { held[$0] }), delta: { _ in nil },
-      stableName: { String($0.text.split(separator: ".").dropLast(2).joined(separator: ".")) })
+      stableName: { String($0.text.split(separator: ".").dropLast(2).joined(separator: ".")) },
+      leavesOutLazy: base.items.contains(where: \.entry.isLazy))
   }
 
   /// The pack, with the smallest of three encodings for each file.
@@ -136,7 +143,9 @@ extension PackSample {
       let arrival = plan.changes.arrivals[index]
       guard let sha256 = new[arrival.url]?.sha256, let file = files[sha256] else { continue }
       var candidates = [(base: Int?.none, isRenamed: false, frame: PackFrame.encode(file, level: 19))]
-      if let partner = arrival.partner, let old = files[plan.old[partner].entry.sha256] {
+      if let partner = arrival.partner, !plan.old[partner].entry.isLazy,
+        let old = files[plan.old[partner].entry.sha256]
+      {
         let baseIndex = plan.changes.touched[partner]
         candidates.append((baseIndex, false, PackFrame.encode(file, base: old)))
         if let renamed = renaming.applied(to: old) {
@@ -164,7 +173,8 @@ extension PackSample {
     let list = changes.bytes(version: new.version, old: old)
     let coded = PackFrame.encode(list) ?? []
     let head = PackHead(
-      base: base.version, version: new.version, baseDigest: base.map.digest, digest: new.map.digest,
+      changes.format, base: base.version, version: new.version, baseDigest: base.map.digest,
+      digest: new.map.digest,
       records: changes.records.count, plainChanges: list, codedChanges: coded.count)
     return head.bytes + coded + body
   }
