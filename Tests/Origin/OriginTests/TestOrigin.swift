@@ -145,16 +145,16 @@ final class TestOrigin {
       method, "/api/v1/\(path)", ["Authorization: Bearer \(token ?? self.token)"], body: body?.canonical)
   }
 
-  /// Publishes a bundle of exactly these files, given by URL path and text.
+  /// Publishes a bundle of exactly these files, given by URL path and text; `lazy` are the paths of lazy ones.
   @discardableResult
   func publish(
     _ files: [String: String], bundle: String = "main", app: String = "shop", channel: String = "online",
     remove: [String] = [], headers: EntryHeaders = EntryHeaders(),
-    fallbacks: PageFallbacks = PageFallbacks()
+    fallbacks: PageFallbacks = PageFallbacks(), lazy: Set<String> = []
   ) throws -> Reply {
     let body = try release(
       files, bundle: bundle, app: app, channel: channel, remove: remove, headers: headers,
-      fallbacks: fallbacks)
+      fallbacks: fallbacks, lazy: lazy)
     return try api("POST", "apps/\(app)/channels/\(channel)/releases", body)
   }
 
@@ -162,7 +162,7 @@ final class TestOrigin {
   func release(
     _ files: [String: String], bundle: String = "main", app: String = "shop", channel: String = "online",
     remove: [String] = [], headers: EntryHeaders = EntryHeaders(),
-    fallbacks: PageFallbacks = PageFallbacks()
+    fallbacks: PageFallbacks = PageFallbacks(), lazy: Set<String> = []
   ) throws -> JSONValue {
     var set = JSONObject()
     for (path, text) in files {
@@ -173,7 +173,8 @@ final class TestOrigin {
       let url = "https://m.example.com/\(path)"
       set[url] =
         ResourceContent(
-          digest, ctype: ContentType.of(fileName: path), headers: headers, fallbacks: fallbacks
+          digest, ctype: ContentType.of(fileName: path), headers: headers, fallbacks: fallbacks,
+          isLazy: lazy.contains(path)
         ).json
     }
     let base =

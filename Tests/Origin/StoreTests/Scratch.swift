@@ -33,15 +33,17 @@ struct Sample: Hashable {
   let type: String
   let headers: EntryHeaders
   let fallbacks: PageFallbacks
+  var isLazy = false
 
   init(
     _ text: String, type: String = "text/plain", headers: EntryHeaders = EntryHeaders(),
-    fallbacks: PageFallbacks = PageFallbacks()
+    fallbacks: PageFallbacks = PageFallbacks(), isLazy: Bool = false
   ) {
     bytes = Array(text.utf8)
     self.type = type
     self.headers = headers
     self.fallbacks = fallbacks
+    self.isLazy = isLazy
   }
 
   init(large bytes: [UInt8]) {
@@ -57,7 +59,7 @@ struct Sample: Hashable {
     get throws {
       ResourceContent(
         md5: .of(bytes), sha256: .of(bytes), size: Int64(bytes.count),
-        ctype: try #require(ContentType(type)), headers: headers, fallbacks: fallbacks)
+        ctype: try #require(ContentType(type)), headers: headers, fallbacks: fallbacks, isLazy: isLazy)
     }
   }
 }

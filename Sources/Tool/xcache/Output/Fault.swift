@@ -132,7 +132,7 @@ extension PublishError {
     case .notAFile, .notUTF8, .linkToNothing, .linkInCircle, .linkLeaves, .noURL: "unfit-file"
     case .duplicates: "duplicate-url"
     case .bundleTwice: "usage"
-    case .fallback: "settings"
+    case .fallback, .lazyPages: "settings"
     case .newBundle: "new-bundle"
     case .noPageStays: "no-pages"
     case .broken: "check"

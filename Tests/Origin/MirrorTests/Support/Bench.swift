@@ -40,7 +40,7 @@ final class Bench: Sendable {
   func release(
     _ bundle: String, _ files: [String: String], remove: [String] = [], into other: Store? = nil,
     in place: String = "shop online", headers: EntryHeaders = EntryHeaders(),
-    fallbacks: PageFallbacks = PageFallbacks()
+    fallbacks: PageFallbacks = PageFallbacks(), isLazy: Bool = false
   ) throws -> ReleaseOutcome {
     let store = other ?? self.store
     let place = try Self.channel(place)
@@ -51,7 +51,9 @@ final class Bench: Sendable {
       _ = try store.receive(
         bytes.span.bytes, BlobClaim(sha256: digest.sha256, md5: digest.md5, size: digest.size))
       let url = try ResourceURL(Self.base + name)
-      set[url] = ResourceContent(digest, ctype: .of(fileName: name), headers: headers, fallbacks: fallbacks)
+      set[url] = ResourceContent(
+        digest, ctype: .of(fileName: name), headers: headers, fallbacks: fallbacks,
+        isLazy: isLazy)
     }
     let name = try BundleName(bundle)
     let channel = try? store.channel(place.app, place.channel)

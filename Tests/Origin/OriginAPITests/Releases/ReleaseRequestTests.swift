@@ -7,13 +7,14 @@ import Values
 /// The body of a release request, which is written in pieces.
 @Suite struct ReleaseRequestTests {
   private static func content(
-    _ text: String, headers: EntryHeaders = EntryHeaders(), fallbacks: PageFallbacks = PageFallbacks()
+    _ text: String, headers: EntryHeaders = EntryHeaders(), fallbacks: PageFallbacks = PageFallbacks(),
+    isLazy: Bool = false
   ) throws -> ResourceContent {
     var hasher = FileHasher()
     hasher.update(Array(text.utf8).span.bytes)
     return ResourceContent(
       hasher.finish(), ctype: try #require(ContentType("text/html; charset=\"a b\"")), headers: headers,
-      fallbacks: fallbacks)
+      fallbacks: fallbacks, isLazy: isLazy)
   }
 
   private static func text(_ request: ReleaseRequest) -> String {
@@ -60,15 +61,17 @@ import Values
     }
   }
 
-  /// Contents with headers or fallbacks and without are written in two ways, which must agree.
+  /// Contents with headers, fallbacks or `lazy`, and without, are written in two ways, which must agree.
   @Test func contentsEqualTheirJSON() throws {
     for headers in [EntryHeaders(), try EntryHeaders(known: ["Referrer-Policy": "no-referrer"])] {
       for fallbacks in [PageFallbacks(), try PageFallbacks([.init(prefix: "/app/", except: ["/app/*.*"])])] {
-        let content = try Self.content("x", headers: headers, fallbacks: fallbacks)
-        var out: [UInt8] = []
-        content.appendJSON(to: &out)
-        #expect(out == content.json.canonical)
-        #expect(try ResourceContent(json: JSONValue.parse(out)) == content)
+        for isLazy in [false, true] {
+          let content = try Self.content("x", headers: headers, fallbacks: fallbacks, isLazy: isLazy)
+          var out: [UInt8] = []
+          content.appendJSON(to: &out)
+          #expect(out == content.json.canonical)
+          #expect(try ResourceContent(json: JSONValue.parse(out)) == content)
+        }
       }
     }
   }

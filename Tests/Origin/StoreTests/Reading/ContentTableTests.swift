@@ -23,7 +23,8 @@ import Values
           ResourceContent(
             md5: MD5.of(bytes), sha256: SHA256.of(bytes), size: Int64(number), ctype: type, headers: headers,
             fallbacks: number % 11 == 0
-              ? try PageFallbacks([.init(prefix: "/\(number % 2)/")]) : PageFallbacks())
+              ? try PageFallbacks([.init(prefix: "/\(number % 2)/")]) : PageFallbacks(),
+            isLazy: number % 13 == 0)
         ))
     }
     items.sort { $0.url < $1.url }
@@ -34,6 +35,7 @@ import Values
       #expect(table[index] == item)
       #expect(table[index].url.path == item.url.path && table[index].url.query == item.url.query)
       #expect(table.sha256(at: index) == item.content.sha256)
+      #expect(table.isLazy(at: index) == item.content.isLazy)
       #expect(table.index(of: item.url) == index)
       #expect(table.index(of: try ResourceURL(item.url.text + "0")) == nil)
     }

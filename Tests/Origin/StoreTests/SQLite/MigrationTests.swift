@@ -130,10 +130,46 @@ import TestSupport
     #expect(try db.structureFindings(deep: true).isEmpty)
     let html = "text/html"
     let fallbacks = try PageFallbacks([.init(prefix: "/")])
-    #expect(try ContentTypeRow.find(html, EntryHeaders(), PageFallbacks(), in: db) == 7)
-    #expect(try ContentTypeRow.find(html, EntryHeaders(), fallbacks, in: db) == nil)
-    #expect(try ContentTypeRow.findOrInsert(html, EntryHeaders(), fallbacks, in: db) == 8)
+    #expect(try ContentTypeRow.find(html, EntryHeaders(), PageFallbacks(), isLazy: false, in: db) == 7)
+    #expect(try ContentTypeRow.find(html, EntryHeaders(), fallbacks, isLazy: false, in: db) == nil)
+    #expect(try ContentTypeRow.findOrInsert(html, EntryHeaders(), fallbacks, isLazy: false, in: db) == 8)
     #expect(throws: StoreError.self) { try db.script("DELETE FROM content_type WHERE id = 3") }
+    #expect(try db.value(Int.self, "SELECT count(*) FROM sqlite_schema WHERE name LIKE 'kept%'") == 0)
+  }
+
+  /// The step for lazy files keeps what it finds, too; nothing is lazy yet.
+  @Test func fallbacksOfAnOlderDatabaseAreKept() throws {
+    let path = scratch.path + "/a.db"
+    do {
+      let db = try Database(path: path, .writing)
+      try Migrations(steps: Array(Migrations.embedded.steps.prefix(29))).apply(to: db)
+      try db.script(
+        """
+        INSERT INTO app (id, name, created_at) VALUES (1, 'shop', 0);
+        INSERT INTO public_url (id, text) VALUES (1, 'http://cdn');
+        INSERT INTO channel (id, app_id, name, public_url_id, created_at) VALUES (1, 1, 'online', 1, 0);
+        INSERT INTO content_type (id, text, headers, fallback)
+          VALUES (3, 'text/html', '{"X-Frame-Options":"DENY"}', '[{"prefix":"/"}]'), (7, 'text/css', '{}', '[]');
+        INSERT INTO url (id, channel_id, text) VALUES (1, 1, 'https://h/a'), (2, 1, 'https://h/b');
+        INSERT INTO blob (id, sha256, md5, size, stored_at) VALUES (1, zeroblob(32), zeroblob(16), 0, 0);
+        INSERT INTO resource (url_id, version, blob_id, content_type_id, public_url_id, brought_in)
+          VALUES (1, 1, 1, 3, 1, 1), (2, 1, 1, 7, 1, 1);
+        """)
+    }
+    let db = try Database(path: path, .writing)
+    try Migrations.embedded.apply(to: db)
+    let types = try db.all(
+      "SELECT id || ' ' || text || ' ' || headers || ' ' || fallback || ' ' || lazy FROM content_type ORDER BY id"
+    ) { $0.get(0, as: String.self) }
+    #expect(
+      types == [#"3 text/html {"X-Frame-Options":"DENY"} [{"prefix":"/"}] 0"#, "7 text/css {} [] 0"])
+    #expect(try db.structureFindings(deep: true).isEmpty)
+    let (css, headers, fallbacks) = ("text/css", EntryHeaders(), PageFallbacks())
+    #expect(try ContentTypeRow.find(css, headers, fallbacks, isLazy: false, in: db) == 7)
+    #expect(try ContentTypeRow.find(css, headers, fallbacks, isLazy: true, in: db) == nil)
+    #expect(try ContentTypeRow.findOrInsert(css, headers, fallbacks, isLazy: true, in: db) == 8)
+    #expect(try ContentTypeRow.findOrInsert(css, headers, fallbacks, isLazy: true, in: db) == 8)
+    #expect(throws: StoreError.self) { try db.script("DELETE FROM content_type WHERE id = 7") }
     #expect(try db.value(Int.self, "SELECT count(*) FROM sqlite_schema WHERE name LIKE 'kept%'") == 0)
   }
 
