@@ -53,8 +53,9 @@ import Values
     RemoteBundle.Entry.Form(ctype: "text/other"),
     .init(ctype: "application/octet-stream", headers: #"{"X-Frame-Options":"DENY"}"#),
     .init(ctype: "application/octet-stream", fallbacks: #"[{"prefix":"/"}]"#),
+    .init(ctype: "application/octet-stream", isLazy: true),
   ])
-  func changedTypeHeadersOrFallbacksAreAChange(_ form: RemoteBundle.Entry.Form) throws {
+  func changedTypeHeadersFallbacksOrLazinessAreAChange(_ form: RemoteBundle.Entry.Form) throws {
     let local = try PlanTests.resource("a", "1")
     #expect(local.content.ctype.text == "application/octet-stream")
     let remote = RemoteBundle.Entry(

@@ -78,7 +78,7 @@ package struct LazyProposal: Hashable, Sendable {
     Dictionary(grouping: files.filter { !$0.ending.isEmpty }) { [$0.folder, $0.ending] }
       .filter { place, files in
         files.count >= fewestLanguages && files.allSatisfy { LanguageName.isOne($0.stem) }
-          && ContentType.of(fileName: "a.\(place[1])").mayBeLazy
+          && !PageFallbacks.isDocument(ContentType.of(fileName: "a.\(place[1])").text)
       }
       // A pattern without a slash would match at any depth.
       .map { place, _ in "\(place[0].isEmpty ? "/" : escaped(place[0]))*.\(place[1])" }

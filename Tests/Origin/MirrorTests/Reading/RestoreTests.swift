@@ -114,6 +114,28 @@ struct RestoreTests {
     #expect(try store.checkup(deep: true).findings.isEmpty)
   }
 
+  @Test("Lazy files are restored with their resource versions") func lazyFiles() throws {
+    let bench = try Bench(versions: 1)
+    for isLazy in [true, false, true] {
+      try bench.release("charts", ["a.css": "chart"], isLazy: isLazy)
+    }
+    try bench.mirror()
+    #expect(try bench.verify().isEmpty)
+    let store = try restore(bench, FolderReader(bench.www))
+    let (old, new) = try (bench.shop(bench.store), bench.shop(store))
+    #expect(
+      try store.manifest(new, at: new.version).map(\.entry)
+        == bench.store.manifest(old, at: old.version).map(\.entry))
+    func chart() throws -> Entry? {
+      let shop = try bench.shop(store)
+      return try store.manifest(shop, at: shop.version).first { $0.url.text.hasSuffix("a.css") }?.entry
+    }
+    #expect(try chart()?.isLazy == true && chart()?.version == 1)
+    try bench.release("charts", ["a.css": "chart"], into: store)
+    #expect(try chart()?.isLazy == false && chart()?.version == 2)
+    #expect(try store.checkup(deep: true).findings.isEmpty)
+  }
+
   @Test("Bytes purged by the origin are refused by the restored one, too") func purged() throws {
     let bench = try Bench(versions: 2)
     let sha256 = SHA256.of(Array("a secret".utf8))

@@ -14,7 +14,7 @@ import Values
   init() throws { origin = try TestOrigin() }
 
   /// Uploads files without a release.
-  private func contents(_ texts: [String]) throws -> ContentTable {
+  private func contents(_ texts: [String], isLazy: (Int) -> Bool = { _ in false }) throws -> ContentTable {
     var table = ContentTable()
     for (number, text) in texts.enumerated() {
       let bytes = Array(text.utf8)
@@ -24,7 +24,8 @@ import Values
       let type = try #require(ContentType("application/javascript;charset=UTF-8"))
       table.append(
         try ResourceURL("https://m.example.com/\(1000 + number).js"),
-        ResourceContent(md5: md5, sha256: sha256, size: Int64(bytes.count), ctype: type))
+        ResourceContent(
+          md5: md5, sha256: sha256, size: Int64(bytes.count), ctype: type, isLazy: isLazy(number)))
     }
     return table
   }
@@ -51,6 +52,16 @@ import Values
     #expect(cost.plainBytes == cost.bytes)
     let ratio = Double(cost.bytes) / Double(exact.bytes)
     #expect(ratio > 0.8 && ratio < 1.25)
+  }
+
+  @Test func lazyFilesAreCountedByThemselves() throws {
+    let texts = (0..<8).map { String(repeating: "let x = \($0);\n", count: 100 + $0) }
+    let all = UpdateCost(whole: try contents(texts), facts)
+    // The last one has the bytes of the first, which isn't lazy.
+    let cost = UpdateCost(whole: try contents(texts + [texts[0]]) { $0 > 4 }, facts)
+    #expect(all.files == 8 && all.lazyFiles == 0 && all.lazyBytes == 0)
+    #expect(cost.files == 5 && cost.lazyFiles == 3 && cost.lazyBytes > 0)
+    #expect(cost.bytes + cost.lazyBytes == all.bytes && cost.bytes == cost.plainBytes)
   }
 
   /// Large files are few, and have most of the bytes.

@@ -51,6 +51,11 @@ import Testing
         + "without the reference first"
     ),
     (
+      .lazy(.script, target: "a.js"),
+      "the script a.js is lazy, so updates leave it out, but the page loads it when it opens, also offline: take it "
+        + "out of \"lazy\""
+    ),
+    (
       .prefetchPage("https://m.example.com/"),
       "the prefetch config names the page https://m.example.com/, which is in no bundle: publish the page, or remove "
         + "it from the config"

@@ -8,13 +8,15 @@ import Values
   /// The findings for the given files, which aren't written to disk: rule, file, line and column.
   private static func findings(
     _ files: [String: String], base: String = "https://m.example.com/shop/", options: CheckOptions = .all,
-    live: Set<String> = [], changed: Set<String>? = nil
+    live: Set<String> = [], changed: Set<String>? = nil, lazy: Set<String> = []
   ) throws -> [String] {
     let base = try BaseURL(base)
     let listed = try files.keys.sorted().map { path in
-      CheckedBundle.File(
+      var file = CheckedBundle.File(
         url: try ResourceURL("\(base.text)/\(path)"), ctype: .of(fileName: path), location: path, path: path,
         size: Int64(files[path]?.utf8.count ?? 0))
+      file.isLazy = lazy.contains(path)
+      return file
     }
     let check = SiteCheck([CheckedBundle(listed, bases: [base], filter: FileFilter())], options) {
       files[$0].map { Array($0.utf8) }
@@ -53,6 +55,26 @@ import Values
   func errorsHaveAPlace(body: String, finding: String) throws {
     let found = try Self.findings(["index.html": Self.page(body), "a.png": "x"])
     #expect(found.first == finding, "\(found)")
+  }
+
+  /// What a page loads when it opens has to come with updates; what it may ask for later needn't.
+  @Test(arguments: [
+    ("<script src=a.js></script>", ["warning lazy index.html:3:13"]),
+    ("<script type=module src=a.js></script>", ["warning lazy index.html:3:25"]),
+    ("<link rel=stylesheet href=a.css>", ["warning lazy index.html:3:27"]),
+    ("<img src=a.png><script>import('./a.js')</script><a href=a.js>", []), ("<script src=b.js></script>", []),
+  ])
+  func lazyFilesThatAPageLoads(body: String, findings: [String]) throws {
+    let files = ["index.html": Self.page(body), "a.js": "1", "a.css": "a{}", "a.png": "x", "b.js": "1"]
+    #expect(try Self.findings(files, lazy: ["a.js", "a.css", "a.png"]) == findings)
+    #expect(try Self.findings(files) == [])
+  }
+
+  /// Devices don't get source maps that are lazy.
+  @Test func lazySourceMapsAreNoWeight() throws {
+    let files = ["index.html": Self.page("<script src=a.js></script>"), "a.js": "1", "a.js.map": "{}"]
+    #expect(try Self.findings(files).filter { $0.contains("weight") } == ["warning weight -"])
+    #expect(try Self.findings(files, lazy: ["a.js.map"]).filter { $0.contains("weight") } == [])
   }
 
   /// References to other hosts, those made by scripts, and text that isn't a reference.

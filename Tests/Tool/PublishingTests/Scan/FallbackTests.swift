@@ -75,6 +75,9 @@ import Values
       entries: [
         .init(url: "https://h/", form: form, md5: .of([]), sha256: .of([]), size: 0),
         .init(url: "https://h/a", form: .init(ctype: "text/html"), md5: .of([]), sha256: .of([]), size: 0),
+        .init(
+          url: "https://h/b", form: .init(ctype: "text/html", isLazy: true), md5: .of([]), sha256: .of([]),
+          size: 0),
       ])
     #expect(RemoteBundle(cached: bundle.cached) == bundle)
   }

@@ -90,6 +90,13 @@ import Testing
     #expect(
       text(68, pack: 4_000, requests: 2, plain: 5_900_000)
         == "4.6 KB in 2 requests, 68 files as a pack (5.9 MB as whole files)")
+    for (files, words) in [
+      (1, "1 lazy file (2.0 KB) when pages ask for it"), (2, "2 lazy files (2.0 KB) when pages ask for them"),
+    ] {
+      var cost = TransferCost(files: 3, deltas: 0, bytes: 4_000, plainBytes: 4_000, answer: 600, requests: 4)
+      cost.lazy = LazyFiles(files: files, bytes: 2_000)
+      #expect(cost.formatted == "4.6 KB in 4 requests, 3 files; \(words)")
+    }
     // The plain cost isn't shown unless it is larger.
     #expect(text(2, deltas: 1, requests: 3, plain: 4_600) == "4.6 KB in 3 requests, 2 files")
     #expect(
@@ -278,6 +285,9 @@ import Testing
         "update    4.6 KB in 2 requests, 1 file", "despite the freeze by bob: fire", "", "first\nsecond", "",
         "BUNDLE  ADDED  CHANGED  REMOVED", "web         1        2        3",
       ])
+    let lazy = try Self.info("publish", #","lazy":{"bytes":300,"files":2}"#, resources: 5)
+    #expect(
+      ShowCommand.lines(lazy, Self.plain).contains("holds     5 resources, 900 B, 2 of them (300 B) lazy"))
   }
 
   /// The change of a file: other bytes, or the same with another type or headers.
@@ -294,6 +304,13 @@ import Testing
     }
     let headers = #""headers":{"X-Frame-Options":"DENY"},"#
     #expect(try DiffCommand.was(file("")) == "")
+    #expect(
+      try DiffCommand.was(file(content("0", "text/html", #""lazy":true,"#)))
+        == " (the same bytes, no longer lazy)")
+    // Of other bytes, and of files that didn't change in this.
+    #expect(try DiffCommand.laziness(file(content("0", "text/html", #""lazy":true,"#))) == "")
+    #expect(try DiffCommand.laziness(file(content("1", "text/html", #""lazy":true,"#))) == ", no longer lazy")
+    #expect(try DiffCommand.laziness(file(content("1", "text/html"))) == "")
     #expect(try DiffCommand.was(file(content("1", "text/html"))) == " (was 1.5 KB)")
     #expect(try DiffCommand.was(file(content("0", "text/css"))) == " (the same bytes, different type)")
     #expect(

@@ -47,9 +47,8 @@ enum DiffCommand {
       let lines = marks.flatMap { files, _, mark, colour in
         files.map { file in
           let delta = file.delta.map { ", \(Bytes.text($0)) as a delta" } ?? ""
-          let lazy = file.lazy == true ? ", lazy" : ""
           return
-            "\(terminal.colour(mark, colour)) \(file.url)  \(Bytes.text(file.size))\(was(file))\(delta)\(lazy)"
+            "\(terminal.colour(mark, colour)) \(file.url)  \(Bytes.text(file.size))\(was(file))\(delta)\(laziness(file))"
         }
       }
       terminal.say(list: lines, all: arguments.has("all"))
@@ -72,6 +71,14 @@ enum DiffCommand {
       + (was.fallbacks == file.fallback ?? PageFallbacks() ? [] : ["another fallback"])
       + (was.isLazy == (file.lazy ?? false) ? [] : [was.isLazy ? "no longer lazy" : "lazy now"])
     return " (the same bytes, \(others.isEmpty ? "another public URL" : others.joined(separator: " and ")))"
+  }
+
+  /// Says whether a file is lazy, where `was` doesn't say that it became so.
+  static func laziness(_ file: DiffAnswer.File) -> String {
+    let isLazy = file.lazy ?? false
+    guard let was = file.was, was.isLazy != isLazy else { return isLazy ? ", lazy" : "" }
+    if was.sha256 == file.sha256 { return "" }
+    return isLazy ? ", lazy now" : ", no longer lazy"
   }
 
   /// Describes the most expensive files of an update, and its total cost.
