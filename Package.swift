@@ -297,7 +297,13 @@ let package = Package(
       ]),
     // The coder of xcache-webkit is Foundation's.
     tests("Tool/PreviewProtocolTests", ["OriginAPI", "PreviewProtocol", "Values"]),
-    tests("Tool/PreviewTests", ["OriginAPI", "Preview", "PreviewProtocol", "System", "Values"]),
+    tests(
+      "Tool/PreviewTests",
+      [
+        "Manifests", "OriginAPI", "Preview", "PreviewProtocol", "Publishing", "System", "TestSupport",
+        "Values",
+        "XCacheDevice",
+      ]),
     tests(
       "Tool/XCacheTests",
       [

@@ -87,6 +87,15 @@ package struct Entry: Hashable, Sendable {
   /// The bundle that the entry belongs to, in a channel with a root; nil if it names none.
   package var bundle: BundleName? { others["bundle"]?.string.flatMap { try? BundleName($0) } }
 
+  /// The entry without one of its further members.
+  package func without(_ member: String) -> Entry {
+    if others[member] == nil { return self }
+    var rest = others
+    rest[member] = nil
+    return Entry(
+      ctype: ctype, download: download, md5: md5, sha256: sha256, size: size, version: version, others: rest)
+  }
+
   /// Whether there are no members besides those that this version knows, in the form that it writes.
   package var holdsOnlyKnown: Bool {
     if others.isEmpty { return true }

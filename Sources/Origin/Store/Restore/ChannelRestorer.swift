@@ -260,14 +260,7 @@ struct ChannelRestorer {
 
 extension Entry {
   /// The entry as one of a resource, which is the same in whichever bundle.
-  fileprivate var withoutBundle: Entry {
-    if others["bundle"] == nil { return self }
-    var members = others
-    members["bundle"] = nil
-    return Entry(
-      ctype: ctype, download: download, md5: md5, sha256: sha256, size: size, version: version,
-      others: members)
-  }
+  fileprivate var withoutBundle: Entry { without("bundle") }
 }
 
 /// Gives what a restored channel has of policy and prefetch config the next number.

@@ -33,7 +33,7 @@ struct BuildDevice {
     return PageHosts.names(of: items.map(\.url.text))
   }
 
-  /// Returns the items, those of the build first.
+  /// Returns the items, those of the build first. None is lazy: once the engine has the device, it can fetch no file of the build.
   private func items() throws -> [ManifestItem] {
     var items = try build.files.map { try Self.item($0.url, $0.content) }
     var keys = Set(items.map(\.url.matchKey))
@@ -41,7 +41,7 @@ struct BuildDevice {
     for item in (others?.items ?? []) + answers where keys.insert(item.url.matchKey).inserted {
       items.append(item)
     }
-    return items
+    return items.map { ManifestItem(url: $0.url, entry: $0.entry.without(Entry.lazyKey)) }
   }
 
   private static func item(_ url: ResourceURL, _ content: ResourceContent) throws -> ManifestItem {

@@ -39,6 +39,7 @@ import Values
     let plain = try Entry(parsing: Array(EntryTests.text.utf8))
     #expect(plain.lost(since: lazy.others) == JSONObject([.init(key: "lazy", value: .null)]))
     #expect(lazy.lost(since: plain.others) == JSONObject())
+    #expect(lazy.without(Entry.lazyKey) == plain && plain.without(Entry.lazyKey) == plain)
   }
 
   @Test func rewritingKeepsIt() throws {
