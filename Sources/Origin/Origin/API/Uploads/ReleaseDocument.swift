@@ -218,10 +218,10 @@ struct ReleaseDocument: StreamedContent {
       if let fallback = value[PageFallbacks.key] { _ = try PageFallbacks(given: fallback) }
       if let lazy = value[Entry.lazyKey], lazy.bool != true { throw LazyFault.value }
       content = try ResourceContent(json: value) { type($0) }
+      if content.isLazy, !content.mayBeLazy { throw LazyFault.page }
     } catch let error as UnknownMember {
       let name = String(error.name.prefix(64)).debugDescription
       throw Problem.badRequest("\(url): \(name) is not a member of an entry; nothing was done; leave it out")
-      if content.isLazy, !content.mayBeLazy { throw LazyFault.page }
     } catch {
       throw Problem.badRequest("\(url): \(error)")
     }
