@@ -390,6 +390,37 @@ def read_head(reader):
     return base, version, digests, records, plain, coded, reader.bytes(8)
 
 
+def read_first(pack, resourcemap, keep=lambda digest, file: None):
+    """The digests of the files that a first pack has of a resourcemap, in its order.
+
+    `keep` is called with each of them as soon as it is checked: it stays valid whatever follows."""
+    wanted = {(bytes.fromhex(entry["sha256"])[:16], int(entry["size"])): entry for entry in resourcemap.values()}
+    reader = Reader(pack)
+    if reader.bytes(4) != b"XPF1":
+        raise Fault("not a first pack")
+    version, count = reader.number(), reader.number(2**20 + 1)
+    items = Reader(reader.bytes(reader.number(40 * count + 1)))
+    if version == 0 or count == 0:
+        raise Fault("no version, or no file")
+    files = [(items.bytes(16), items.number()) for _ in range(count)]
+    if items.left() or len(set(files)) != count or sum(size for _, size in files) > LARGEST:
+        raise Fault("a list that can't be")
+    decoded = decode_frame(MAGIC + reader.bytes(reader.left()), b"", sum(size for _, size in files))
+    if len(decoded) != sum(size for _, size in files):
+        raise Fault("fewer bytes than the list says")
+    found, at = [], 0
+    for file in files:
+        data, at = decoded[at:at + file[1]], at + file[1]
+        entry = wanted.get(file)
+        if entry is None:
+            continue
+        if sha256(data).hex() != entry["sha256"] or hashlib.md5(data).hexdigest() != entry["md5"]:
+            raise Fault("a file with other bytes")
+        keep(entry["sha256"], data)
+        found.append(entry["sha256"])
+    return found
+
+
 def apply_pack(pack, answer, base, files, limit=256 << 20, keep=lambda file: None):
     """The new resourcemap, and the files of its arrivals by URL.
 

@@ -109,6 +109,15 @@ for case in packs["cases"]:
     wanted = "error" if case.get("error") else decoder.canonical(packs["resourcemaps"][case["answer"]["version"]])
     expect(f"pack: {case['what']}", attempt(update), wanted)
 
+firsts = load("first-packs.json")
+for case in firsts["cases"]:
+    pack = edited((HERE / case["pack"]).read_bytes(), case.get("edits", []))
+
+    def keep(digest, file):
+        expect(f"first pack {case['what']}: {digest}", file, (HERE / "files" / digest).read_bytes())
+    got = attempt(lambda: decoder.read_first(pack, firsts["resourcemaps"][case["resourcemap"]], keep))
+    expect(f"first pack: {case['what']}", got, "error" if case.get("error") else case["files"])
+
 rollout = load("rollout.json")
 for case in rollout["buckets"]:
     expect(f"bucket {case['install']} {case['seed']}", decoder.bucket(bytes.fromhex(case["install"]), case["seed"]), int(case["bucket"]))
@@ -141,6 +150,15 @@ for at in range(len(pack)):
     flipped[at] ^= 0xFF
     got = attempt(lambda: decoder.canonical(decoder.apply_pack(bytes(flipped), case["answer"], base, files)[0]))
     expect(f"byte {at} of {case['pack']} flipped", got in ("error", right), True)
+
+# And of a first pack.
+case = firsts["cases"][0]
+pack = (HERE / case["pack"]).read_bytes()
+for at in range(len(pack)):
+    flipped = bytearray(pack)
+    flipped[at] ^= 0xFF
+    got = attempt(lambda: decoder.read_first(bytes(flipped), firsts["resourcemaps"][case["resourcemap"]]))
+    expect(f"byte {at} of {case['pack']} flipped", got == "error" or set(got) <= set(case["files"]), True)
 
 # The examples of the text are documents, too.
 for block in re.findall("```json\n(.*?)```", (HERE.parent / "protocol.md").read_text(), re.S):

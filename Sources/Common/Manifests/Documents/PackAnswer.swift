@@ -16,11 +16,13 @@ package struct PackOffer: Hashable, Sendable {
     self.size = size
   }
 
-  init(json: JSONValue) throws(JSONError) {
+  /// - Throws: `member` with the name of the one that is missing or wrong.
+  package init(json: JSONValue) throws(JSONError) {
     self.init(download: try json.string("download"), size: try json.size("size"))
   }
 
-  var json: JSONValue { ["download": .string(download), "size": .integer(size)] }
+  /// The offer as answers have it.
+  package var json: JSONValue { ["download": .string(download), "size": .integer(size)] }
 }
 
 /// An answer that names a pack: one more download turns the manifest of `base` into that of `version`.

@@ -138,6 +138,25 @@ import Values
     }
   }
 
+  /// The manifest is as good without a first pack.
+  @Test(arguments: [
+    "null", "[]", "{}", "\"x\"", #"{"download":"https://a/","size":-1}"#, #"{"download":7,"size":1}"#,
+    #"{"size":1}"#, #"{"download":"https://a/","size":9007199254740992}"#, #"{"download":"https://a/"}"#,
+    "[" + String(repeating: "1,", count: 20_000) + "1]",
+    #"{"download":"https://a/","size":1,"more":""# + String(repeating: "x", count: 20_000) + "\"}",
+  ]) func firstPacksThatCannotBeAreIgnored(value: String) throws {
+    let body = String(decoding: Documents.whole(ManifestVersion(1), .empty), as: UTF8.self)
+    let named = body.replacing(#""resourcemap""#, with: #""first":\#(value),"resourcemap""#)
+    guard case .whole(let answer) = try parse(named) else {
+      Issue.record("a whole manifest is read as something else")
+      return
+    }
+    #expect(answer.first == nil)
+    #expect(try answer.manifest().items.isEmpty)
+    // What isn't JSON is no answer.
+    #expect((try? parse(body.replacing(#""resourcemap""#, with: #""first":{,"resourcemap""#))) == nil)
+  }
+
   @Test func orderOfMembersDoesNotMatter() throws {
     let a = String(decoding: Samples.entry("a").canonicalJSON, as: UTF8.self)
     let b = String(decoding: Samples.entry("b").canonicalJSON, as: UTF8.self)

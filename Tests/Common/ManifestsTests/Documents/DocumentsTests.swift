@@ -53,6 +53,23 @@ import Values
     #expect(try answer.manifest().map.bytes == map.bytes)
   }
 
+  @Test func wholeWithAFirstPack() throws {
+    let first = PackOffer(download: "https://cdn/x/shop/pack/0-552-0123456789abcdef.xpk", size: 61_234)
+    let body = Documents.whole(ManifestVersion(553), .empty, first: first, extras: Self.all)
+    #expect(
+      text(body) == """
+        {"code":200,"data":{"digest":"\(ResourceMap.empty.digest)","first":{"download":\
+        "https://cdn/x/shop/pack/0-552-0123456789abcdef.xpk","size":61234},"interval":60,"policy":"3",\
+        "prefetch":"4","resourcemap":{},"update":true,"version":"553"}}
+        """)
+    #expect(try JSONValue.parse(body).canonical == body)
+    guard case .whole(let answer) = try ConfigureAnswer.parse(body) else {
+      Issue.record("a whole manifest is read as something else")
+      return
+    }
+    #expect(answer.first == first && answer.extras == Self.all)
+  }
+
   @Test func pack() throws {
     let offer = PackOffer(download: "https://cdn/x/shop/pack/552-553-0123456789abcdef.xpk", size: 8123)
     for extras in [AnswerExtras.none, Self.all] {

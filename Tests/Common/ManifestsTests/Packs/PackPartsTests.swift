@@ -112,12 +112,14 @@ import Testing
     #expect(path.text == "xcache/yanxuan/pack/552-553-\(Self.sha256.hex.prefix(16)).xpk")
     #expect(PackPath(text: path.text) == path)
     #expect(PackPath(download: path.url(publicURL: try BaseURL("https://cdn.example.com/hxm/tech"))) == path)
+    #expect(!path.isFirst)
+    #expect(PackPath(text: "xcache/yanxuan/pack/0-552-0123456789abcdef.xpk")?.isFirst == true)
   }
 
   @Test(arguments: [
     "", "xcache/yanxuan/pack/552-553-0123456789abcdef", "xcache/yanxuan/pack/552-553-0123456789abcdeF.xpk",
     "xcache/yanxuan/pack/552-553-0123456789abcde.xpk", "xcache/yanxuan/pack/553-552-0123456789abcdef.xpk",
-    "xcache/yanxuan/pack/0-552-0123456789abcdef.xpk", "xcache/yanxuan/pack/0552-553-0123456789abcdef.xpk",
+    "xcache/yanxuan/pack/0-0-0123456789abcdef.xpk", "xcache/yanxuan/pack/0552-553-0123456789abcdef.xpk",
     "xcache/yanxuan/pack/+552-553-0123456789abcdef.xpk", "x/yanxuan/pack/552-553-0123456789abcdef.xpk",
     "xcache/yan xuan/pack/552-553-0123456789abcdef.xpk", "xcache/yanxuan/delta/552-553-0123456789abcdef.xpk",
     "/xcache/yanxuan/pack/552-553-0123456789abcdef.xpk", "xcache/yanxuan/pack/552-553-0123456789abcdef.xpk/",

@@ -109,6 +109,31 @@ import Testing
     }
   }
 
+  @Test func firstPacks() throws {
+    let document = try Vectors.json("first-packs.json")
+    for example in document["cases"]?.array ?? [] {
+      let what = try example.text("what")
+      let map = try #require(document["resourcemaps"]?[try example.text("resourcemap")]).manifest(1)
+      let wanted = map.items.map {
+        FileDigest(md5: $0.entry.md5, sha256: $0.entry.sha256, size: $0.entry.size)
+      }
+      let pack = Vectors.edited(
+        try Vectors.bytes(try example.text("pack")), example["edits"]?.array ?? [])
+      var device = FirstPackDevice(wanted: wanted)
+      var isRefused = false
+      do {
+        try device.push(pack[...])
+        try device.finish()
+      } catch {
+        isRefused = true
+      }
+      #expect(isRefused == (example["error"]?.bool == true), "\(what)")
+      let files = device.files.map { SHA256.of($0).hex }
+      if !isRefused { #expect(files == example["files"]?.array?.compactMap(\.string), "\(what)") }
+      for file in device.files { #expect(try Vectors.bytes("files/\(SHA256.of(file))") == file, "\(what)") }
+    }
+  }
+
   @Test func packs() throws {
     let document = try Vectors.json("packs.json")
     let maps = try #require(document["resourcemaps"])

@@ -170,6 +170,124 @@ import Testing
     return cases
   }
 
+  /// Of the manifests and files that `packs()` writes.
+  @Test(.enabled(if: Vectors.areRecorded)) func firstPacks() throws {
+    let all = try #require(try Vectors.json("packs.json")["resourcemaps"])
+    var maps = JSONObject()
+    for name in ["552", "553"] { maps[name] = all[name] }
+    var cases: [JSONValue] = []
+    func add(_ what: String, _ name: String, _ map: String, _ more: [String: JSONValue]) {
+      var object = JSONObject()
+      object["what"] = .string(what)
+      object["pack"] = .string("packs/first-\(name).xpk")
+      object["resourcemap"] = .string(map)
+      for (key, value) in more { object[key] = value }
+      cases.append(.object(object))
+    }
+    let old = try Self.firstFiles(try #require(maps["552"])),
+      new = try Self.firstFiles(try #require(maps["553"]))
+    let pack = try Self.firstPack("552", 552, old)
+    _ = try Self.firstPack("553", 553, new)
+    func digests(_ files: [[UInt8]]) -> JSONValue { .strings(files.map { SHA256.of($0).hex }) }
+    add("every file of a manifest", "552", "552", ["files": digests(old)])
+    add("a file of no bytes, and one that two URLs have", "553", "553", ["files": digests(new)])
+    add(
+      "a later manifest: what it doesn't have is passed over", "552", "553",
+      ["files": digests(old.filter(new.contains))])
+    let items = old.map { FirstPackItem(SHA256.of($0), size: Int64($0.count)) }
+    let length = try FirstPackHead(version: ManifestVersion(552), items: items).bytes.count
+    let front = 9
+    func flip(_ at: Int, _ xor: Int = 1) -> JSONValue { ["at": .integer(at), "xor": .integer(xor)] }
+    func cut(_ count: Int) -> JSONValue { ["cut": .integer(count)] }
+    add(
+      "a file that the manifest doesn't have by its digest", "552", "552",
+      ["edits": [flip(front + 3)], "files": digests(Array(old.dropFirst()))])
+    let middle = (pack.count - length) / 2
+    let edits: [(String, JSONValue)] = [
+      ("another magic number", flip(3)), ("no file", flip(6, old.count)),
+      ("another number of files", flip(6)),
+      ("another length of the list", flip(7)), ("another size of a file", flip(front + 16)),
+      ("a damaged frame", flip(length + middle, 0x55)), ("nothing", cut(0)), ("half a head", cut(5)),
+      ("half a list", cut(front + (length - front) / 2)), ("no frame", cut(length)),
+      ("half a frame", cut(length + middle)), ("without its last byte", cut(pack.count - 1)),
+      ("a byte too many", ["append": "00"]),
+    ]
+    for (what, edit) in edits { add(what, "552", "552", ["edits": [edit], "error": true]) }
+    let lists = try Self.impossibleFirstPacks(old)
+    for (what, name, bytes) in lists {
+      try Vectors.write(bytes, "packs/first-\(name).xpk")
+      add(what, name, "552", ["error": true])
+    }
+    let text =
+      "{\"cases\":\(Vectors.lines(cases)),\n\"resourcemaps\":"
+      + "\(String(decoding: JSONValue.object(maps).canonical, as: UTF8.self))}\n"
+    try Vectors.write(Array(text.utf8), "first-packs.json")
+  }
+
+  /// The files of a resourcemap, each once: pages first.
+  private static func firstFiles(_ map: JSONValue) throws -> [[UInt8]] {
+    let items = try map.manifest(1).items.sorted { a, b in
+      let arePages = (a.entry.ctype == "text/html", b.entry.ctype == "text/html")
+      guard arePages.0 == arePages.1 else { return arePages.0 }
+      return arePages.0 && a.url.text.utf8.count != b.url.text.utf8.count
+        ? a.url.text.utf8.count < b.url.text.utf8.count : a.url < b.url
+    }
+    var files: [[UInt8]] = []
+    for item in items {
+      let file = try Vectors.bytes("files/\(item.entry.sha256)")
+      if !files.contains(file) { files.append(file) }
+    }
+    return files
+  }
+
+  private static func firstPack(_ name: String, _ version: Int64, _ files: [[UInt8]]) throws -> [UInt8] {
+    let items = files.map { FirstPackItem(SHA256.of($0), size: Int64($0.count)) }
+    let pack =
+      try FirstPackHead(version: ManifestVersion(version), items: items).bytes + FirstPackTests.frame(files)
+    try Vectors.write(pack, "packs/first-\(name).xpk")
+    return pack
+  }
+
+  /// First packs whose list or frame no writer makes.
+  private static func impossibleFirstPacks(_ files: [[UInt8]]) throws -> [(String, String, [UInt8])] {
+    func pack(
+      _ files: [[UInt8]], version: Int64 = 552, sizes: [Int64]? = nil, more: Int = 0,
+      digests: [[UInt8]]? = nil,
+      frame: [UInt8]? = nil
+    ) -> [UInt8] {
+      var list: [UInt8] = []
+      for (index, file) in files.enumerated() {
+        FirstPackItem(SHA256.of(digests?[index] ?? file), size: sizes?[index] ?? Int64(file.count)).append(
+          to: &list)
+      }
+      var out = FirstPackHead.magic
+      Varint.append(version, to: &out)
+      Varint.append(files.count, to: &out)
+      Varint.append(list.count + more, to: &out)
+      return out + list + (frame ?? FirstPackTests.frame(files))
+    }
+    let two = Array(files.prefix(2))
+    let other = [files[0].dropLast() + Array("?".utf8)] + files.dropFirst()
+    let frame = FirstPackTests.frame
+    let magic: [UInt8] = [0x28, 0xB5, 0x2F, 0xFD]
+    return [
+      ("a file twice", "twice", pack(two + two.prefix(1))),
+      ("a file with other bytes than its digest says", "bytes", pack(other, digests: files)),
+      ("version 0", "version", pack(two, version: 0)),
+      ("files with more bytes than a number may have", "sum", pack(two, sizes: [Varint.largest, 1])),
+      ("a frame of fewer bytes than the list says", "short", pack(files, frame: frame(files.dropLast()))),
+      (
+        "a frame of more bytes than the list says", "long",
+        pack(files, frame: frame(files + [Array("more".utf8)]))
+      ),
+      (
+        "two frames", "frames",
+        pack(files, frame: frame(Array(files.prefix(3))) + magic + frame(Array(files.dropFirst(3))))
+      ),
+      ("a list with bytes behind its last file", "list", pack(files, more: 1, frame: [0] + frame(files))),
+    ]
+  }
+
   @Test(.enabled(if: Vectors.areRecorded)) func deltas() throws {
     let texts = [Self.old[1].text, Self.new[1].text].map { Array($0.utf8) }
     for text in texts { try Vectors.write(text, "files/\(SHA256.of(text))") }
