@@ -147,6 +147,27 @@ final class AnswerBuilder: Sendable {
     }
   }
 
+  /// Has the whole manifests of a version name another first pack, if it is another one.
+  func choose(_ first: FirstPackChoice, of channel: ChannelInfo) {
+    if packs.firsts.choose(first, of: channel) { renewWhole(of: channel.id) }
+  }
+
+  /// Has the whole manifests of a channel name no first pack until one is chosen.
+  /// - Parameter kept: a version whose choice stays.
+  func forgetFirsts(of channelID: Int64, except kept: ManifestVersion? = nil) {
+    if packs.firsts.forget(channelID, except: kept) { renewWhole(of: channelID) }
+  }
+
+  /// Has a channel's whole manifests made again when they are asked for, without coding their maps again.
+  func renewWhole(of channelID: Int64) {
+    var isRenewed = false
+    for state in catalog.current.channel(id: channelID)?.answered ?? [] where state.held.renewWhole() {
+      isRenewed = true
+    }
+    // Another edition, so that no event loop goes on with the one that it remembers.
+    if isRenewed { catalog.update { _ in } }
+  }
+
   // MARK: - Making
 
   private static func whole(_ channel: ChannelCatalog) -> Piece {
@@ -180,8 +201,13 @@ final class AnswerBuilder: Sendable {
       } else {
         rendered = RenderedMap(try map(of: channel))
       }
-      let whole = WholeManifest(channel.channel, rendered: rendered, channel.extras, trust: trust)
+      let first = packs.first(channel.channel)
+      let whole = WholeManifest(
+        channel.channel, rendered: rendered, channel.extras, trust: trust, first: first)
+      if first != nil { packCounters.announced() }
       keep(channel, where: channel.answers) { $0.keep(whole: whole) }
+      // Another one may have been chosen meanwhile, which found nothing to renew.
+      if packs.first(channel.channel) != first { renewWhole(of: channel.channel.id) }
       return whole
     }
   }

@@ -53,7 +53,9 @@ struct WholeManifest: Sendable {
   let extras: AnswerExtras
   /// The member `trust`; nil in a channel without a root.
   let trust: [UInt8]?
-  /// The size of the gzip body in bytes, which a patch has to beat.
+  /// The first pack that it names; nil if there is none.
+  let first: PackOffer?
+  /// The size in bytes of the gzip body without a first pack, which a patch has to beat.
   let gzipCount: Int
   /// Its resourcemap, for answers with other surroundings.
   let map: RenderedMap
@@ -66,34 +68,47 @@ struct WholeManifest: Sendable {
   }
 
   /// Puts a map that is coded already into its frame.
-  init(_ channel: ChannelInfo, rendered map: RenderedMap, _ extras: AnswerExtras, trust: [UInt8]?) {
+  init(
+    _ channel: ChannelInfo, rendered map: RenderedMap, _ extras: AnswerExtras, trust: [UInt8]?,
+    first: PackOffer? = nil
+  ) {
     self.channel = channel
     self.extras = extras
     self.trust = trust
+    self.first = first
     self.map = map
     digest = channel.digest ?? map.digest
-    (document, gzipCount) = Self.document(channel, map, digest, extras, trust, base: nil)
+    let plain = Self.document(channel, map, digest, extras, trust)
+    gzipCount = plain.gzipCount
+    guard let first else {
+      document = plain.document
+      return
+    }
+    document = Self.document(channel, map, digest, extras, trust, first: first).document
   }
 
   /// Returns the same manifest with other extras, in a channel without a root.
   func with(_ extras: AnswerExtras) -> WholeManifest {
-    WholeManifest(channel, rendered: map, extras, trust: trust)
+    WholeManifest(channel, rendered: map, extras, trust: trust, first: first)
   }
 
-  /// Returns the answer to devices that are at `base` and accept patches, if the whole manifest is smaller.
+  /// Returns the answer to devices that are at `base` and accept patches, if the whole manifest is smaller. It names no first pack,
+  /// which is for devices without a manifest.
   func document(from base: DocumentBase) -> CodedDocument {
     Self.document(channel, map, digest, extras, trust, base: base).document
   }
 
   private static func document(
     _ channel: ChannelInfo, _ map: RenderedMap, _ digest: SHA256, _ extras: AnswerExtras, _ trust: [UInt8]?,
-    base: DocumentBase?
+    base: DocumentBase? = nil, first: PackOffer? = nil
   ) -> (document: CodedDocument, gzipCount: Int) {
     let from = base.map { "\($0.version)-\(SHA256.of($0.deltas).hex.prefix(8))-" } ?? ""
     let signed = trust.map { "-t\(SHA256.of($0).hex.prefix(16))" } ?? ""
+    let packed = first.map { "-f\(SHA256.of(Array($0.download.utf8)).hex.prefix(16))" } ?? ""
     return map.document(
-      in: Documents.whole(channel.version, digest: digest, base: base, extras: extras, trust: trust),
-      tag: "\(digest.hex.prefix(32))-\(from)\(channel.version)\(extras.tag)\(signed)")
+      in: Documents.whole(
+        channel.version, digest: digest, base: base, first: first, extras: extras, trust: trust),
+      tag: "\(digest.hex.prefix(32))-\(from)\(channel.version)\(extras.tag)\(signed)\(packed)")
   }
 }
 

@@ -38,6 +38,16 @@ final class ResidentManifest: Sendable {
   func keep(rendered: RenderedMap) { keep { if $0.whole == nil { $0.rendered = rendered } } }
   func keep(info: CodedDocument) { keep { $0.info = info } }
 
+  /// Has the whole manifest made again from its coded map, which stays.
+  /// - Returns: whether there was one.
+  func renewWhole() -> Bool {
+    state.withLock { state in
+      guard let whole = state.whole else { return false }
+      (state.whole, state.rendered) = (nil, whole.map)
+      return true
+    }
+  }
+
   private func keep(_ change: (inout State) -> Void) {
     state.withLock { state in
       if state.isRetired { return }

@@ -2,7 +2,7 @@ import Manifests
 import Store
 import System
 
-/// Makes the deltas and packs from older versions, channel by channel, newest base first.
+/// Makes the deltas and packs from older versions, channel by channel, newest base first, and then the first pack.
 ///
 /// Finished work is recorded in `derived.db`; the rest continues after a restart. A base that fails holds up no other: it is
 /// tried again after a wait.
@@ -16,6 +16,10 @@ struct BacklogWorker: Sendable {
   let push: ReleasePush?
   let log: @Sendable (String) -> Void
 
+  private var firsts: FirstPackWorker {
+    FirstPackWorker(store: store, catalog: catalog, answers: builder, packs: service.packs, push: push)
+  }
+
   /// Runs until the service is stopped.
   func start() throws(SystemError) { try thread.start("deltas") { run() } }
 
@@ -26,7 +30,8 @@ struct BacklogWorker: Sendable {
     }
     var work = BacklogState()
     while true {
-      switch service.backlog.next(within: .seconds(min(work.later.pause, Self.maxPause))) {
+      let pause = min(work.later.pause, work.laterFirsts.pause, Self.maxPause)
+      switch service.backlog.next(within: .seconds(pause)) {
       case .end: return
       case .pause: break
       case .channel(let id):
@@ -42,7 +47,8 @@ struct BacklogWorker: Sendable {
         }
       }
       service.dropDrafts()
-      for id in work.later.removeDue(hasSpace) { service.backlog.requeue(id) }
+      let due = work.later.removeDue(hasSpace).union(work.laterFirsts.removeDue(hasSpace))
+      for id in due { service.backlog.requeue(id) }
     }
   }
 
@@ -56,6 +62,8 @@ struct BacklogWorker: Sendable {
   /// What the worker knows besides `derived.db`.
   private struct BacklogState {
     var later = PostponedBases()
+    /// The same for first packs, each as a base of 0.
+    var laterFirsts = PostponedBases()
     /// What was logged last for each channel, so that each fault of a version is logged once.
     var logged: [Int64: (version: ManifestVersion, words: Set<String>)] = [:]
   }
@@ -64,6 +72,7 @@ struct BacklogWorker: Sendable {
   private func advance(_ channel: ChannelInfo, _ work: inout BacklogState) throws(StoreError) -> Bool {
     try refreshIfStale(channel)
     guard service.awaitPreparations() else { return false }
+    try firsts.choose(channel)
     var left: [ManifestVersion] = []
     for base in try service.backlogBases(of: channel).sorted(by: >)
     where !work.later.holds(channel, base) && !channel.crossesRebase(from: base) {
@@ -73,6 +82,7 @@ struct BacklogWorker: Sendable {
     tell(channel, left: left.count, work)
     guard let base = left.first, !service.isStopping else {
       dropDrafts(of: channel)
+      workOnFirst(channel, &work)
       return false
     }
     do throws(StoreError) {
@@ -85,7 +95,36 @@ struct BacklogWorker: Sendable {
     }
     tell(channel, left: left.count - 1, work)
     if left.count == 1 { dropDrafts(of: channel) }
-    return left.count > 1 || !catalog.current.answers(channel.id, with: channel.version)
+    return left.count > 1 || hasFirst(channel, work)
+      || !catalog.current.answers(channel.id, with: channel.version)
+  }
+
+  /// Whether the first pack is to be made or pushed now.
+  private func hasFirst(_ channel: ChannelInfo, _ work: BacklogState) -> Bool {
+    firsts.hasWork(channel) && !work.laterFirsts.holds(channel, .none)
+  }
+
+  /// Makes and pushes the first pack, after everything that devices of older versions wait for.
+  private func workOnFirst(_ channel: ChannelInfo, _ work: inout BacklogState) {
+    guard !service.isStopping, hasFirst(channel, work) else { return }
+    func postpone(_ reason: PostponedBases.Reason, _ line: String?) {
+      work.laterFirsts.note(channel, .none, reason)
+      if let line { logOnce(line, channel, &work) }
+    }
+    do throws(StoreError) {
+      switch try firsts.work(channel, shouldContinue: shouldContinue(channel)) {
+      case .done: work.laterFirsts.succeeded(channel, .none)
+      case .stopped: if !service.isStopping { service.backlog.requeue(channel.id) }
+      case .noSpace(let size): postpone(.space(size), nil)
+      case .isUnpushed(let line): postpone(.push(line), line)
+      }
+    } catch {
+      postpone(
+        .error(error.description),
+        "error: the first pack of \(channel.app) \(channel.name) \(channel.version) could not be made; it is tried "
+          + "again: \(error)")
+    }
+    tell(channel, left: 0, work)
   }
 
   /// The candidate comes after the full version, and may need the same ones.
@@ -107,9 +146,11 @@ struct BacklogWorker: Sendable {
 
   /// Shows the progress: `left` bases besides those that are postponed.
   private func tell(_ channel: ChannelInfo, left: Int, _ work: BacklogState) {
-    let (failing, fault) = work.later.faults(of: channel)
+    let (bases, first) = (work.later.faults(of: channel), work.laterFirsts.faults(of: channel))
+    let failing = bases.count + first.count
     service.backlog.update(channel.id, at: channel.version) { progress in
-      (progress.pending, progress.failing, progress.fault) = (left + failing, failing, fault)
+      (progress.pending, progress.failing) = (left + failing, failing)
+      progress.fault = bases.newest ?? first.newest
     }
   }
 
@@ -130,6 +171,10 @@ struct BacklogWorker: Sendable {
         "error: deltas\(from) to \(channel.app) \(channel.name) \(channel.version) could not be made; they are tried "
         + "again: \(words)"
     }
+    logOnce(line, channel, &work)
+  }
+
+  private func logOnce(_ line: String, _ channel: ChannelInfo, _ work: inout BacklogState) {
     if work.logged[channel.id]?.version != channel.version {
       work.logged[channel.id] = (channel.version, [])
     }

@@ -50,19 +50,28 @@ final class AnnouncedPacks: Sendable {
     }
   }
 
-  /// Checks the files of all packs that are named. One that has changed is read back, and dropped if it is damaged.
-  /// - Returns: the ids of channels whose answers name packs that are gone; and whether open files must be reopened.
-  func check(_ store: Store, _ catalog: Catalog, _ log: (String) -> Void) throws(StoreError)
-    -> (channels: Set<Int64>, isChanged: Bool)
-  {
+  /// What became of packs that are named.
+  struct Findings {
+    /// The ids of channels whose answers name packs that are gone.
     var channels: Set<Int64> = []
+    /// The ids of those among them whose whole manifests name a first pack that is gone.
+    var firsts: Set<Int64> = []
+    /// Whether open files must be reopened.
     var isChanged = false
+  }
+
+  /// Checks the files of all packs that are named. One that has changed is read back, and dropped if it is damaged.
+  func check(_ store: Store, _ catalog: Catalog, _ firsts: FirstPacks, _ log: (String) -> Void)
+    throws(StoreError) -> Findings
+  {
+    var found = Findings()
     for (id, packs) in items.withLock({ $0 }) {
       let channel = catalog.channel(id: id)?.newest.channel
       for (ends, item) in packs {
-        let base = ends.base
         guard let channel,
-          item.pack.version > channel.version || channel.answeredVersions.contains(item.pack.version)
+          item.pack.isFirst
+            ? firsts.isNamed(item.pack, of: id)
+            : item.pack.version > channel.version || channel.answeredVersions.contains(item.pack.version)
         else {
           drop(item, id, ends)
           continue
@@ -72,22 +81,31 @@ final class AnnouncedPacks: Sendable {
         let path = store.derived.packFile(item.pack, of: channel)
         let now = try Self.mark(path)
         if let now, now == item.file { continue }
-        isChanged = true
+        found.isChanged = true
         drop(item, id, ends)
         if now != nil, try store.derived.isWhole(item.pack, of: channel.id) {
           note(item.pack, of: channel, in: store)
           continue
         }
-        channels.insert(id)
+        found.channels.insert(id)
+        if item.pack.isFirst { found.firsts.insert(id) }
         // gc removes the packs of versions that it drops.
-        guard try store.digest(channel, at: base) != nil else { continue }
+        guard try store.digest(channel, at: item.pack.isFirst ? ends.version : ends.base) != nil else {
+          continue
+        }
         log(
-          "error: the pack of \(channel.app) \(channel.name) from \(base) to \(ends.version) "
+          "error: \(Self.name(of: item.pack, channel)) "
             + (now == nil ? "is gone, perhaps because it was found damaged" : "was damaged")
             + "; it is made again")
       }
     }
-    return (channels, isChanged)
+    return found
+  }
+
+  private static func name(of pack: StoredPack, _ channel: ChannelInfo) -> String {
+    pack.isFirst
+      ? "the first pack of \(channel.app) \(channel.name) for \(pack.version)"
+      : "the pack of \(channel.app) \(channel.name) from \(pack.base) to \(pack.version)"
   }
 
   /// Forgets a pack, unless it has been named again.
@@ -102,9 +120,10 @@ final class AnnouncedPacks: Sendable {
 extension AnswerBuilder {
   /// Checks that the packs named by answers exist, and removes missing ones from the answers.
   func checkPacks(_ store: Store, _ log: (String) -> Void) throws(StoreError) {
-    let found = try packs.announced.check(store, catalog.current, log)
+    let found = try packs.announced.check(store, catalog.current, packs.firsts, log)
     // Open descriptors are dropped, and missing packs are made again.
     if found.isChanged { store.changes.changed() }
+    for channel in found.firsts { forgetFirsts(of: channel) }
     for channel in found.channels { try refreshPatches(of: channel) }
   }
 

@@ -240,12 +240,13 @@ struct PackBuilder: Sendable {
 
   /// Whether there is any space for a pack, before its files are coded.
   func hasAnySpace(_ ends: PackEnds, of channel: Int64) throws(StoreError) -> Bool {
-    if try store.hasPackSpace(limits.quota, for: 1) { return true }
+    if try store.hasPackSpace(limits.quota, for: 1, first: ends.base == .none ? channel : nil) { return true }
     try logNoSpace(ends, of: channel)
     return false
   }
 
-  private func logNoSpace(_ ends: PackEnds, of channel: Int64) throws(StoreError) {
+  /// Logs that there is no space for a pack, once for each version that packs lead to.
+  func logNoSpace(_ ends: PackEnds, of channel: Int64) throws(StoreError) {
     guard counters.withoutSpace.note(ends, of: channel) else { return }
     try logLeftOut(ends, of: channel, "serve --pack-room \(limits.quota) is used up")
   }

@@ -4,7 +4,7 @@ import OriginAPI
 import Store
 import System
 
-/// Answers pack URLs: `{space}/{app}/pack/{A}-{B}-{mark}.xpk`.
+/// Answers pack URLs: `{space}/{app}/pack/{A}-{B}-{mark}.xpk`; A is 0 in those of first packs.
 struct PackEndpoint: Sendable {
   let store: Store
   let log: @Sendable (String) -> Void
@@ -57,6 +57,8 @@ struct PackOffers: Sendable {
   let arePushed: Bool
   /// The packs that were offered.
   let announced = AnnouncedPacks()
+  /// Which first packs whole manifests name.
+  let firsts = FirstPacks()
 
   /// Returns the pack from `base` to a channel's newest version; nil if none is to be offered.
   func offer(_ channel: ChannelInfo, from base: ManifestVersion, baseDigest: SHA256) throws(StoreError)
@@ -65,6 +67,12 @@ struct PackOffers: Sendable {
     guard let digest = channel.digest else { return nil }
     let ends = PackEnds(base: base, baseDigest: baseDigest, version: channel.version, digest: digest)
     guard case .stored(let pack) = try store.derived.pack(ends, of: channel.id) else { return nil }
+    return offer(pack, channel)
+  }
+
+  /// Returns the first pack that a channel's whole manifest names; nil if there is none.
+  func first(_ channel: ChannelInfo) -> PackOffer? {
+    guard case .stored(let pack) = firsts.choice(of: channel) else { return nil }
     return offer(pack, channel)
   }
 

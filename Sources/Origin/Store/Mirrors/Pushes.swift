@@ -88,9 +88,11 @@ extension Store {
     }
     files += try derived.pushedDeltas()
     let channels = try channels()
-    for (id, pack) in try derived.packs() where pack.isPushed {
+    let packs = try derived.packs()
+    let firsts = packs.newestFirsts
+    for (id, pack) in packs where pack.isPushed {
       guard let channel = channels.first(where: { $0.id == id }),
-        channel.answeredVersions.contains(pack.version)
+        pack.isFirst ? firsts[id] == pack.version : channel.answeredVersions.contains(pack.version)
       else {
         continue
       }

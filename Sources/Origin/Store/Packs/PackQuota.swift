@@ -2,13 +2,15 @@ import Manifests
 import System
 
 extension Store {
-  /// Removes packs to versions that were replaced, the largest first and among equals the oldest, until the rest and
-  /// `size` more bytes fit into `quota`; removes none if even that wouldn't be enough. Packs to newest versions stay,
-  /// because devices are told about them.
+  /// Removes packs to versions that were replaced, and first packs that were, the largest first and among equals the oldest,
+  /// until the rest and `size` more bytes fit into `quota`; removes none if even that wouldn't be enough. Packs to newest
+  /// versions and newest first packs stay, because devices are told about them.
+  /// - Parameter first: the channel for whose new first pack it is, so that its others were replaced; nil for another pack.
   /// - Returns: whether there is room.
-  package func makePackSpace(_ quota: Int64, for size: Int64) throws(StoreError) -> Bool {
+  package func makePackSpace(_ quota: Int64, for size: Int64, first: Int64? = nil) throws(StoreError) -> Bool
+  {
     if try derived.hasSpace(quota, for: size) { return true }
-    let packs = try packsByUse(replacing: nil)
+    let packs = try packsByUse(replacing: nil, first: first)
     var total = Self.bytes(packs.newest)
     guard size <= quota - total else { return false }
     total = total.addingClamped(Self.bytes(packs.replaced))
@@ -23,26 +25,29 @@ extension Store {
   }
 
   /// Whether `makePackSpace` would find room for `size` more bytes. `channel` is one that is about to get a newer
-  /// version; nil if none is.
-  package func hasPackSpace(_ quota: Int64, for size: Int64, replacing channel: Int64? = nil)
-    throws(StoreError)
-    -> Bool
-  {
+  /// version, and `first` one that is about to get a newer first pack; nil if none is.
+  package func hasPackSpace(
+    _ quota: Int64, for size: Int64, replacing channel: Int64? = nil, first: Int64? = nil
+  ) throws(StoreError) -> Bool {
     if try derived.hasSpace(quota, for: size) { return true }
-    return size <= quota - Self.bytes(try packsByUse(replacing: channel).newest)
+    return size <= quota - Self.bytes(try packsByUse(replacing: channel, first: first).newest)
   }
 
   private typealias Packs = [(channel: Int64, pack: StoredPack)]
 
   /// The packs to newest versions, and those to versions that were replaced.
-  private func packsByUse(replacing channel: Int64?) throws(StoreError) -> (newest: Packs, replaced: Packs) {
+  private func packsByUse(replacing channel: Int64?, first: Int64?) throws(StoreError)
+    -> (newest: Packs, replaced: Packs)
+  {
     var newest: [Int64: Set<ManifestVersion>] = [:]
     for other in try channels() where other.id != channel { newest[other.id] = other.answeredVersions }
     let packs = try derived.packs()
-    return (
-      packs.filter { newest[$0.channel]?.contains($0.pack.version) == true },
-      packs.filter { newest[$0.channel]?.contains($0.pack.version) != true }
-    )
+    let firsts = packs.newestFirsts
+    func isNewest(_ channel: Int64, _ pack: StoredPack) -> Bool {
+      if pack.isFirst { return channel != first && firsts[channel] == pack.version }
+      return newest[channel]?.contains(pack.version) == true
+    }
+    return (packs.filter { isNewest($0.channel, $0.pack) }, packs.filter { !isNewest($0.channel, $0.pack) })
   }
 
   private static func bytes(_ packs: Packs) -> Int64 {
@@ -73,6 +78,17 @@ extension Store {
       }
       return false
     }
+  }
+}
+
+extension [(channel: Int64, pack: StoredPack)] {
+  /// The version of each channel's newest first pack; older ones were replaced by it.
+  var newestFirsts: [Int64: ManifestVersion] {
+    var newest: [Int64: ManifestVersion] = [:]
+    for (channel, pack) in self where pack.isFirst {
+      newest[channel] = Swift.max(newest[channel] ?? .none, pack.version)
+    }
+    return newest
   }
 }
 

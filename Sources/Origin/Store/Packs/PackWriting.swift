@@ -118,19 +118,24 @@ extension DerivedStore {
       let sha256 = try write(parts, to: part)
       let pack = StoredPack(
         base: ends.base, version: ends.version, sha256: sha256, size: parts.size, isPushed: false)
-      // The digest first, so that whoever opens the file can compare it; the pack's own row last, so that whoever finds
-      // it also finds the file.
-      try noteFile(path(of: pack, channel), sha256, size: pack.size)
-      try StoreError.disk { () throws(SystemError) in
-        try Kernel.rename(part, to: path(of: pack, channel))
-        try Kernel.syncFolder(folder)
-      }
-      try work { (db) throws(StoreError) in try note(pack, ends, of: channel, in: db) }
+      try keep(pack, ends, from: part, of: channel)
       return pack
     } catch {
       try? Kernel.remove(part)
       throw error
     }
+  }
+
+  /// Gives a pack's file its name, and makes the pack known. Its bytes must be durable.
+  func keep(_ pack: StoredPack, _ ends: PackEnds, from part: String, of channel: Int64) throws(StoreError) {
+    // The digest first, so that whoever opens the file can compare it; the pack's own row last, so that whoever finds
+    // it also finds the file.
+    try noteFile(path(of: pack, channel), pack.sha256, size: pack.size)
+    try StoreError.disk { () throws(SystemError) in
+      try Kernel.rename(part, to: path(of: pack, channel))
+      try Kernel.syncFolder(folder.packs(of: channel))
+    }
+    try work { (db) throws(StoreError) in try note(pack, ends, of: channel, in: db) }
   }
 
   private func write(_ parts: PackParts, to path: String) throws(StoreError) -> SHA256 {

@@ -1,7 +1,7 @@
 import Manifests
 import System
 
-/// The two manifests that a pack connects.
+/// The two manifests that a pack connects; a first pack leads from version 0, which has no entries.
 package struct PackEnds: Hashable, Sendable {
   /// The version that a device must have to use it.
   package let base: ManifestVersion
@@ -29,6 +29,7 @@ extension Store {
   /// have been given the number. The newer version may still be on its way.
   package func wants(_ ends: PackEnds, of channel: Int64) throws(StoreError) -> Bool {
     try connections.reading { (db) throws(StoreError) in
+      if ends.base == .none { return try db.digest(of: channel, at: ends.version) == ends.digest }
       guard try db.digest(of: channel, at: ends.base) == ends.baseDigest,
         try !db.crossesRebase(channel, from: ends.base, to: ends.version)
       else { return false }
@@ -39,7 +40,7 @@ extension Store {
     }
   }
 
-  /// The packs between kept versions, by the channel's row.
+  /// The packs between kept versions and the first packs of kept versions, by the channel's row.
   package func packsOfKeptVersions() throws(StoreError) -> [Int64: [StoredPack]] {
     let rows = try derived.packRows()
     let digests = try connections.reading { (db) throws(StoreError) in try ReleaseRow.digests(in: db) }
@@ -56,12 +57,12 @@ extension Store {
 }
 
 extension ReleaseRow {
-  /// The digest of every kept version, by the channel's row.
+  /// The digest of every kept version, and of version 0, by the channel's row.
   static func digests(in db: Database) throws(StoreError) -> [Int64: [Int64: SHA256]] {
     var digests: [Int64: [Int64: SHA256]] = [:]
     try db.each("SELECT channel_id, version, digest FROM release") { row in
-      digests[row.get(0, as: Int64.self), default: [:]][row.get(1, as: Int64.self)] = row.get(
-        2, as: SHA256.self)
+      digests[row.get(0, as: Int64.self), default: [0: PackEnds.nothing]][row.get(1, as: Int64.self)] =
+        row.get(2, as: SHA256.self)
     }
     return digests
   }
@@ -77,6 +78,11 @@ package struct StoredPack: Hashable, Sendable {
   package let size: Int64
   /// Whether it was pushed to where devices download from (`serve --cdn push`).
   package let isPushed: Bool
+
+  /// The same pack, pushed.
+  package var pushed: StoredPack {
+    StoredPack(base: base, version: version, sha256: sha256, size: size, isPushed: true)
+  }
 
   /// The path at which devices download it.
   package func path(of channel: ChannelInfo) -> PackPath {

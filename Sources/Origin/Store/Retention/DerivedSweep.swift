@@ -56,8 +56,13 @@ struct DerivedSweep {
   /// What each pack was made from. A number alone doesn't tell: that of a release that was refused is given to the next one.
   private struct PackRows {
     private var rows: [String: (mark: String, key: SHA256)] = [:]
+    /// The first packs of each channel, and when each was made or, later, read back.
+    private var firsts: [Int64: [(pack: PackFile, at: Int64)]] = [:]
 
     init(_ derived: DerivedStore) throws(StoreError) {
+      for (path, at) in try derived.firstPackTimes() {
+        if let pack = PackFile(path) { firsts[pack.channel, default: []].append((pack, at)) }
+      }
       for row in try derived.packRows() {
         rows["\(row.channel)/\(row.pack.base)-\(row.pack.version)"] = (
           String(row.pack.sha256.hex.prefix(16)), row.ends
@@ -72,6 +77,12 @@ struct DerivedSweep {
         return false
       }
       return row.mark == pack.mark && row.key == PackEnds.key(base, version)
+    }
+
+    /// When another one took a first pack's place, at the earliest; nil if none has.
+    func replacement(of first: PackFile, _ digests: [Int64: SHA256]) -> Int64? {
+      (firsts[first.channel] ?? []).filter { $0.pack.version > first.version && hold($0.pack, digests) }
+        .map(\.at).min()
     }
   }
 
@@ -105,14 +116,20 @@ struct DerivedSweep {
       }
     }
 
-    /// Whether a pack stays: it leads to the newest version, or to one that devices were told about until recently.
+    /// Whether a pack stays: it leads to the newest version, or to one that devices were told about until recently. A first pack
+    /// stays until a newer one has taken its place, and as long again.
     func needs(_ pack: PackFile, now: Int64) -> Bool {
       let channel = String(pack.channel)
-      guard let kept = kept[channel], kept.contains(pack.base.number), kept.contains(pack.version.number)
+      guard let kept = kept[channel], pack.base == .none || kept.contains(pack.base.number),
+        kept.contains(pack.version.number)
       else {
         return false
       }
       guard rows.hold(pack, digests[pack.channel] ?? [:]) else { return false }
+      if pack.base == .none {
+        let replaced = rows.replacement(of: pack, digests[pack.channel] ?? [:])
+        return replaced.map { now - $0 < DerivedSweep.packGracePeriod } ?? true
+      }
       guard let replaced = replaced[channel]?[pack.version.number] else { return true }
       return now - replaced < DerivedSweep.packGracePeriod
     }
