@@ -35,6 +35,8 @@ struct ChannelCheck {
   /// `head.json`, in place of the copy's.
   private let head: [UInt8]?
   private var trust: TrustReading?
+  /// The first pack that the newest manifest names.
+  private var first: PackOffer?
   private(set) var divergences: [Divergence] = []
   /// The types of resources according to the manifests, by path.
   private(set) var types: [String: String] = [:]
@@ -74,7 +76,10 @@ struct ChannelCheck {
         try checkUpdate(from: manifest, to: newest, (channel.version, channel.digest), listed, base)
       }
     }
-    if let newest { checkDownloads(newest, "configure.json", listed) }
+    if let newest {
+      checkDownloads(newest, "configure.json", listed)
+      checkFirst(of: newest, listed)
+    }
     if let answer { checkVersion(answer) }
     try trust?.checkPolicy()
     try trust?.checkPrefetch(.prefetch(0))
@@ -153,6 +158,7 @@ struct ChannelCheck {
       add(name, .document("it is version \(whole.version), not \(version)"))
       return nil
     }
+    if version == channel.version, let offer = whole.first { first = offer }
     do {
       let manifest = try whole.manifest()
       trust(answer, name, manifest, body)
@@ -234,6 +240,18 @@ struct ChannelCheck {
     let check = PackCheck(base: base, newest: newest)
     if let fault = check.fault(of: bytes, digests: (base.map.digest, update.digest)) {
       add(name, .document(fault))
+    }
+  }
+
+  /// The first pack must be a file of the mirror, and its files those of the newest manifest, as far as that has them.
+  private mutating func checkFirst(of newest: Manifest, _ listed: [String: MirrorIndex.File]) {
+    guard let first else { return }
+    guard let path = PackPath(download: first.download), path.isFirst, let file = listed[path.text],
+      file.size == first.size, file.sha256.hex.hasPrefix(path.mark)
+    else { return add("configure.json", .unlisted(download: first.download)) }
+    guard let bytes = try? reader.read(path.text), SHA256.of(bytes) == file.sha256 else { return }
+    if let fault = FirstPackCheck(newest).fault(of: bytes, version: path.version) {
+      add("configure.json", .document(fault))
     }
   }
 

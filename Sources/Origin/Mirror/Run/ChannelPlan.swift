@@ -10,7 +10,7 @@ struct ChannelPlan: Sendable {
   let documents: [PlannedDocument]
   /// The deltas that the patches name, each once, with their sizes.
   let deltas: [(path: DeltaPath, size: Int64)]
-  /// The packs that the updates name, each once, with their sizes.
+  /// The packs that the updates and the newest manifest name, each once, with their sizes.
   let packs: [(path: PackPath, size: Int64)]
   /// The zips of each kept version, and two for each step from one to the newest; empty unless requested.
   let zips: [BundleZip]
@@ -31,6 +31,9 @@ struct ChannelPlan: Sendable {
   )
     throws(MirrorError)
   {
+    var state = state
+    let first = try Self.first(of: state, without: lost)
+    if first == nil { state.first = nil }
     self.state = state
     let trust = try PlannedTrust(state, source, after: known)
     self.trust = trust
@@ -39,7 +42,7 @@ struct ChannelPlan: Sendable {
     documents = Self.documents(
       state, source, patches + updates.map { ($0.path, $0.bytes) }, trust, after: known)
     deltas = try Self.deltas(of: patches)
-    packs = updates.map { ($0.pack, $0.size) }
+    packs = updates.map { ($0.pack, $0.size) } + [first].compactMap(\.self)
     zips =
       options.zips
       ? state.versions.map { .whole($0) }
@@ -75,6 +78,7 @@ struct ChannelPlan: Sendable {
     if let rollout = state.extras.rollout { all["rollout"] = rollout.json }
     if let digest = state.candidateDigest { all["candidate"] = .string(digest.hex) }
     if let trust { all["trust"] = trust.facts }
+    if let first = state.first { all["first"] = first.json }
     return .object(all)
   }
 
@@ -116,13 +120,27 @@ struct ChannelPlan: Sendable {
         continue
       }
       guard case .pack(let answer)? = try? ConfigureAnswer.parse(bytes),
-        let pack = PackPath(download: answer.pack.download), pack.app == state.app,
+        let pack = PackPath(download: answer.pack.download), !pack.isFirst, pack.app == state.app,
         pack.channel == state.channel
       else { throw .unreadable(path: update.path, reason: "it names no pack of the channel") }
       let signed = try trust?.withHead(bytes, of: update) ?? bytes
       updates.append((update.path, signed, pack, answer.pack.size))
     }
     return updates
+  }
+
+  /// The path and size of the first pack; nil if there is none, or the origin has lost it.
+  private static func first(of state: MirroredChannelState, without lost: Set<String>) throws(MirrorError)
+    -> (PackPath, Int64)?
+  {
+    guard let offer = state.first else { return nil }
+    guard let pack = PackPath(download: offer.download), pack.isFirst, pack.app == state.app,
+      pack.channel == state.channel
+    else {
+      throw .unreadable(
+        path: "\(state.folder)/configure.json", reason: "it names no first pack of the channel")
+    }
+    return lost.contains(pack.text) ? nil : (pack, offer.size)
   }
 
   private static func deltas(of patches: [(path: String, bytes: [UInt8])]) throws(MirrorError)
@@ -226,18 +244,19 @@ private final class NewestManifest: Sendable {
     }
   }
 
-  /// `configure.json`: the same map with the current extra members of answers.
+  /// `configure.json`: the same map with the current extra members of answers, and the first pack.
   func current() throws(MirrorError) -> [UInt8] {
     let fixed = try fixed()
     bytes.withLock { $0 = nil }
-    if state.extras == .none { return fixed }
+    if state.extras == .none, state.first == nil { return fixed }
     let frame = Documents.whole(state.version, digest: state.digest)
     var end = fixed.count - frame.suffix.count
     var trust: [UInt8]?
     if state.extras.root != nil { (end, trust) = try parts(fixed, from: frame.prefix.count) }
     let map = fixed[frame.prefix.count..<end]
-    return Documents.whole(state.version, digest: state.digest, extras: state.extras, trust: trust).around(
-      Array(map))
+    return Documents.whole(
+      state.version, digest: state.digest, first: state.first, extras: state.extras, trust: trust
+    ).around(Array(map))
   }
 
   /// Returns where the map ends that begins at `start`, and the member `trust`, with the head of answers.

@@ -38,12 +38,13 @@ package final class DataSource: MirrorSource {
         let info = newest.full
         guard info.version > .none, let digest = info.digest else { continue }
         infos.withLock { $0[info.name, default: [:]][info.app] = newest }
-        states.append(
-          MirroredChannelState(
-            app: info.app, appID: info.appID, channel: info.name, publicURL: info.publicURL,
-            version: info.version, digest: digest, versions: try store.keptVersions(of: info, keep: keep),
-            extras: try store.answerExtras(of: info), scripts: try store.policyScripts(of: info),
-            candidateDigest: newest.rollout == nil ? nil : newest.digest, bundlesSince: info.bundlesSince))
+        var state = MirroredChannelState(
+          app: info.app, appID: info.appID, channel: info.name, publicURL: info.publicURL,
+          version: info.version, digest: digest, versions: try store.keptVersions(of: info, keep: keep),
+          extras: try store.answerExtras(of: info), scripts: try store.policyScripts(of: info),
+          candidateDigest: newest.rollout == nil ? nil : newest.digest, bundlesSince: info.bundlesSince)
+        if case .stored(let pack) = try store.firstPack(of: info) { state.first = pack.offer(of: info) }
+        states.append(state)
       }
       return states
     }

@@ -22,6 +22,8 @@ package struct MirroredChannelState: Hashable, Sendable {
   package var bundlesSince: ManifestVersion?
   /// `head.json`, as it was when the run began; nil if there is none.
   package var head: [UInt8]?
+  /// The first pack that `configure.json` names; nil if there is none.
+  package var first: PackOffer?
 
   /// The candidate that the rule in `extras` names.
   package var candidate: ManifestVersion? { candidateDigest == nil ? nil : extras.rollout?.version }
@@ -72,7 +74,7 @@ package protocol MirrorSource: Sendable {
   func file(of resource: MirroredResource, at path: String) throws(MirrorError) -> LocalFile
   /// As above, for a delta that a patch names.
   func file(of delta: DeltaPath, at path: String) throws(MirrorError) -> LocalFile
-  /// As above, for a pack that an update names.
+  /// As above, for a pack that an update or the newest manifest names.
   func file(of pack: PackPath, _ channel: MirroredChannelState, at path: String) throws(MirrorError)
     -> LocalFile
 

@@ -217,6 +217,7 @@ extension MirroredChannelState {
         interval: channel.interval, policy: channel.policy, prefetch: channel.prefetch,
         reports: channel.reports, rollback: channel.rollback, rollout: rule, root: channel.root),
       scripts: channel.scripts, candidateDigest: channel.candidateDigest, bundlesSince: channel.bundlesSince)
+    first = channel.first.flatMap { try? PackOffer(json: $0) }
   }
 }
 

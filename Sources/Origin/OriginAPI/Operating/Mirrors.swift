@@ -60,6 +60,8 @@ package struct MirrorOverview: Codable, Sendable {
     /// and from older origins.
     package var root: Int64?
     package var bundlesSince: ManifestVersion?
+    /// The first pack that the whole manifest names, as in answers; nil if none is named, and from older origins.
+    package var first: JSONValue?
 
     package init(
       app: AppName, appID: UInt64, channel: ChannelName, publicURL: BaseURL, version: ManifestVersion,

@@ -32,6 +32,7 @@ struct MirrorHandler: APIHandler {
         extras: try store.answerExtras(of: info), scripts: try store.policyScripts(of: info))
       channel.candidateDigest = newest.rollout == nil ? nil : newest.digest
       channel.bundlesSince = info.bundlesSince
+      if case .stored(let pack) = try store.firstPack(of: info) { channel.first = pack.offer(of: info).json }
       channels.append(channel)
     }
     var overview = MirrorOverview(
