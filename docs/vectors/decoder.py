@@ -269,7 +269,7 @@ def form_of(entry):
     return form
 
 
-def read_changes(data, version, entries):
+def read_changes(data, version, entries, magic=b"XPK1"):
     """The touched places, and the arrivals. `entries`: the base's URLs with their entries, in order."""
     reader = Reader(data)
     touched = []
@@ -310,7 +310,7 @@ def read_changes(data, version, entries):
     sources = []
     for index, code in enumerate(reader.bytes(count)):
         partner = partners[index]
-        if code > 7 or code in (0, 1, 7) and partner is None:
+        if code > (8 if magic == b"XPK2" else 7) or code in (0, 1, 7) and partner is None:
             raise Fault("a source that can't be")
         sources.append([code, partner])
     for index, source in enumerate(sources):
@@ -318,6 +318,11 @@ def read_changes(data, version, entries):
             source[1] = reader.number(len(entries))
         elif source[0] == 6:
             source[1] = reader.number(index)
+            if sources[source[1]][0] == 8:
+                raise Fault("the file of an arrival without one")
+    for source in sources:
+        if source[0] == 8:
+            source[1] = {"md5": reader.bytes(16).hex(), "sha256": reader.bytes(32).hex(), "size": Number(reader.number())}
 
     versions = [reader.number() for _ in range(count)]
     manifests = [(version - reader.number()) % 2**53 for _ in range(count)]
@@ -337,6 +342,8 @@ def read_changes(data, version, entries):
         check_headers(form.get("headers", {}))
         if "fallback" in form:
             check_fallback(form["fallback"])
+        if form.get("lazy", True) is not True:
+            raise Fault("a form that is neither lazy nor not")
         forms.append(form)
     if reader.left():
         raise Fault("the list goes on behind its end")
@@ -349,6 +356,8 @@ def read_changes(data, version, entries):
         form = forms[place - 1] if place else partners[index] is not None and form_of(entries[partners[index]][1])
         if not form:
             raise Fault("no form")
+        if sources[index][0] == 8 and "lazy" not in form:
+            raise Fault("an arrival without a file that isn't lazy")
         arrivals.append({
             "url": urls[index], "partner": partners[index], "source": sources[index], "form": form,
             "version": versions[index], "manifest": manifests[index]})
@@ -379,7 +388,8 @@ def rename(file, pairs):
 
 
 def read_head(reader):
-    if reader.bytes(4) != b"XPK1":
+    magic = reader.bytes(4)
+    if magic not in (b"XPK1", b"XPK2"):
         raise Fault("not a pack")
     base, version = reader.number(), reader.number()
     digests = reader.bytes(32), reader.bytes(32)
@@ -387,7 +397,7 @@ def read_head(reader):
         raise Fault("versions that don't rise")
     records = reader.number(2**24 + 1)
     plain, coded = reader.number(), reader.number()
-    return base, version, digests, records, plain, coded, reader.bytes(8)
+    return magic, base, version, digests, records, plain, coded, reader.bytes(8)
 
 
 def read_first(pack, resourcemap, keep=lambda digest, file: None):
@@ -422,12 +432,12 @@ def read_first(pack, resourcemap, keep=lambda digest, file: None):
 
 
 def apply_pack(pack, answer, base, files, limit=256 << 20, keep=lambda file: None):
-    """The new resourcemap, and the files of its arrivals by URL.
+    """The new resourcemap, and the files of its arrivals by URL, without those that the pack leaves out.
 
     `answer`: base, version and digest of the poll; `base`: the resourcemap that is held; `files`: by SHA-256.
     `keep` is called with each file that a record holds, as soon as it is checked: it stays valid whatever follows."""
     reader = Reader(pack)
-    head_base, version, (base_digest, result_digest), records, plain, coded, check = read_head(reader)
+    magic, head_base, version, (base_digest, result_digest), records, plain, coded, check = read_head(reader)
     if (head_base, version) != (version_number(answer["base"]), version_number(answer["version"])):
         raise Fault("another pack")
     if result_digest.hex() != answer["digest"] or base_digest != digest(base):
@@ -439,7 +449,7 @@ def apply_pack(pack, answer, base, files, limit=256 << 20, keep=lambda file: Non
         raise Fault("a damaged change list")
 
     entries = sorted(base.items())
-    touched, arrivals = read_changes(changes, version, entries)
+    touched, arrivals = read_changes(changes, version, entries, magic)
     if records != sum(arrival["source"][0] <= 4 for arrival in arrivals):
         raise Fault("another number of records")
     pairs = word_pairs(
@@ -458,6 +468,8 @@ def apply_pack(pack, answer, base, files, limit=256 << 20, keep=lambda file: Non
             new_files.append(held(place))
         elif code == 6:
             new_files.append(new_files[place])
+        elif code == 8:
+            new_files.append(None)
         else:
             over = b"" if code == 4 else held(place)
             if code in (1, 3):
@@ -475,15 +487,16 @@ def apply_pack(pack, answer, base, files, limit=256 << 20, keep=lambda file: Non
     for arrival, file in zip(arrivals, new_files):
         if arrival["url"] in result:
             raise Fault("an arrival that is there already")
+        identity = arrival["source"][1] if file is None else {
+            "md5": hashlib.md5(file).hexdigest(), "sha256": sha256(file).hex(), "size": Number(len(file))}
         result[arrival["url"]] = dict(
-            arrival["form"],
+            arrival["form"], **identity, version=str(arrival["version"]),
             download=download(
-                arrival["form"]["download"], arrival["manifest"], arrival["version"], sha256(file), arrival["url"]),
-            md5=hashlib.md5(file).hexdigest(), sha256=sha256(file).hex(), size=Number(len(file)),
-            version=str(arrival["version"]))
+                arrival["form"]["download"], arrival["manifest"], arrival["version"], bytes.fromhex(identity["sha256"]),
+                arrival["url"]))
     if digest(result) != result_digest:
         raise Fault("it leads to another manifest")
-    return result, {arrival["url"]: file for arrival, file in zip(arrivals, new_files)}
+    return result, {arrival["url"]: file for arrival, file in zip(arrivals, new_files) if file is not None}
 
 
 # -- 13. Rollouts

@@ -84,7 +84,8 @@ for case in load("dcz.json"):
 lists = load("lists.json")
 for case in lists["cases"]:
     got = attempt(lambda: [arrival["url"] for arrival in decoder.read_changes(
-        bytes.fromhex(case["bytes"]), int(lists["version"]), sorted(lists["base"].items()))[1]])
+        bytes.fromhex(case["bytes"]), int(lists["version"]), sorted(lists["base"].items()),
+        case.get("magic", "XPK1").encode())[1]])
     expect(f"list: {case['what']}", got, case.get("urls", "error"))
 
 packs = load("packs.json")
@@ -102,7 +103,7 @@ for case in packs["cases"]:
         return decoder.canonical(result)
     if case["what"] == "a release with every source":
         reader = decoder.Reader(pack)
-        _, version, _, _, plain, coded, _ = decoder.read_head(reader)
+        _, _, version, _, _, plain, coded, _ = decoder.read_head(reader)
         changes = decoder.decode_frame(decoder.MAGIC + reader.bytes(coded), b"", plain)
         arrivals = decoder.read_changes(changes, version, sorted(base.items()))[1]
         expect("every source is there", {arrival["source"][0] for arrival in arrivals}, set(range(8)))

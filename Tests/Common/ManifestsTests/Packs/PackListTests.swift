@@ -172,6 +172,15 @@ import Testing
         Array(#"{"ctype":"x","download":"x","headers":{"X-Frame-Options":"a\r\nb"}}"#.utf8)
       ]
     },
+    Invalid("a fallback that is empty") {
+      $0.forms = [Array(#"{"ctype":"x","download":"x","fallback":[]}"#.utf8)]
+    },
+    Invalid("a fallback with a prefix of no folder") {
+      $0.forms = [Array(#"{"ctype":"x","download":"x","fallback":[{"prefix":"/app"}]}"#.utf8)]
+    },
+    Invalid("a form that says it isn't lazy") {
+      $0.forms = [Array(#"{"ctype":"a/b","download":"https://c/x/1","lazy":false}"#.utf8)]
+    },
     Invalid("a form with one member twice") {
       $0.forms = [Array(#"{"ctype":"x","ctype":"y","download":"x"}"#.utf8)]
     },

@@ -25,7 +25,9 @@ import Values
     let got = try PackDevice.update(pack, from: sample.base, held: sample.held)
     #expect(got.manifest == sample.new && got.manifest.map.bytes == sample.new.map.bytes)
     let leavesOut = sample.base.items.contains(where: \.entry.isLazy)
-    let wanted = sample.new.items.filter { sample.base[$0.url] != $0.entry && !(leavesOut && $0.entry.isLazy) }
+    let wanted = sample.new.items.filter {
+      sample.base[$0.url] != $0.entry && !(leavesOut && $0.entry.isLazy)
+    }
     #expect(Set(got.files.keys) == Set(wanted.map(\.url)))
     for (url, bytes) in got.files { #expect(bytes == sample.files[try #require(sample.new[url]).sha256]) }
   }

@@ -103,7 +103,8 @@ import Testing
     for example in document["cases"]?.array ?? [] {
       let bytes = Vectors.hex(try example.text("bytes"))
       let version = ManifestVersion(try document.count("version"))
-      let urls = try? PackChanges(bytes, version: version, base: base).arrivals.map(\.url.text)
+      let format: PackFormat = example["magic"]?.string == "XPK2" ? .partial : .whole
+      let urls = try? PackChanges(bytes, format, version: version, base: base).arrivals.map(\.url.text)
       let what = try example.text("what")
       #expect(urls == example["urls"]?.array?.compactMap(\.string), "\(what)")
     }

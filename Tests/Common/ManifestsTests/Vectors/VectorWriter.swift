@@ -55,8 +55,34 @@ import Testing
       ("twin.html", "<p>new", "text/html", [:]),
     ]
 
+  private static let oldLazy: Files = [
+    ("assets/index.Ab3dEf12.js", "\(front)(\"./a\");one", "text/javascript", [:]),
+    ("assets/index.Ab3dEf12.js.map", "{\"mappings\":\"AAAA\"}", "application/json", [:]),
+    ("index.html", "<script src=/assets/index.Ab3dEf12.js></script>", "text/html", [:]),
+    ("locales/de.json", "{\"hello\":\"Hallo\"}", "application/json", [:]),
+    ("locales/fr.json", "{\"hello\":\"Bonjour\"}", "application/json", [:]),
+    ("locales/pl.json", "{\"hello\":\"Cześć\"}", "application/json", [:]),
+    ("notes.txt", "what was never lazy", "text/plain", [:]),
+  ]
+
+  /// Of the lazy files, one changes with its name, one only its type, one is no longer lazy, one has been listed already, and two are new.
+  private static let newLazy: Files = [
+    ("assets/index.Zz9_-x77.js", "\(front)(\"./a\");two", "text/javascript", [:]),
+    ("assets/index.Zz9_-x77.js.map", "{\"mappings\":\"AABB\"}", "application/json", [:]),
+    ("index.html", "<script src=/assets/index.Zz9_-x77.js></script>", "text/html", [:]),
+    ("locales/de.json", "{\"hello\":\"Hallo\"}", "application/json;charset=UTF-8", [:]),
+    ("locales/es.json", "{\"hello\":\"Hola\"}", "application/json", [:]),
+    ("locales/fr.json", "{\"hello\":\"Bonjour\"}", "application/json", [:]),
+    ("locales/it.json", "", "application/json", [:]),
+    ("locales/pl.json", "{\"hello\":\"Cześć\"}", "application/json", [:]),
+    ("notes.txt", "what was never lazy", "text/plain", [:]),
+    ("polish.json", "{\"hello\":\"Cześć\"}", "application/json", [:]),
+    ("spanish.json", "{\"hello\":\"Hola\"}", "application/json", [:]),
+  ]
+
   private static func manifest(
-    _ version: Int64, _ site: Files, after before: Manifest, base: String, _ files: inout [SHA256: [UInt8]]
+    _ version: Int64, _ site: Files, after before: Manifest, base: String, lazy: [String] = [],
+    _ files: inout [SHA256: [UInt8]]
   ) throws -> Manifest {
     var items: [ManifestItem] = []
     for file in site {
@@ -65,6 +91,7 @@ import Testing
       files[digest.sha256] = Array(file.text.utf8)
       var others = JSONObject()
       for header in file.headers { others["headers"] = [header.key: .string(header.value)] }
+      if lazy.contains(where: { file.path.hasSuffix($0) }) { others[Entry.lazyKey] = true }
       let form = EntryForm(ctype: file.ctype, others: others, downloadBase: base)
       if let old = before[url], old.sha256 == digest.sha256, EntryForm(old) == form {
         items.append(ManifestItem(url: url, entry: old))
@@ -119,8 +146,17 @@ import Testing
       PackSample(base: third, new: moved, files: files),
       try PackSample(base: third, new: moved, files: files).pack())
     cases += try damaged(good, pack, release, plan)
+    let locales = ["de.json", "es.json", "it.json", "pl.json"].map { "locales/\($0)" }
+    let few = try Self.manifest(
+      560, Self.oldLazy, after: .empty, base: base, lazy: [".map", "locales/fr.json"] + locales, &files)
+    let more = try Self.manifest(
+      561, Self.newLazy, after: few, base: base, lazy: [".map"] + locales, &files)
+    let lazy = PackSample(base: few, new: more, files: files)
+    let partial = try lazy.pack()
+    cases += try leavingOut(
+      try add("a release that leaves lazy files out", "lazy", lazy, partial), few)
     var maps = JSONObject()
-    for manifest in [first, second, third, moved] {
+    for manifest in [first, second, third, moved, few, more] {
       maps[manifest.version.text] = try JSONValue.parse(manifest.map.bytes)
       for item in manifest.items {
         try Vectors.write(files[item.entry.sha256] ?? [], "files/\(item.entry.sha256)")
@@ -130,6 +166,17 @@ import Testing
       "{\"cases\":\(Vectors.lines(cases)),\n\"resourcemaps\":"
       + "\(String(decoding: JSONValue.object(maps).canonical, as: UTF8.self))}\n"
     try Vectors.write(Array(text.utf8), "packs.json")
+  }
+
+  /// Adds that a device has none of the lazy files, and the same pack in the form that can't leave files out.
+  private func leavingOut(_ good: JSONValue, _ base: Manifest) throws -> [JSONValue] {
+    var (without, first) = (try #require(good.object), try #require(good.object))
+    without["missing"] = .strings(base.items.filter(\.entry.isLazy).map(\.entry.sha256.hex))
+    without["what"] = "a release that leaves lazy files out, for a device without any"
+    first["edits"] = [["at": 3, "xor": 3]]
+    first["error"] = true
+    first["what"] = "XPK1 with files left out"
+    return [.object(without), .object(first)]
   }
 
   private func damaged(_ good: JSONValue, _ pack: [UInt8], _ sample: PackSample, _ plan: PackPlan) throws
@@ -319,11 +366,16 @@ import Testing
       var object = JSONObject()
       object["what"] = .string(what)
       object["bytes"] = .string(list.bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined())
+      if list.format == .partial { object["magic"] = "XPK2" }
       object["urls"] = urls.map { .strings($0) }
       return .object(object)
     }
+    let url = "https://m.example.com/b2.js"
     let cases =
-      [example("a good list", PackListTests.List(), ["https://m.example.com/b2.js"])]
+      [
+        example("a good list", PackListTests.List(), [url]),
+        example("a good list that leaves a file out", PackListTests.partial, [url]),
+      ]
       + PackListTests.invalid.map { example($0.testDescription, $0.list, nil) }
     let base = ResourceMap(try PackListTests.base())
     let text =
