@@ -5,7 +5,7 @@ import System
 package struct PackHead: Hashable, Sendable {
   /// What precedes the format's digit.
   private static let magic = Array("XPK".utf8)
-  private static let magicCount = 4
+  package static let magicCount = 4
   /// The number of leading bytes of a SHA-256 used as a check.
   package static let checkCount = 8
   /// The maximum length of a head in bytes.
@@ -56,6 +56,12 @@ package struct PackHead: Hashable, Sendable {
     Varint.append(changes.coded, to: &out)
     out += changesCheck
     return out
+  }
+
+  /// The format of a pack by its first `magicCount` bytes; nil if they aren't those of a pack.
+  package static func format(_ bytes: [UInt8]) -> PackFormat? {
+    guard bytes.count == magicCount, bytes.starts(with: magic) else { return nil }
+    return PackFormat(rawValue: bytes[magic.count])
   }
 
   /// Parses the head at the start of `bytes`.

@@ -299,10 +299,10 @@ final class AnswerBuilder: Sendable {
 extension AnswerBuilder {
   /// Returns the same answer, naming a pack for those that accept one.
   func offering(
-    _ offer: PackOffer?, _ answer: RenderedPatch, _ channel: ChannelCatalog, from base: ManifestVersion
+    _ pack: OfferedPack?, _ answer: RenderedPatch, _ channel: ChannelCatalog, from base: ManifestVersion
   ) -> RenderedPatch {
-    if offer != nil { packCounters.announced() }
-    return answer.offering(offer, channel, from: base)
+    if pack != nil { packCounters.announced() }
+    return answer.offering(pack, channel, from: base)
   }
 }
 

@@ -10,6 +10,8 @@ struct RenderedPatch: Sendable {
   let document: CodedDocument
   /// The answer to a device that accepts packs; nil if there is no pack.
   private(set) var pack: CodedDocument?
+  /// Whether that pack leaves lazy files out, so that only devices that know of them can use it.
+  private(set) var isPackPartial = false
   /// What it carries besides the patch.
   let extras: AnswerExtras
   /// The member `trust` of an answer that isn't a whole manifest; nil in a channel without a root.
@@ -63,23 +65,27 @@ struct RenderedPatch: Sendable {
   }
 
   /// Returns the same answer, naming a pack for those that accept one.
-  func offering(_ offer: PackOffer?, _ channel: ChannelCatalog, from base: ManifestVersion) -> RenderedPatch {
-    guard let offer else { return self }
+  func offering(_ offered: OfferedPack?, _ channel: ChannelCatalog, from base: ManifestVersion)
+    -> RenderedPatch
+  {
+    guard let offered else { return self }
     var answer = self
     let digest = channel.channel.digest ?? ManifestMap.empty.digest
     let pack = CodedDocument.json(
       Documents.pack(
         PackAnswer(
-          base: base, version: channel.version, digest: digest, pack: offer, extras: extras,
+          base: base, version: channel.version, digest: digest, pack: offered.offer, extras: extras,
           trust: trust)))
     answer.pack = pack
+    answer.isPackPartial = offered.format == .partial
     answer.cost += pack.byteCount
     return answer
   }
 
   /// Returns the answer for a device.
   func document(for query: PollQuery) -> CodedDocument {
-    query.acceptsPack ? pack ?? document : document
+    guard query.acceptsPack, let pack, query.knowsLazy || !isPackPartial else { return document }
+    return pack
   }
 
   private static func render(

@@ -13,6 +13,8 @@ struct PollQuery: Sendable {
   private(set) var acceptsPatch = false
   /// Whether the device understands packs.
   private(set) var acceptsPack = false
+  /// Whether it also understands packs that leave lazy files out.
+  private(set) var knowsLazy = false
   /// Whether the device follows the candidate of a rollout, if one is open.
   private(set) var wantsCandidate = false
   /// Whether this is `xcache preview`: no device, so it isn't counted as a poll.
@@ -68,6 +70,9 @@ struct PollQuery: Sendable {
         isPreview = isPreview || item.value.equals("1")
       } else if item.name.equals("skip") {
         if skipped == 0, case .number(let version) = Self.version(item.value) { skipped = version }
+      } else if item.name.equals("lazy") {
+        // Last: most devices hold no lazy entry, and don't send it.
+        knowsLazy = knowsLazy || item.value.equals("1")
       }
     }
   }

@@ -272,7 +272,9 @@ final class Preparation: Sendable {
       changes.map { MapChange($0) },
       deltas: AnswerSize.deltas(changes, held, pairs, update.channel), from: update.base.version,
       to: update.version)
-    if let distance, distance == 1, Self.wholeBytes(new, held, pairs) > PackBuilder.maxThoroughBytes {
+    // What the pack brings.
+    let brought = older.hasLazy ? fetched : new
+    if let distance, distance == 1, Self.wholeBytes(brought, sure, pairs) > PackBuilder.maxThoroughBytes {
       state.withLock { [cost] state in
         state.costs[distance] = cost
         state.deltas = made.made

@@ -90,7 +90,7 @@ struct PackBuilder: Sendable {
     return .draft(
       PackDraft(
         links: PackDraft.links(of: plan), records: records, frames: coder.frames, plainBytes: plain,
-        deltaBases: deltaBases, holders: holders))
+        deltaBases: deltaBases, holders: holders, isOnLazy: base.hasLazy))
   }
 
   /// Codes the files of one pack on several threads.
@@ -130,7 +130,8 @@ struct PackBuilder: Sendable {
         let entry = entries[index]
         return Job(
           sha256: entry.sha256, size: Int(clamping: entry.size), delta: deltaBases[entry.sha256],
-          partner: plan.changes.arrivals[index].partner.map { plan.old[$0].entry.sha256 })
+          partner: plan.changes.arrivals[index].partner.map { plan.old[$0].entry }
+            .flatMap { $0.isLazy ? nil : $0.sha256 })
       }
       let whole = jobs.reduce(Int64(0)) { $1.delta == nil ? $0.addingClamped(Int64($1.size)) : $0 }
       isThorough = whole <= PackBuilder.maxThoroughBytes
@@ -301,7 +302,8 @@ struct PackBuilder: Sendable {
     let level: Int32? = list.count <= 64 << 10 ? nil : list.count <= 1 << 20 ? 19 : 9
     guard let coded = PackFrame.encode(list, level: level) else { return nil }
     return PackHead(
-      base: ends.base, version: ends.version, baseDigest: ends.baseDigest, digest: ends.digest,
+      plan.changes.format, base: ends.base, version: ends.version, baseDigest: ends.baseDigest,
+      digest: ends.digest,
       records: records, plainChanges: list, codedChanges: coded.count
     ).bytes + coded
   }

@@ -31,6 +31,8 @@ struct PackDraft: Sendable {
   /// the same changes again.
   let deltaBases: [SHA256: SHA256]
   let holders: [SHA256: ResourceURL]
+  /// Whether the base manifest had lazy entries.
+  let isOnLazy: Bool
 
   /// The bytes that the records take in a pack.
   var recordBytes: Int64 {
@@ -54,7 +56,7 @@ struct PackDraft: Sendable {
       }
       let partner = plan.changes.arrivals[index].partner
       let ofPartner = partner.flatMap {
-        plan.old[$0].entry.sha256 == over ? plan.changes.touched[$0] : nil
+        plan.old[$0].isHeld(over) ? plan.changes.touched[$0] : nil
       }
       guard let baseIndex = ofPartner ?? base.holder(over) else { return nil }
       plan.changes.arrivals[index].source = .record(base: baseIndex, isRenamed: record.isRenamed)

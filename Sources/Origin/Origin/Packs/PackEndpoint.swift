@@ -50,6 +50,12 @@ struct PackEndpoint: Sendable {
   }
 }
 
+/// A pack that is offered to devices.
+struct OfferedPack: Sendable {
+  let offer: PackOffer
+  let format: PackFormat
+}
+
 /// Decides which packs are offered to devices.
 struct PackOffers: Sendable {
   let store: Store
@@ -62,7 +68,7 @@ struct PackOffers: Sendable {
 
   /// Returns the pack from `base` to a channel's newest version; nil if none is to be offered.
   func offer(_ channel: ChannelInfo, from base: ManifestVersion, baseDigest: SHA256) throws(StoreError)
-    -> PackOffer?
+    -> OfferedPack?
   {
     guard let digest = channel.digest else { return nil }
     let ends = PackEnds(base: base, baseDigest: baseDigest, version: channel.version, digest: digest)
@@ -77,9 +83,11 @@ struct PackOffers: Sendable {
   }
 
   /// Returns the offer of a pack; nil if it isn't to be offered yet.
-  func offer(_ pack: StoredPack, _ channel: ChannelInfo) -> PackOffer? {
-    guard pack.isPushed || !arePushed else { return nil }
+  func offer(_ pack: StoredPack, _ channel: ChannelInfo) -> OfferedPack? {
+    guard pack.isPushed || !arePushed, let format = store.derived.format(of: pack, channel.id) else {
+      return nil
+    }
     announced.note(pack, of: channel, in: store)
-    return pack.offer(of: channel)
+    return OfferedPack(offer: pack.offer(of: channel), format: format)
   }
 }

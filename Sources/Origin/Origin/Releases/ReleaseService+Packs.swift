@@ -27,7 +27,7 @@ extension ReleaseService {
       case .nothing: break
       }
       for draft in deltas.packDrafts(of: channel.id) {
-        let base = PackBase(map, holders: draft.holders)
+        let base = PackBase(map, holders: draft.holders, hasLazy: draft.isOnLazy)
         let outcome = try packs.keep(draft, changes, on: base, ends, of: channel.id)
         if case .kept(let pack) = outcome { return pack }
       }

@@ -185,6 +185,16 @@ extension DerivedStore {
     try StoreError.disk { () throws(SystemError) in try removeFile(path) }
   }
 
+  /// The form of a stored pack; nil if its file can't be read.
+  package func format(of pack: StoredPack, _ channel: Int64) -> PackFormat? {
+    var bytes = [UInt8](repeating: 0, count: PackHead.magicCount)
+    guard let file = try? Kernel.openExisting(path(of: pack, channel), [.read, .nonBlocking]),
+      let read = try? bytes.withUnsafeMutableBytes({ try Kernel.read(file, at: 0, into: $0) }),
+      read == bytes.count
+    else { return nil }
+    return PackHead.format(bytes)
+  }
+
   /// Opens a stored pack and checks its bytes; nil if there is none.
   package func openPack(_ path: PackPath, of channel: Int64) throws(StoreError) -> DerivedFile? {
     try openFile(packFile(path, of: channel))

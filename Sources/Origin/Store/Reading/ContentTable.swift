@@ -86,6 +86,9 @@ package struct ContentTable: RandomAccessCollection, Sendable {
   /// Whether updates leave out the file at an index.
   package func isLazy(at index: Int) -> Bool { forms[Int(rows[index].form)].isLazy }
 
+  /// Whether any entry is lazy.
+  package var hasLazy: Bool { forms.contains(where: \.isLazy) }
+
   /// The index of a URL in a table that is sorted by URL; nil if it isn't there.
   package func index(of url: ResourceURL) -> Int? {
     let wanted = url.text.utf8

@@ -139,7 +139,7 @@ import Values
       let channel = try #require(origin.origin.catalog.current.channels.first?.channel)
       let digest = try #require(try origin.store.digest(channel, at: ManifestVersion(1)))
       return try PackOffers(store: origin.store, arePushed: false)
-        .offer(channel, from: ManifestVersion(1), baseDigest: digest)
+        .offer(channel, from: ManifestVersion(1), baseDigest: digest)?.offer
     }
     let builder = try AnswerBuilder(store: origin.store, catalog: Published(try Catalog(origin.store)))
     let channel = try #require(try Catalog(origin.store).channels.first)
@@ -274,10 +274,11 @@ struct DecodedPack {
     let head = try #require(parts.head)
     #expect(head.baseDigest == base.map.digest)
     let changes = try PackChanges(
-      Self.decode(parts.changes, over: nil), version: head.version, base: base.items)
+      Self.decode(parts.changes, over: nil), head.format, version: head.version, base: base.items)
     let renaming = changes.renaming(old: changes.touched.map { base.items[$0] })
     func held(_ place: Int) throws -> [UInt8] {
       let entry = base.items[place].entry
+      #expect(!entry.isLazy, "devices may lack it")
       return try #require(try origin.store.bytes(of: entry.sha256, limit: 1 << 26))
     }
     var digests: [FileDigest] = []
@@ -286,8 +287,10 @@ struct DecodedPack {
       switch arrival.source {
       case .held(let place):
         let entry = base.items[place].entry
+        #expect(!entry.isLazy, "devices may lack it")
         digests.append(FileDigest(md5: entry.md5, sha256: entry.sha256, size: entry.size))
       case .arrival(let place): digests.append(digests[place])
+      case .absent(let file): digests.append(file)
       case .record(let place, let isRenamed):
         let file = try place.map(held)
         let over = isRenamed ? file.flatMap(renaming.applied(to:)) ?? file : file
