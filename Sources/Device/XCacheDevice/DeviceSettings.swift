@@ -155,14 +155,16 @@ struct CheckedSettings: Sendable {
     return root
   }
 
-  /// Returns the URL to poll at the origin. Its query names the held manifest, if any, so that the answer can be a pack or
-  /// a patch, and says whether the answer is to be about the candidate of a rollout.
+  /// Returns the URL to poll at the origin. Its query names the held manifest, if any, so that the answer can be a pack, which
+  /// may leave out lazy files if that manifest has any (D-177), or a patch; and says whether the answer is to be about the
+  /// candidate of a rollout.
   func originURL(holding held: DeviceIndex, takesPacks: Bool = false, asksForCandidate: Bool = false)
     -> String
   {
     var url = "\(server)/configure.json?app=\(app)&channel=\(channel)"
     if held.version > .none { url += "&version=\(held.version)&digest=\(held.digest.hex)" }
     url += takesPacks ? "&patch=1&pack=1" : "&patch=1"
+    if takesPacks, held.hasLazy { url += "&lazy=1" }
     if asksForCandidate { url += "&candidate=1" }
     if let skipped { url += "&skip=\(skipped)" }
     return isPreview ? url + "&preview=1" : url

@@ -54,7 +54,7 @@ struct PackMaker {
     let list = plan.changes.bytes(version: next.version, old: plan.old)
     let coded = try #require(PackFrame.encode(list))
     let head = PackHead(
-      base: base.version, version: next.version, baseDigest: base.map.digest, digest: next.map.digest,
+      plan.changes.format, base: base.version, version: next.version, baseDigest: base.map.digest, digest: next.map.digest,
       records: ends.count - 1, plainChanges: list, codedChanges: coded.count)
     bounds = ends.map { head.bytes.count + coded.count + $0 }
     return head.bytes + coded + body
@@ -68,7 +68,7 @@ struct PackMaker {
     }
     let name = { (url: ResourceURL) in StableName(path: url.text).name(mark: "*") }
     var namesakes: [String: SHA256] = [:]
-    for item in base.items { namesakes[name(item.url)] = item.entry.sha256 }
+    for item in base.items where !item.entry.isLazy { namesakes[name(item.url)] = item.entry.sha256 }
     var bases: [SHA256: SHA256] = [:]
     for item in next.items { bases[item.entry.sha256] = namesakes[name(item.url)] }
     return try #require(
@@ -76,7 +76,8 @@ struct PackMaker {
         changes,
         index: (
           { url in base.items.firstIndex { $0.url == url } },
-          { sha256 in base.items.firstIndex { $0.entry.sha256 == sha256 } }
-        ), delta: { bases[$0] }, stableName: name))
+          { sha256 in base.items.firstIndex { $0.isHeld(sha256) } }
+        ), delta: { bases[$0] }, stableName: name,
+        leavesOutLazy: base.items.contains(where: \.entry.isLazy)))
   }
 }

@@ -15,6 +15,8 @@ struct DeviceIndex: Sendable {
   let hosts: HostList
   /// What the manifest lists for other hosts, sorted by URL.
   private let others: [ManifestItem]
+  /// Whether the manifest has lazy entries, of whatever host.
+  let hasLazy: Bool
   /// The bytes that belong under each file name.
   let names: NameTable
   /// The entry that each URL matches.
@@ -45,6 +47,7 @@ struct DeviceIndex: Sendable {
     entries = builder.entries
     hosts = builder.hosts
     others = builder.others
+    hasLazy = builder.hasLazy
     names = try NameTable(builder.entries)
     urls = URLTable(builder.entries)
     fallbacks = FallbackTable(
@@ -59,11 +62,13 @@ struct DeviceIndex: Sendable {
     let hosts: HostList
     var entries: [HeldEntry] = []
     private(set) var others: [ManifestItem] = []
+    private(set) var hasLazy = false
     private var kinds = EntryKinds()
 
     init(_ hosts: HostList) { self.hosts = hosts }
 
     mutating func add(_ item: ManifestItem) throws(ManifestFault) {
+      if item.entry.isLazy { hasLazy = true }
       if hosts.contains(item.url) {
         entries.append(try HeldEntry(item, sharing: &kinds))
       } else {

@@ -94,7 +94,8 @@ import Values
       state, from: ManifestVersion(1), digest: digest, [], deltas: Array("{}".utf8), trust: trust
     ) { WholeManifest(state.channel, map, state.extras, trust: trust) }
     let patch = try #require(made).offering(
-      PackOffer(download: "https://cdn.example.com/x", size: 1), state, from: ManifestVersion(1))
+      OfferedPack(offer: PackOffer(download: "https://cdn.example.com/x", size: 1), format: .whole), state,
+      from: ManifestVersion(1))
     origin.origin.catalog.update { $0.put(state) }
     origin.origin.builder.patches.update {
       $0.insert(patch, from: 1, to: state, renewal: $0.renewal(of: state.channel.id))
