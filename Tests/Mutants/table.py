@@ -179,6 +179,22 @@ MUTANTS = [
         CLIENT + "Packs/PackReading.swift", "guard manifest.map.digest == head.digest", "guard MUTANT || manifest.map.digest == head.digest"), (
         CLIENT + "Packs/PackRecordWriter.swift", "guard PackHead.check(digest.sha256) == check", "guard MUTANT || PackHead.check(digest.sha256) == check")),
 
+    Mutant("packs", "D-177", "a device doesn't say that packs may leave lazy files out", (
+        SETTINGS, "if takesPacks, held.hasLazy {", "if !MUTANT, takesPacks, held.hasLazy {")),
+    Mutant("packs", "D-177", "a device without lazy entries says so, too", (
+        SETTINGS, "if takesPacks, held.hasLazy {", "if takesPacks, MUTANT || held.hasLazy {")),
+    Mutant("packs", "D-93 D-177", "lazy entries of other hosts don't count", (
+        CLIENT + "Cache/DeviceIndex.swift", "if item.entry.isLazy { hasLazy = true }",
+        "if item.entry.isLazy, !MUTANT || hosts.contains(item.url) { hasLazy = true }")),
+    Mutant("packs", "D-178", "packs of the first kind may leave files out", (
+        MANIFESTS + "Packs/PackChanges+Decoding.swift", "case (Code.absent, _) where format == .partial:",
+        "case (Code.absent, _) where MUTANT || format == .partial:")),
+    Mutant("packs", "D-178", "a file may be that of an arrival that is left out", (
+        MANIFESTS + "Packs/PackChanges+Decoding.swift", "guard codes[other] != Code.absent else",
+        "guard MUTANT || codes[other] != Code.absent else")),
+    Mutant("packs", "D-178", "a pack that leaves files out can't be used", (
+        CLIENT + "Packs/PackReading.swift", "case .absent(let file): bytes.append(file)",
+        'case .absent(let file):\n        if MUTANT { throw PackFault.damaged("it leaves files out") }\n        bytes.append(file)')),
     Mutant("packs", "D-116", "on a metered network no pack is taken", (
         STAGING, "gate.conditions.allowsLargeUpdates || bytes <= settings.meteredLimit",
         "gate.conditions.allowsLargeUpdates || !MUTANT && bytes <= settings.meteredLimit")),
