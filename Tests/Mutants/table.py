@@ -180,9 +180,9 @@ MUTANTS = [
         CLIENT + "Packs/PackRecordWriter.swift", "guard PackHead.check(digest.sha256) == check", "guard MUTANT || PackHead.check(digest.sha256) == check")),
 
     Mutant("packs", "D-177", "a device doesn't say that packs may leave lazy files out", (
-        SETTINGS, "if takesPacks, held.hasLazy {", "if !MUTANT, takesPacks, held.hasLazy {")),
+        SETTINGS, '{ url += "&lazy=1" }', '{ if !MUTANT { url += "&lazy=1" } }')),
     Mutant("packs", "D-177", "a device without lazy entries says so, too", (
-        SETTINGS, "if takesPacks, held.hasLazy {", "if takesPacks, MUTANT || held.hasLazy {")),
+        SETTINGS, "if takesPacks, held.hasLazy ", "if takesPacks, MUTANT || held.hasLazy ")),
     Mutant("packs", "D-93 D-177", "lazy entries of other hosts don't count", (
         CLIENT + "Cache/DeviceIndex.swift", "if item.entry.isLazy { hasLazy = true }",
         "if item.entry.isLazy, !MUTANT || hosts.contains(item.url) { hasLazy = true }")),

@@ -161,7 +161,7 @@ for name, damage in {
     "whose changes name a place that isn't there": lambda part, data: bytes([data[0], 99]) + data[2:] if part == "changes" else data,
     "whose changes are cut": lambda part, data: data[:-3] if part == "changes" else data,
     "with a number in another form": lambda part, data: b"XPK1\x81\x00" + data[5:] if part == "head" else data,
-    "of another kind": lambda part, data: b"XPK2" + data[4:] if part == "head" else data,
+    "of another kind": lambda part, data: b"XPK3" + data[4:] if part == "head" else data,
     "that says it has a terabyte of changes": lambda part, data: data[:-20] + number(2**40) * 2 + data[-8:] if part == "head" else data,
 }.items():
     gone[name] = [rule(url, data=pack(world, 1, 2, damage)[0])]
