@@ -16,7 +16,7 @@ public func fuzzOne(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
   let input = [UInt8](UnsafeBufferPointer(start: start + 1, count: count - 1))
   switch start[0] & 3 {
   case 0, 1: readPack(input, split: input.count * Int(start[0] >> 2) / 63)
-  case 2: readList(input)
+  case 2: readList(input, start[0] & 4 == 0 ? .whole : .partial)
   default: readFrame(input, isOverBase: start[0] & 4 != 0)
   }
   return 0
@@ -49,15 +49,19 @@ private func readPack(_ input: [UInt8], split: Int) {
   precondition(whole.0.allSatisfy { $0.count <= limit }, "a file over the limit")
 }
 
-private func readList(_ input: [UInt8]) {
+private func readList(_ input: [UInt8], _ format: PackFormat) {
   let version = ManifestVersion(9)
-  guard let list = try? PackChanges(input, version: version, base: sample.base.items, limit: limit) else {
-    return
+  func read(_ bytes: [UInt8], limit: Int64 = PackChanges.largest) -> PackChanges? {
+    try? PackChanges(bytes, format, version: version, base: sample.base.items, limit: limit)
   }
+  guard let list = read(input, limit: limit) else { return }
+  precondition(format == .partial || list.absent.isEmpty, "XPK1 leaves a file out")
   let old = list.touched.map { sample.base.items[$0] }
   let again = list.bytes(version: version, old: old)
-  precondition((try? PackChanges(again, version: version, base: sample.base.items)) == list, "not the same")
-  let digests = list.arrivals.map { PackSample.digest(of: Array($0.url.text.utf8)) }
+  precondition(read(again) == list, "not the same")
+  let digests = list.arrivals.map { arrival in
+    arrival.source.absentFile ?? PackSample.digest(of: Array(arrival.url.text.utf8))
+  }
   let new = try? list.applied(to: sample.base, version: version, digests: digests)
   if let new {
     // A device writes it and reads it again.
@@ -65,6 +69,9 @@ private func readList(_ input: [UInt8]) {
     precondition(zip(new.items, new.items.dropFirst()).allSatisfy { $0.url < $1.url }, "out of order")
     for item in new.items {
       precondition((try? Entry(parsing: item.entry.canonicalJSON)) == item.entry, "no entry")
+    }
+    for arrival in list.arrivals where arrival.source.absentFile != nil {
+      precondition(new[arrival.url]?.isLazy == true, "a file is left out that updates need")
     }
   }
   let renaming = list.renaming(old: old)
