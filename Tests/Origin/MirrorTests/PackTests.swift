@@ -128,6 +128,32 @@ struct PackTests {
     #expect(found.first?.message.hasPrefix("the pack ") == true)
   }
 
+  /// Devices that know of lazy entries take it, others the patch.
+  @Test func packThatLeavesFilesOutIsMirrored() throws {
+    let bench = try Bench(versions: 1)
+    for text in ["one", "two"] { try bench.release("maps", ["app.map": text], isLazy: true) }
+    let pack = try bench.keepPack(from: 2, to: 3)
+    try bench.mirror()
+    let update = "\(bench.www)/xcache/shop/update/2-3.json"
+    guard case .pack(let answer)? = try DurableFile.read(update).map({ try ConfigureAnswer.parse($0) }) else {
+      return #expect(Bool(false), "no pack is named")
+    }
+    let path = try #require(PackPath(download: answer.pack.download))
+    let bytes = try #require(try DurableFile.read("\(bench.www)/\(path)"))
+    #expect(SHA256.of(bytes) == pack.sha256 && bytes.starts(with: Array("XPK2".utf8)))
+    #expect(try Kernel.status("\(bench.www)/xcache/shop/patch/2-3.json") != nil)
+    #expect(try bench.verify().isEmpty)
+  }
+
+  @Test func verifyFindsAPackThatLeavesOutAnotherFile() throws {
+    let bench = try Bench(versions: 1)
+    for text in ["one", "two"] { try bench.release("maps", ["app.map": text], isLazy: true) }
+    _ = try bench.keepPack(from: 2, to: 3, leavingOut: FileDigest(of: Array("three".utf8).span.bytes))
+    try bench.mirror()
+    let found = try bench.verify()
+    #expect(found.map(\.message) == ["the pack doesn't lead to configure.json's manifest"])
+  }
+
   @Test func restoreNeedsNoPack() throws {
     let bench = try Bench()
     _ = try bench.keepPack(from: 2, to: 3)
@@ -147,8 +173,11 @@ extension Bench {
     return try answer.manifest()
   }
 
-  /// Makes and keeps the pack between two versions, optionally one that lacks the last added entry.
-  func keepPack(from base: Int64, to version: Int64, lacksLast: Bool = false) throws -> StoredPack {
+  /// Makes and keeps the pack between two versions, optionally one that lacks the last added entry, or that says of the files
+  /// which it leaves out that they are `file`.
+  func keepPack(
+    from base: Int64, to version: Int64, lacksLast: Bool = false, leavingOut file: FileDigest? = nil
+  ) throws -> StoredPack {
     let (old, new) = (try manifest(base), try manifest(version))
     let urls = Set(old.items.map(\.url)).union(new.items.map(\.url)).sorted()
     let changes = urls.map { EntryDifference(url: $0, old: old[$0], new: new[$0]) }.filter {
@@ -159,8 +188,12 @@ extension Bench {
         changes,
         index: (
           url: { url in old.items.firstIndex { $0.url == url } },
-          bytes: { sha256 in old.items.firstIndex { $0.entry.sha256 == sha256 } }
-        ), delta: { _ in nil }, stableName: { $0.text }))
+          bytes: { sha256 in old.items.firstIndex { $0.isHeld(sha256) } }
+        ), delta: { _ in nil }, stableName: { $0.text },
+        leavesOutLazy: old.items.contains(where: \.entry.isLazy)))
+    if let file {
+      for index in plan.changes.absent { plan.changes.arrivals[index].source = .absent(file) }
+    }
     if lacksLast { plan.changes.arrivals.removeLast() }
     let frames = ScratchFile(in: store.derived)
     var records: [(head: [UInt8], frame: Range<Int64>)] = []
@@ -173,7 +206,8 @@ extension Bench {
     let coded = try #require(PackFrame.encode(list))
     let baseDigest = old.map.digest
     let head = PackHead(
-      base: ManifestVersion(base), version: new.version, baseDigest: baseDigest, digest: new.map.digest,
+      plan.changes.format, base: ManifestVersion(base), version: new.version, baseDigest: baseDigest,
+      digest: new.map.digest,
       records: records.count, plainChanges: list, codedChanges: coded.count)
     return try store.derived.keep(
       PackParts(head: head.bytes + coded, records: records, frames: frames),

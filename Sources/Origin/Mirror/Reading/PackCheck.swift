@@ -58,12 +58,13 @@ struct PackCheck {
     return try PackChanges(plain, head.format, version: head.version, base: base.items)
   }
 
-  /// Returns the digest of each arrival according to the newest manifest.
+  /// Returns the digest of each arrival: of a file that is left out as the pack says, else according to the newest manifest.
   private func arrivals(of changes: PackChanges) throws(PackFault) -> [FileDigest] {
     var digests: [FileDigest] = []
     for arrival in changes.arrivals {
       guard let entry = newest[arrival.url] else { throw .damaged("it brings what isn't listed") }
-      digests.append(FileDigest(md5: entry.md5, sha256: entry.sha256, size: entry.size))
+      let listed = FileDigest(md5: entry.md5, sha256: entry.sha256, size: entry.size)
+      digests.append(arrival.source.absentFile ?? listed)
     }
     return digests
   }
