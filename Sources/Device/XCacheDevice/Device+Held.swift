@@ -9,6 +9,8 @@ package struct HeldFile: Sendable {
   package let size: Int64
   /// The listed hash, in hexadecimal.
   package let sha256: String
+  /// Whether updates leave the file out until a page asks for it.
+  package let isLazy: Bool
   /// The path of its file; nil if the device doesn't have it.
   package let path: String?
 }
@@ -19,7 +21,7 @@ extension Device {
     cache.withLock { cache in
       cache.index.entries.map { entry in
         HeldFile(
-          url: entry.url.text, size: entry.size, sha256: entry.sha256.hex,
+          url: entry.url.text, size: entry.size, sha256: entry.sha256.hex, isLazy: entry.isLazy,
           path: cache.has(entry) ? folder.file(entry.name) : nil)
       }
     }

@@ -36,11 +36,12 @@ extension Device {
     let ruling = try checkPreset(preset, next)
     var plan = try plan(from: held, to: next)
     let copied = try stageCopies(&plan)
+    plan.takeLazy(where: preset.hasFile(of:))
     try makeRoom(for: &plan, of: next)
     try unpack(plan.fetch, from: preset, try deltaTable(preset.offers, from: held), progress)
     try storeStatements(of: next, ruling, from: path)
     try willSwitch(next)
-    try commit(next)
+    try commit(next, skipping: Backlog(plan.later, preset.offers))
     var report = PresetReport(isTaken: true, version: version.text, from: held.version.text)
     report.files = plan.fetch.count
     report.bytes = plan.fetch.clampedSum(\.size)

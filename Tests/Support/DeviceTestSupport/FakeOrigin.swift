@@ -17,13 +17,18 @@ package final class FakeOrigin: Transport {
   package static let server = "https://origin.test/base"
   package static let mirror = "https://mirror.test"
 
+  private struct EntryKey: Hashable {
+    let sha256: SHA256
+    let isLazy: Bool
+  }
+
   private struct State {
     var history: [Int64: JSONObject] = [:]
     var newest: Int64 = 0
     /// The candidate of the open rollout, and its rule.
     var candidate: (version: Int64, rule: String)?
     var downloads: [String: [UInt8]] = [:]
-    var versions: [String: [SHA256: Entry]] = [:]
+    var versions: [String: [EntryKey: Entry]] = [:]
     var log: [String] = []
     /// Documents that were posted, with their URL.
     var told: [(url: String, document: JSONValue)] = []
@@ -56,13 +61,15 @@ package final class FakeOrigin: Transport {
 
   package init() {}
 
-  /// Makes the next version: `files` by URL.
+  /// Makes the next version: `files` by URL, and which of them are lazy.
   @discardableResult
-  package func publish(_ files: [String: [UInt8]], version: Int64? = nil) throws -> Int64 {
+  package func publish(
+    _ files: [String: [UInt8]], version: Int64? = nil, lazy: Set<String> = []
+  ) throws -> Int64 {
     let number = version ?? state.withLock { $0.newest } + 1
     var members: [JSONObject.Member] = []
     for (url, bytes) in files {
-      members.append(.init(key: url, value: try entry(url, bytes, number).json))
+      members.append(.init(key: url, value: try entry(url, bytes, number, lazy.contains(url)).json))
     }
     let map = JSONObject(members)
     state.withLock { state in
@@ -72,21 +79,23 @@ package final class FakeOrigin: Transport {
     return number
   }
 
-  private func entry(_ url: String, _ bytes: [UInt8], _ number: Int64) throws -> Entry {
+  private func entry(_ url: String, _ bytes: [UInt8], _ number: Int64, _ isLazy: Bool) throws -> Entry {
     var hasher = FileHasher()
     hasher.update(bytes.span.bytes)
     let digest = hasher.finish()
     let address = try ResourceURL(url)
     return state.withLock { state in
-      if let known = state.versions[url]?[digest.sha256] { return known }
+      let key = EntryKey(sha256: digest.sha256, isLazy: isLazy)
+      if let known = state.versions[url]?[key] { return known }
       let version = Int64(state.versions[url]?.count ?? 0) + 1
       let path = DownloadPath(
         channel: .online, appID: 1, manifestVersion: ManifestVersion(number), resourceVersion: version,
         sha256: digest.sha256, url: address)
       let entry = Entry(
         ctype: "text/plain;charset=UTF-8", download: "https://cdn.test/x/\(path.text)", md5: digest.md5,
-        sha256: digest.sha256, size: digest.size, version: version)
-      state.versions[url, default: [:]][digest.sha256] = entry
+        sha256: digest.sha256, size: digest.size, version: version,
+        others: isLazy ? JSONObject([.init(key: "lazy", value: .bool(true))]) : JSONObject())
+      state.versions[url, default: [:]][key] = entry
       state.downloads[entry.download] = bytes
       return entry
     }

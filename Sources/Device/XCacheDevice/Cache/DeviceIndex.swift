@@ -107,8 +107,8 @@ struct DeviceIndex: Sendable {
   /// The number of entries for other hosts, which are ignored.
   var passedOver: Int { others.count }
 
-  /// The bytes that all listed files take on the disk, approximately.
-  var blocks: Int64 { entries.clampedSum(\.blocks) }
+  /// The bytes that the files which updates bring take on the disk, approximately.
+  var blocks: Int64 { entries.clampedSum { $0.isLazy ? 0 : $0.blocks } }
 
   /// The total bytes of all listed files; a file with two names counts twice.
   var totalBytes: Int64 { entries.clampedSum(\.size) }

@@ -36,6 +36,8 @@ struct HeldEntry: Hashable, Sendable {
   var fallbacks: PageFallbacks {
     kind.others[PageFallbacks.key] == nil ? PageFallbacks() : entry.fallbacks
   }
+  /// Whether updates leave its file out, which is fetched when a page asks for it.
+  var isLazy: Bool { kind.others[Entry.lazyKey] != nil }
   /// The bytes that it takes on the disk, assuming the 4 KiB blocks of most file systems.
   var blocks: Int64 { size > .max - 4095 ? .max : (size + 4095) & ~4095 }
   var bytes: FileDigest { FileDigest(md5: md5, sha256: sha256, size: size) }

@@ -176,7 +176,7 @@ extension Device {
     from held: DeviceIndex, to next: DeviceIndex
   ) throws(DeviceError) -> [HeldEntry] {
     let plan = try plan(from: held, to: next)
-    var missing = plan.fetch
+    var missing = plan.fetch + plan.later
     for copy in plan.copy {
       let (entry, target) = (copy.entry, folder.staged(copy.entry.sha256))
       let isStaged: Bool

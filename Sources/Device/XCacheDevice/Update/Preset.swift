@@ -87,6 +87,9 @@ struct Preset: Sendable {
     return "\(answer.base)-\(answer.version).zip or \(answer.version).zip"
   }
 
+  /// Whether the zip has all bytes of an entry's file.
+  func hasFile(of entry: HeldEntry) -> Bool { archive[BundleZip.path(ofFile: entry.name.text)] != nil }
+
   /// Writes an entry's verified file to `target`: unpacked from the zip, or made from a delta in it.
   func extract(
     _ entry: HeldEntry, to target: String, in folder: CacheFolder, _ deltas: DeltaTable

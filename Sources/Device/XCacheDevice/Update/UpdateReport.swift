@@ -34,7 +34,7 @@ public struct UpdateReport: Hashable, Sendable {
   public let from: String
   /// The version held now.
   public let to: String
-  /// Listed files; each counts in one of `fetched`, `copied`, `kept`, `missing` and `backlog`.
+  /// Listed files; each counts in one of `fetched`, `copied`, `kept`, `missing`, `backlog` and `lazy`.
   public internal(set) var files = 0
   /// Files fetched over the network; two URLs with equal bytes count once.
   public internal(set) var fetched = 0
@@ -48,6 +48,9 @@ public struct UpdateReport: Hashable, Sendable {
   /// Files left for later, since the conditions don't allow large updates; they are fetched when a page requests them, or
   /// under better conditions.
   public internal(set) var backlog = 0
+  /// Files that the release leaves out of updates, and that the device doesn't have: a page's request, or `complete`, fetches
+  /// them.
+  public internal(set) var lazy = 0
   /// Listed files of hosts that aren't in the app's list, which are ignored.
   public internal(set) var passedOver = 0
   /// The bytes of the fetched files as received over the network, so fewer than their sizes if they were coded.

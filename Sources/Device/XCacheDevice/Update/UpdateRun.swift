@@ -135,7 +135,8 @@ struct UpdateRun {
     report.polled = polled.text
     report.files = held.entries.count
     report.kept = held.entries.count { present.contains($0.name) }
-    report.missing = report.files - report.kept
+    report.lazy = held.entries.count { $0.isLazy && !present.contains($0.name) }
+    report.missing = report.files - report.kept - report.lazy
     report.passedOver = held.passedOver
     report.bytesTotal = held.totalBytes
     return report
@@ -162,13 +163,14 @@ extension UpdateRun {
     let (bytes, skipped) = try stageDownloads(plan.fetch, of: next.version, deltas)
     let gzipBytes = device.settings.comparesWithGzip ? gzipCost(of: plan.fetch + made) : nil
     try device.storeStatements(of: next, offer.ruling, from: address)
-    try device.commit(next, skipping: Backlog(skipped, offer.deltas))
+    try device.commit(next, skipping: Backlog(skipped + plan.later, offer.deltas))
     var report = UpdateReport(.init(offer.kind), from: held.version.text, to: next.version.text)
     report.source = .init(source)
     report.polled = offer.version.text
     report.files = next.entries.count
     report.fetched = plan.fetch.count - skipped.count + made.count
-    report.backlog = skipped.count
+    report.backlog = skipped.count + plan.later.count
+    report.lazy = plan.lazy.count
     report.copied = copied + plan.shared
     report.kept = plan.kept
     report.missing = plan.missing
@@ -179,7 +181,9 @@ extension UpdateRun {
     report.bytesByGzip = gzipBytes
     report.bytesTotal = next.totalBytes
     report.passedOver = next.passedOver
-    assert(report.files == report.fetched + report.copied + report.kept + report.missing + report.backlog)
+    assert(
+      report.files
+        == report.fetched + report.copied + report.kept + report.missing + report.backlog + report.lazy)
     reportForeign(next)
     return report
   }

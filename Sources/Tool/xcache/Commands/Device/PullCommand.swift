@@ -99,6 +99,8 @@ enum PullCommand {
     func run() throws -> ExitCode {
       let preset = try preset()
       let update = try preset.takesVersion ? nil : update()
+      // What an update leaves for later, and what one that was interrupted has left.
+      let later = try device.fetchBacklog(progress: progress)
       let completion = arguments.has("complete") ? try device.complete(progress: progress) : nil
       let base = try arguments.value("tree")
       let misplaced = try base.flatMap { try nothingBelow($0, device, folder) }
@@ -107,11 +109,12 @@ enum PullCommand {
       if base == nil, let update { try warnOfOldTree(update) }
       let failure = tree.flatMap(clashes) ?? misplaced
       if arguments.has("json") {
-        terminal.say(json: json(device, preset.report, update, completion, tree), failure)
+        terminal.say(json: json(device, preset.report, update, later, completion, tree), failure)
         return failure?.code ?? .done
       }
       terminal.say(
-        list: (update.map { lines($0) } ?? []) + lines(completion, tree), all: arguments.has("all"))
+        list: (update.map { lines($0) } ?? []) + lines(later) + lines(completion, tree),
+        all: arguments.has("all"))
       if let misplaced { throw misplaced }
       return failure?.code ?? .done
     }
@@ -218,23 +221,38 @@ enum PullCommand {
         )
       }
     }
-    if let pack = update.pack { lines += Self.lines(pack) }
+    if let pack = update.pack {
+      lines += Self.lines(pack, isFirst: update.kind != .patch && update.kind != .pack)
+    }
     lines += documents(update.documents)
     if update.missing > 0 {
       lines.append(
         "\(Count.text(update.missing, "listed file")) \(update.missing == 1 ? "is" : "are") missing; --complete fetches them"
       )
     }
+    if update.lazy > 0 {
+      lines.append(
+        "\(Count.text(update.lazy, "lazy file")) \(update.lazy == 1 ? "isn't" : "aren't") here: devices fetch \(update.lazy == 1 ? "it" : "them") when a page asks, and --complete does"
+      )
+    }
     return lines
   }
 
-  private static func lines(_ pack: PackReport) -> [String] {
+  private static func lines(_ later: Int) -> [String] {
+    later == 0 ? [] : ["\(Count.text(later, "file")) fetched that had been left for later"]
+  }
+
+  /// - Parameter isFirst: whether it is a first pack.
+  private static func lines(_ pack: PackReport, isFirst: Bool) -> [String] {
     var lines: [String] = []
     if pack.resumed > 0 {
       lines.append("the pack's download was resumed \(Count.text(pack.resumed, "time"))")
     }
     if let failure = pack.failure {
-      lines.append("the pack was unusable, so the patch was used instead: \(failure)")
+      lines.append(
+        isFirst
+          ? "the pack was unusable, so files were fetched one by one: \(failure)"
+          : "the pack was unusable, so the patch was used instead: \(failure)")
     }
     return lines
   }
@@ -278,11 +296,12 @@ enum PullCommand {
   }
 
   private static func json(
-    _ device: Device, _ preset: PresetReport?, _ update: UpdateReport?, _ completion: CompletionReport?,
-    _ tree: TreeReport?
+    _ device: Device, _ preset: PresetReport?, _ update: UpdateReport?, _ later: Int,
+    _ completion: CompletionReport?, _ tree: TreeReport?
   ) -> JSONValue {
     var document: JSONObject = JSONObject()
     document["update"] = update.map(json) ?? .null
+    if later > 0 { document["later"] = .integer(Int64(later)) }
     document["documentFailures"] = .strings(update?.documents.failures.map { "\($0)" } ?? [])
     document["version"] = .string(device.version)
     if let preset {
@@ -326,7 +345,7 @@ enum PullCommand {
       "copied": .integer(update.copied), "deltas": .integer(update.deltas),
       "deltasFailed": .integer(update.deltasFailed), "fetched": .integer(update.fetched),
       "files": .integer(update.files), "from": .string(update.from),
-      "kept": .integer(update.kept), "kind": .string(update.kind.rawValue),
+      "kept": .integer(update.kept), "kind": .string(update.kind.rawValue), "lazy": .integer(update.lazy),
       "missing": .integer(update.missing), "pack": update.pack.map(json) ?? .null,
       "source": .string(update.source == .fallback ? "fallback" : "origin"),
       "to": .string(update.to), "waitMilliseconds": .integer(update.wait),

@@ -160,7 +160,8 @@ extension ControlPage {
     let held = Snapshot(runtime)
     let files = held.files.map { file -> JSONValue in
       [
-        "held": .bool(file.path != nil), "sha256": .string(file.sha256), "size": .integer(file.size),
+        "held": .bool(file.path != nil), "lazy": .bool(file.isLazy), "sha256": .string(file.sha256),
+        "size": .integer(file.size),
         "url": .string(file.url),
       ]
     }
@@ -181,19 +182,22 @@ extension ControlPage {
       "queue": [
         "backlog": .bool(activity.fetchesBacklog), "update": .bool(activity.isUpdating),
         "waitingBytes": .integer(held.waitingBytes), "waitingFiles": .integer(held.waiting),
+        "lazyFiles": .integer(held.lazy),
       ], "version": .string(runtime.version),
     ]
   }
 
-  /// The files in the current manifest, and how many of them are still missing.
+  /// The files in the current manifest, and how many of them are still missing; lazy ones wait for a page.
   private struct Snapshot {
     let files: [HeldFile]
     let waiting: Int
     let waitingBytes: Int64
+    let lazy: Int
 
     init(_ runtime: Runtime) {
       files = runtime.device?.heldFiles() ?? []
-      let waiting = files.lazy.filter { $0.path == nil }
+      let waiting = files.lazy.filter { $0.path == nil && !$0.isLazy }
+      lazy = files.count { $0.path == nil && $0.isLazy }
       self.waiting = waiting.count
       waitingBytes = waiting.reduce(0) { $0.addingClamped($1.size) }
     }
@@ -207,7 +211,7 @@ extension ControlPage {
       return button("conditions?\(name)=\(isOn ? 0 : 1)", "\(name): \(isOn ? "yes" : "no")")
     }
     let rows = held.files.prefix(Self.maxRows).map {
-      "<tr><td>\(Self.escaped($0.url))<td>\($0.size)<td>\($0.path == nil ? "waits" : "held")"
+      "<tr><td>\(Self.escaped($0.url))<td>\($0.size)<td>\($0.path != nil ? "held" : $0.isLazy ? "lazy" : "waits")"
     }
     let rest = held.files.count - rows.count
     let html = """
@@ -235,7 +239,10 @@ extension ControlPage {
       activity.isUpdating ? "updating" : activity.fetchesBacklog ? "fetching files that updates left" : "idle"
     let lastPoll = log.lastPoll.map { "\($0.time): \($0.message)" } ?? "none answered yet"
     return [
-      ("Files", "\(held.files.count - held.waiting) of \(held.files.count) are held"),
+      (
+        "Files",
+        "\(held.files.count - held.waiting - held.lazy) of \(held.files.count) are held\(held.lazy > 0 ? ", \(held.lazy) lazy ones aren't" : "")"
+      ),
       (
         "Queue",
         "\(work)\(held.waiting > 0 ? "; \(Count.text(held.waiting, "file")) not held, \(Bytes.text(held.waitingBytes))" : "")"
