@@ -13,6 +13,8 @@ extension Device {
   ///   - force: polls even if the last poll was less than the interval ago, and tries a version for which there was no room.
   ///   - progress: called with the progress of fetching, from several threads.
   ///   - found: called with the version of a newer manifest before any of its files is fetched.
+  /// - Returns: the report. A device that held nothing may have switched before the first file was here, as docs/protocol.md says in
+  ///   D-179; what then didn't come is in `backlog`, and `fetchBacklog` goes on with it, as does the next update.
   /// - Throws: `DeviceError`; the device then holds what it held before, or, if the disk failed after the switch,
   ///   the new manifest, whose files the next update or start puts in place.
   public func update(
@@ -25,11 +27,29 @@ extension Device {
   }
 
   /// As above, but `stop(signal)` cancels it at the next chunk that it receives; what has arrived stays.
+  ///
+  /// `switched` is called with the versions before and after a switch that comes before the files.
   package func update(
     force: Bool = false, until signal: StopSignal, progress: (@Sendable (Progress) -> Void)? = nil,
-    found: (@Sendable (String) -> Void)? = nil
+    found: (@Sendable (String) -> Void)? = nil, switched: (@Sendable (String, String) -> Void)? = nil
   ) throws(DeviceError) -> UpdateReport {
-    try job(until: signal) { () throws(DeviceError) in try runUpdate(force, found, progress) }
+    try job(until: signal) { () throws(DeviceError) in
+      defer { isPastPoll.withLock { $0 = false } }
+      var report = try runUpdate(force, found, progress)
+      guard folder.pendingFirstPack != nil, !gate.conditions.isOffline else { return report }
+      if report.from != report.to { switched?(report.from, report.to) }
+      finishFirstPack(&report, progress)
+      return report
+    }
+  }
+
+  /// Takes the first pack that the device has switched for, and then what it still lacks. What doesn't come now is left to the job of
+  /// the backlog, which says why.
+  private func finishFirstPack(_ report: inout UpdateReport, _ progress: (@Sendable (Progress) -> Void)?) {
+    isPastPoll.withLock { $0 = true }
+    var result = BacklogResult()
+    try? runBacklog(&result, progress)
+    report.add(result, left: backlogEntries().count)
   }
 
   /// The job of an update: polls, if a poll is due, and goes to what it offers.
@@ -56,7 +76,6 @@ extension Device {
       defer {
         savePolicy()
         saveRollout()
-        isPastPoll.withLock { $0 = false }
       }
       let run = UpdateRun(device: self, source: source, held: held, progress: progress)
       let offer = try poll(source, holding: held, run.documents)

@@ -66,13 +66,20 @@ extension Runtime {
       return state.backlog
     }
     if let backlog { device.stop(backlog) }
+    let isTold = Locked(false)
     let result = await updateThread.run { () -> Result<UpdateReport, DeviceError> in
       // A higher version ends what there is to tell.
       device.tellReturn()
       return Result { () throws(DeviceError) in
         try device.update(
           force: force, until: signal, progress: { hub.send(.progress($0)) },
-          found: { hub.send(.updateFound(version: $0)) })
+          found: { hub.send(.updateFound(version: $0)) },
+          switched: { [weak self] from, to in
+            isTold.withLock { $0 = true }
+            // Pages are of it while its files still come.
+            self?.state.withLock { $0.health.setVersion(to) }
+            hub.send(.switched(from: from, to: to))
+          })
       }
     }
     state.withLock { state in
@@ -85,7 +92,9 @@ extension Runtime {
     sendCounts()
     switch result {
     case .success(let report):
-      if report.from != report.to { hub.send(.switched(from: report.from, to: report.to)) }
+      if report.from != report.to, !isTold.withLock({ $0 }) {
+        hub.send(.switched(from: report.from, to: report.to))
+      }
       return report
     case .failure(let error):
       // Whoever stopped it knows already.

@@ -16,6 +16,7 @@ import System
 ///     trust.json        in an app with a root: what this device knows of who signs what, see `TrustNotes`
 ///     clock.json        how far the device's clock is from the servers', if that is hours
 ///     shortage.json     which version there was no room for, and when it is tried again
+///     first.json        the first pack that the device has switched for; `staging/first`: what came of it so far
 ///     answer            the answer with the manifest that an unfinished update is about
 ///     uses.json         which files pages used, least recently used first
 ///     backlog.json      the files that a metered network left for later
@@ -248,6 +249,7 @@ extension CacheFolder {
   /// Removes files that a process was still writing when it ended, and folders that were in the way.
   func removeUnfinished() throws(DeviceError) {
     for name in try names(in: staging) where name.hasSuffix(".part") { try remove("\(staging)/\(name)") }
+    if status(firstPack) == nil { try removeFirstPackPart() }
     for name in try names(in: root) where name.hasSuffix(".tmp") && name.contains(".json.") {
       try remove("\(root)/\(name)")
     }

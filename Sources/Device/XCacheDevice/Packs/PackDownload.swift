@@ -1,6 +1,33 @@
 import Manifests
 import System
 
+/// What takes the bytes of a pack that is fetched.
+protocol PackReceiver: AnyObject {
+  /// The position in the pack of the next byte needed.
+  var position: Int64 { get }
+  /// The entity tag with which the download resumes.
+  var entityTag: String? { get }
+  /// Whether no more bytes are needed.
+  var isAtEnd: Bool { get }
+  /// The number of files in the pack; nil until its head has been read.
+  var fileCount: Int? { get }
+  /// The number of files that have been read.
+  var recordsRead: Int { get }
+  /// Takes the head of an answer, before its bytes.
+  func take(_ head: TransportHead) throws(PackFailure)
+  /// Takes the pack's bytes from `position` on.
+  func push(_ bytes: RawSpan) throws(PackInstaller.Stop)
+}
+
+extension PackInstaller: PackReceiver {
+  func take(_ head: TransportHead) throws(PackFailure) {
+    if let known = entityTag, let tag = head.entityTag, known != tag {
+      throw .unusable("it changed during the download")
+    }
+    entityTag = entityTag ?? head.entityTag
+  }
+}
+
 /// Fetches a pack into its installer. It resumes after a broken connection, and skips over files that aren't needed.
 struct PackDownload {
   private let transport: any Transport
@@ -15,6 +42,16 @@ struct PackDownload {
   private(set) var received: Int64 = 0
   /// How often the download was resumed.
   private(set) var resumed = 0
+  /// Why it ended early, if that says nothing of the pack: a later attempt may well succeed.
+  private(set) var interruption: Interruption?
+
+  /// What has ended a download.
+  enum Interruption {
+    /// There was no connection, or no data for too long.
+    case network
+    /// The server has broken off, or refused for now.
+    case server
+  }
 
   /// - Parameters:
   ///   - pack: the pack to fetch.
@@ -37,7 +74,7 @@ struct PackDownload {
     /// Fewer bytes than requested, as announced by the response.
     case slice
     /// The connection or the server failed, which may be temporary.
-    case broken(String)
+    case broken(String, Interruption)
   }
 
   /// An attempt that received this many bytes doesn't count against the retries.
@@ -45,7 +82,7 @@ struct PackDownload {
   /// The number of partial responses that a small pack may arrive in.
   private static let fewSlices: Int64 = 16
 
-  mutating func run(into installer: PackInstaller) throws(PackFailure) {
+  mutating func run(into installer: some PackReceiver) throws(PackFailure) {
     var pauses = pauses[...]
     var slices = Self.fewSlices + pack.size / Self.much
     while !installer.isAtEnd {
@@ -58,18 +95,22 @@ struct PackDownload {
       case .slice:
         slices -= 1
         guard installer.isAtEnd || installer.position > start && slices > 0 else {
+          interruption = .server
           throw .unusable("the server sends too slowly")
         }
-      case .broken(let reason):
+      case .broken(let reason, let cause):
         if installer.position - start >= Self.much { pauses = self.pauses[...] }
-        guard let pause = pauses.popFirst() else { throw .unusable(reason) }
+        guard let pause = pauses.popFirst() else {
+          interruption = cause
+          throw .unusable(reason)
+        }
         self.pause(pause)
         if installer.position > 0 { resumed += 1 }
       }
     }
   }
 
-  private mutating func exchange(into installer: PackInstaller) throws(PackFailure) -> Outcome {
+  private mutating func exchange(into installer: some PackReceiver) throws(PackFailure) -> Outcome {
     var request = TransportRequest(pack.download, limit: pack.size, isUncoded: true)
     request.start = installer.position
     request.entityTag = installer.entityTag
@@ -117,11 +158,12 @@ struct PackDownload {
     case .success(let reply) where reply.status == 200: return .whole
     case .success(let reply) where reply.status == 206: return .slice
     case .success(let reply) where reply.status >= 500 || reply.status == 408 || reply.status == 429:
-      return .broken("the server answered \(reply.status)")
+      return .broken("the server answered \(reply.status)", .server)
     case .success(let reply): throw .unusable("the server answered \(reply.status)")
     case .failure(let error):
       switch error.kind {
-      case .unreachable, .timedOut, .broken: return .broken(error.reason)
+      case .unreachable, .timedOut: return .broken(error.reason, .network)
+      case .broken: return .broken(error.reason, .server)
       case .tooLong, .stopped, .other: throw .unusable(error.reason)
       }
     }
@@ -129,7 +171,7 @@ struct PackDownload {
 
   /// Returns how many bytes of the response to skip.
   private func check(
-    _ head: TransportHead, from start: Int64, _ installer: PackInstaller
+    _ head: TransportHead, from start: Int64, _ installer: some PackReceiver
   ) throws(PackFailure) -> Int64 {
     guard head.total == nil || head.total == pack.size else {
       throw .unusable("it has \(head.total ?? 0) bytes, where the answer said \(pack.size)")
@@ -137,14 +179,11 @@ struct PackDownload {
     guard head.start == 0 || head.start == start else {
       throw .unusable("the server sent another part of it")
     }
-    if let known = installer.entityTag, let tag = head.entityTag, known != tag {
-      throw .unusable("it changed during the download")
-    }
-    installer.entityTag = installer.entityTag ?? head.entityTag
+    try installer.take(head)
     return start - head.start
   }
 
-  private func reportProgress(_ installer: PackInstaller) {
+  private func reportProgress(_ installer: some PackReceiver) {
     guard let progress, let files = installer.fileCount else { return }
     var now = Progress(filesTotal: files, bytesTotal: pack.size)
     now.files = installer.recordsRead

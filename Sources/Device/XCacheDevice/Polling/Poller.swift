@@ -21,6 +21,8 @@ struct Poller: Sendable {
     var deltas: [DeltaOffer] = []
     /// If `kind` is `pack`: a pack that starts from the held version.
     var pack: PackAnswer?
+    /// If `kind` is `whole`: a pack with most of its files, for a device that holds nothing.
+    var first: PackOffer?
     /// The seed of the open rollout, if this is its candidate.
     var candidate: String?
     /// Whether a copy's version is taken though it is lower than the candidate that the device holds.
@@ -35,7 +37,7 @@ struct Poller: Sendable {
     fileprivate func with(_ extras: AnswerExtras) -> Offer {
       var offer = Offer(
         kind: kind, version: version, extras: extras, index: index, deltas: deltas, pack: pack)
-      (offer.candidate, offer.goesBack) = (candidate, goesBack)
+      (offer.first, offer.candidate, offer.goesBack) = (first, candidate, goesBack)
       (offer.statements, offer.ruling, offer.refusal) = (statements, ruling, refusal)
       return offer
     }
@@ -211,7 +213,8 @@ struct Poller: Sendable {
       } catch {
         throw DeviceError(error, of: answer.version, url: url)
       }
-      let offer = try makeOffer(.whole, manifest, answer.digest, answer.extras, answer.deltas, url)
+      var offer = try makeOffer(.whole, manifest, answer.digest, answer.extras, answer.deltas, url)
+      offer.first = answer.first
       keepAnswer(reply, from: url)
       return try decide(offer, manifest, answer.trust, url)
     case .failure(let code, let message):

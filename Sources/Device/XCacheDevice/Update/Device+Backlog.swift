@@ -1,6 +1,18 @@
 import Manifests
 import System
 
+/// What a job of the backlog has brought.
+struct BacklogResult {
+  /// Files that were fetched, or made from a first pack.
+  var fetched = 0
+  /// Files that were copied.
+  var copied = 0
+  /// The bytes received over the network.
+  var bytes: Int64 = 0
+  /// What came of a first pack; nil if there was none to take.
+  var pack: PackReport?
+}
+
 /// The files that updates left for later.
 extension Device {
   /// Adds a listed file that is missing to the backlog. A failure to save that is harmless.
@@ -32,13 +44,21 @@ extension Device {
       guard !gate.isJobStopped, gate.conditions.allowsLargeUpdates, cache.withLock({ !$0.backlog.isEmpty })
       else { return 0 }
       _ = try repair()
-      defer { cache.withLock { $0.tidyNotes() } }
-      return try runBacklog(progress)
+      var result = BacklogResult()
+      try runBacklog(&result, progress)
+      return result.fetched + result.copied
     }
   }
 
-  /// The job of the backlog: copies what is held, and fetches the rest until it is done or something else than a file fails.
-  private func runBacklog(_ progress: (@Sendable (Progress) -> Void)?) throws(DeviceError) -> Int {
+  /// The job of the backlog: takes a first pack, copies what is held, and fetches the rest until it is done or something else than
+  /// a file fails.
+  func runBacklog(
+    _ result: inout BacklogResult, _ progress: (@Sendable (Progress) -> Void)?
+  ) throws(DeviceError) {
+    defer { cache.withLock { $0.tidyNotes() } }
+    try takeFirstPack(&result, progress)
+    // As much as a metered network takes of a first pack, the rest waits like that of any update.
+    guard gate.conditions.allowsLargeUpdates else { return }
     var copied = CompletionReport()
     let absent = try supplyCopies(of: backlogEntries(), &copied)
     let wanted = fitting(absent)
@@ -47,13 +67,14 @@ extension Device {
     cache.withLock { cache in
       for entry in absent where !fits.contains(entry.sha256) { cache.removeFromBacklog(entry.sha256) }
     }
-    let copies = copied.copied
+    result.copied += copied.copied
     var left = wanted
     var failure: DeviceError?
     while !left.isEmpty, failure == nil {
       let failed = Locked<Set<SHA256>>([])
       do {
-        try fetchBacklogEntries(left, progress) { sha256 in failed.withLock { _ = $0.insert(sha256) } }
+        result.bytes = result.bytes.addingClamped(
+          try fetchBacklogEntries(left, progress) { sha256 in failed.withLock { _ = $0.insert(sha256) } })
       } catch {
         let lasting = failed.withLock { $0 }
         // Files that failed for good are left to the network when a page requests them; the others can still be fetched.
@@ -65,13 +86,13 @@ extension Device {
     let came = wanted.filter { entry in cache.withLock { $0.has(entry) } }
     // Other URLs with the same bytes as a file that arrived.
     _ = try supplyCopies(of: backlogEntries(twins: Set(came.map(\.sha256))), &copied)
+    result.fetched += came.count
     if let failure { throw failure }
-    return copies + came.count
   }
 
   /// Returns the listed entries in the backlog whose files are missing, one for each file.
   /// - Parameter twins: if given, all missing entries with one of these files are returned instead.
-  private func backlogEntries(twins: Set<SHA256>? = nil) -> [HeldEntry] {
+  func backlogEntries(twins: Set<SHA256>? = nil) -> [HeldEntry] {
     let index = index
     var seen: Set<SHA256> = []
     return cache.withLock { cache in
@@ -86,7 +107,7 @@ extension Device {
   private func fetchBacklogEntries(
     _ entries: [HeldEntry], _ progress: (@Sendable (Progress) -> Void)?,
     lasting: @escaping @Sendable (SHA256) -> Void
-  ) throws(DeviceError) {
+  ) throws(DeviceError) -> Int64 {
     let (index, folder, cache, gate, now) = (index, folder, cache, gate, now)
     let offers = entries.compactMap { entry in cache.withLock { $0.backlog.offer(for: entry) } }
     var fetcher = fetcher(for: index.version)
@@ -98,7 +119,7 @@ extension Device {
     }
     var run = FetchRun(fetcher: fetcher, gate: gate, progress: progress)
     run.shouldContinue = { gate.conditions.allowsLargeUpdates }
-    _ = try run.run(entries, to: { folder.staged($0.sha256) }) { entry throws(DeviceError) in
+    return try run.run(entries, to: { folder.staged($0.sha256) }) { entry throws(DeviceError) in
       try cache.withLock { cache throws(DeviceError) in
         try cache.store(folder.staged(entry.sha256), for: entry, at: now())
       }

@@ -27,6 +27,13 @@ struct PartFile {
     tagPath = folder.halfTag(sha256)
   }
 
+  /// What has come of a first pack.
+  init(ofFirstPackIn folder: CacheFolder) {
+    self.folder = folder
+    path = "\(folder.staging)/first"
+    tagPath = "\(folder.staging)/first-tag"
+  }
+
   /// The number of bytes received so far.
   var size: Int64 { folder.status(path)?.size ?? 0 }
 

@@ -1,3 +1,5 @@
+import System
+
 /// The result of an update.
 public struct UpdateReport: Hashable, Sendable {
   /// How the device got what it holds now.
@@ -59,7 +61,7 @@ public struct UpdateReport: Hashable, Sendable {
   public internal(set) var deltas = 0
   /// Deltas that failed, after which the plain body was fetched.
   public internal(set) var deltasFailed = 0
-  /// The result of the offered pack; nil if none was offered.
+  /// The result of the offered pack, or of a first pack; nil if there was none.
   public internal(set) var pack: PackReport?
   /// The bytes that gzip bodies of the fetched files would have taken; nil unless the settings ask for it.
   public internal(set) var bytesByGzip: Int64?
@@ -73,6 +75,22 @@ public struct UpdateReport: Hashable, Sendable {
     self.from = from
     self.to = to
   }
+
+  /// Adds what came after the switch.
+  /// - Parameter left: the files that are still in the backlog.
+  mutating func add(_ result: BacklogResult, left: Int) {
+    bytesFetched = bytesFetched.addingClamped(result.bytes)
+    pack = result.pack ?? pack
+    // Copies are of files that were fetched for others, which an update counts as copied from the start.
+    if from == "0", from != to {
+      // Pages may have fetched some.
+      fetched += backlog - left
+      backlog = left
+    } else {
+      fetched += result.fetched
+      missing -= min(missing, result.fetched)
+    }
+  }
 }
 
 /// The result of installing a pack.
@@ -85,7 +103,8 @@ public struct PackReport: Hashable, Sendable {
   public internal(set) var ready = 0
   /// How often the download was resumed, after a broken connection or a restart of the app.
   public internal(set) var resumed = 0
-  /// Why it couldn't be used, after which the patch was requested; nil if it was used or abandoned.
+  /// Why it couldn't be used, after which the patch was requested, or files one by one where it was a first pack; nil if it was used
+  /// or abandoned.
   public internal(set) var failure: String?
 }
 

@@ -160,9 +160,13 @@ extension UpdateRun {
     let needed = plan.fetch.clampedSum(\.blocks)
     device.shortage.withLock { $0.needed = needed }
     let deltas = try device.deltaTable(offer.deltas, from: held)
-    let (bytes, skipped) = try stageDownloads(plan.fetch, of: next.version, deltas)
+    let first = held.version == .none ? device.firstPack(offer.first, for: plan) : nil
+    // Whatever the network: the device switches with everything in its backlog, and takes the pack when it may.
+    let (bytes, skipped) =
+      first == nil ? try stageDownloads(plan.fetch, of: next.version, deltas) : (0, plan.fetch)
     let gzipBytes = device.settings.comparesWithGzip ? gzipCost(of: plan.fetch + made) : nil
     try device.storeStatements(of: next, offer.ruling, from: address)
+    if let first { try folder.save(PendingFirstPack(pack: first)) }
     try device.commit(next, skipping: Backlog(skipped + plan.later, offer.deltas))
     var report = UpdateReport(.init(offer.kind), from: held.version.text, to: next.version.text)
     report.source = .init(source)

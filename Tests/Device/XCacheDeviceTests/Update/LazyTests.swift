@@ -140,4 +140,17 @@ import TestSupport
     #expect(try device.fetchBacklog() == 1)
     #expect(held(device) == [Self.page])
   }
+
+  /// The lazy files aren't part of a first install, by a first pack neither.
+  @Test func firstPacksDoWithoutThem() throws {
+    let files = PackBench.first
+    let font = PackBench.url("font.bin")
+    let bench = try Bench()
+    try bench.origin.publish(files, lazy: [font])
+    try bench.origin.offerFirst(files.filter { $0.key != font }.values.sorted { $0.count < $1.count })
+    let device = try bench.device()
+    let report = try device.update()
+    #expect(report.fetched == 6 && report.lazy == 1 && report.backlog == 0 && report.pack?.failure == nil)
+    #expect(bench.origin.takeLog().count == 2)
+  }
 }
