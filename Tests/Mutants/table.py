@@ -203,11 +203,12 @@ MUTANTS = [
     Mutant("files", "D-56", "the same answer is downloaded again after each update that failed", (
         FETCHED, "request.knownTag = kept?.tag", "request.knownTag = MUTANT ? nil : kept?.tag")),
     Mutant("files", "D-50", "a file that is missing and didn't change is fetched with the update", (
-        PLAN, "was.sha256 == entry.sha256, was.name == entry.name {", "was.sha256 == entry.sha256, was.name == entry.name, !MUTANT {")),
+        PLAN, "if entry.isLazy { lazy.append(entry) } else { missing += 1 }",
+        "if entry.isLazy { lazy.append(entry) } else if MUTANT { fetch.append(entry) } else { missing += 1 }")),
     Mutant("files", "D-51", "a file that came isn't compared", (
         FETCHER, "guard digest != entry.bytes else { return }", "guard !MUTANT, digest != entry.bytes else { return }")),
     Mutant("files", "D-52", "bytes that are held for another URL are fetched", (
-        PLAN, "} else if let holder = holders[entry.sha256] {", "} else if !MUTANT, let holder = holders[entry.sha256] {")),
+        PLAN, "if let holder = holders[sha256] { return .file(holder) }", "if !MUTANT, let holder = holders[sha256] { return .file(holder) }")),
     Mutant("files", "D-53", "a body that is too long is read to its end", (
         FETCHER, "limit: entry.size, isUncoded: isUncoded", "limit: MUTANT ? .max : entry.size, isUncoded: isUncoded")),
     Mutant("files", "D-54", "a 404 is requested again", (
