@@ -20,8 +20,8 @@ function torn(from) {
   });
 }
 
-/** Downloads with these responses, one for each request; returns the requested ranges. */
-async function fetched(turns) {
+/** Downloads with these responses, one for each request; returns the requested ranges. `take` is given the bytes in the place of the caller. */
+async function fetched(turns, take) {
   const asked = [];
   globalThis.fetch = async (_, { headers }) => {
     asked.push(headers.Range ?? "all");
@@ -36,7 +36,7 @@ async function fetched(turns) {
   const { setTimeout: timer } = globalThis;
   globalThis.setTimeout = (act, delay, ...rest) => timer(act, delay > 1000 ? delay : 0, ...rest);
   try {
-    assert.deepEqual(await fetchBytes("https://cdn.test/film", { limit: 40, tries: 4 }), whole);
+    assert.deepEqual(await fetchBytes("https://cdn.test/film", { limit: 40, tries: 4, take }), take ? new Uint8Array(0) : whole);
   } finally {
     globalThis.setTimeout = timer;
   }
@@ -55,4 +55,27 @@ test("one unanswered request keeps the received part, a second one gives up on r
 test("after a 416, or from a server without ranges, the whole file is read", async () => {
   assert.deepEqual(await fetched(["torn", 416, "whole"]), ["all", "bytes=30-", "all"]);
   assert.deepEqual(await fetched(["torn", "whole"]), ["all", "bytes=30-"]);
+});
+
+/** Takes what comes; `enough`: how many bytes suffice. */
+function taker(enough = Infinity) {
+  const bytes = [];
+  return { bytes, take: async (some) => (bytes.push(...some), bytes.length >= enough) };
+}
+
+test("what is taken as it comes is given once, whatever comes again", async () => {
+  for (const turns of [["whole"], ["torn", "rest"], ["torn", 503, "rest"], ["torn", "nobody", "nobody", "whole"], ["torn", 416, "whole"], ["torn", "whole"]]) {
+    const { bytes, take } = taker();
+    await fetched([...turns], take);
+    assert.deepEqual(bytes, [...whole], turns.join());
+  }
+});
+test("nothing is asked for once there is enough", async () => {
+  const { bytes, take } = taker(30);
+  assert.deepEqual(await fetched(["torn"], take), ["all"]);
+  assert.equal(bytes.length, 30);
+});
+test("what can't be taken isn't asked for again, and is said as it is", async () => {
+  const full = new DOMException("no room", "QuotaExceededError");
+  await assert.rejects(fetched(["torn", "rest"], async () => Promise.reject(full)), (error) => error === full);
 });

@@ -17,5 +17,6 @@ for bar in xcache-sw.js:14336 xcache.js:4096 xcache-sw-trust.js:4096; do
 done
 ./make_frames.py "$folder" 1000
 ./make_pack.py "$folder"
-XCACHE_FRAMES=$folder node --test --test-reporter=spec ./*.test.mjs
+./make_first.py "$folder"
+XCACHE_FRAMES=$folder node --expose-gc --test --test-reporter=spec ./*.test.mjs
 ../Conformance/run.py --without resuming --except Device/except.txt node Device/device.mjs

@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { ZstdError, decodeFrame } from "../../public/runtime/src/zstd/decoder.js";
+import { FrameStream } from "../../public/runtime/src/zstd/stream.js";
 
 const folder = process.env.XCACHE_FRAMES ?? "";
 const options = { windowLimit: 2 ** 27, limit: 2 ** 27 };
@@ -36,6 +37,31 @@ test("every frame is decoded as by libzstd, or refused", { skip: !folder }, asyn
     taken += 1;
   }
   context.diagnostic(`${taken} decoded, ${refused} refused; ${Math.round(bytes / spent / 1000)} MB/s; longest slice ${longest.toFixed(1)} ms`);
+});
+
+test("frames without a base are decoded as they come, in pieces of any size", { skip: !folder }, async () => {
+  const all = readFileSync(`${folder}/frames.bin`);
+  const part = ([start, count]) => new Uint8Array(all.subarray(start, start + count));
+  const samples = JSON.parse(readFileSync(`${folder}/frames.json`, "utf8")).filter(({ dictionary: [, count] }) => count === 0);
+  let taken = 0;
+  for (const [number, sample] of samples.entries()) {
+    const wanted = sample.result && part(sample.result);
+    // Without the magic number.
+    const frame = part(sample.frame).subarray(4);
+    if (!wanted || Buffer.from(part(sample.frame)).readUInt32LE() !== 0xfd2fb528) continue;
+    const pieces = [];
+    const stream = new FrameStream({ ...options, pause: async () => {} }, async (bytes) => void pieces.push(bytes.slice()));
+    try {
+      for (let at = 0, size = 1 + (number % 7) ** 5; at < frame.length; at += size) await stream.take(frame.subarray(at, at + size));
+      await stream.take(new Uint8Array(0), true);
+    } catch (error) {
+      assert.ok(error instanceof ZstdError && sample.damaged, `frame ${number}: ${error.stack}`);
+      continue;
+    }
+    assert.equal(Buffer.compare(Buffer.concat(pieces), wanted), 0, `frame ${number} has other bytes`);
+    taken += 1;
+  }
+  assert.ok(taken > samples.length / 2);
 });
 
 test("false sizes in headers allocate no memory, and limits are enforced", async () => {

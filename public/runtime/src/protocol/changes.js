@@ -1,4 +1,5 @@
-import { sentHeaders, versionNumber } from "./entries.js";
+import { hex } from "./digests.js";
+import { checkLazy, sentHeaders, versionNumber } from "./entries.js";
 import { checkFallbacks } from "./fallbacks.js";
 import { fault } from "./fault.js";
 import { canonical, isObject } from "./json.js";
@@ -7,8 +8,9 @@ import { checkURL } from "./urls.js";
 
 /** @typedef {import("./entries.js").Entry} Entry */
 /**
- * An entry that comes or changes. `other`: a place of the base, or for source 6 an index of the arrivals.
- * @typedef {{url: string, partner: number | undefined, source: number, other: number, form: {[key: string]: any},
+ * An entry that comes or changes. `other`: a place of the base, or for source 6 an index of the arrivals; `file`: for source 8, which has none.
+ * @typedef {{md5: string, sha256: string, size: number}} File
+ * @typedef {{url: string, partner: number | undefined, source: number, other: number, file: File | undefined, form: {[key: string]: any},
  *   version: number, manifest: number}} Arrival
  */
 
@@ -23,9 +25,10 @@ const MOST_STOOD_FOR = 64 << 20;
  * @param {number} version the pack's
  * @param {[string, Entry][]} entries of the base, in the order of their URLs
  * @param {() => Promise<void>} pause
+ * @param {boolean} [mayLack] whether files of lazy entries may be left out
  * @returns {Promise<{touched: number[], arrivals: Arrival[]}>}
  */
-export async function readChanges(data, version, entries, pause) {
+export async function readChanges(data, version, entries, pause, mayLack = false) {
   const reader = new Reader(data);
   /** @type {number[]} */
   const touched = [];
@@ -54,13 +57,17 @@ export async function readChanges(data, version, entries, pause) {
   const urls = await readURLs(reader, partners, starts, ends, middles, entries, pause);
   const sources = Array.from(reader.bytes(count));
   sources.forEach((source, index) => {
-    if (source > 7 || ([0, 1, 7].includes(source) && partners[index] === undefined)) fault(/* a source that can't be */);
+    if (source > (mayLack ? 8 : 7) || ([0, 1, 7].includes(source) && partners[index] === undefined)) fault(/* a source that can't be */);
   });
   const others = column((index) => {
     const source = sources[index];
     if (source === 2 || source === 3 || source === 5) return reader.number(entries.length - 1);
-    return source === 6 ? reader.number(index - 1) : partners[index] ?? -1;
+    const other = source === 6 ? reader.number(index - 1) : partners[index] ?? -1;
+    return source === 6 && sources[other] === 8 ? fault(/* the file of an entry without one */) : other;
   });
+  /** @type {(File | undefined)[]} */
+  const files = column((index) => (sources[index] === 8
+    ? { md5: hex(reader.bytes(16)), sha256: hex(reader.bytes(32)), size: reader.number() } : undefined));
   const versions = column(() => reader.number());
   const manifests = column(() => {
     const since = reader.number();
@@ -78,10 +85,11 @@ export async function readChanges(data, version, entries, pause) {
     const read = forms[places[index] - 1];
     if (places[index] > forms.length) fault(/* a form that isn't there */);
     const form = places[index] > 0 ? read.form : partner === undefined ? fault(/* no form */) : formOf(entries[partner][1]);
+    if (sources[index] === 8 && !form.lazy) fault(/* an entry without a file that isn't lazy */);
     stoodFor += 256 + url.length + (read?.size ?? 0);
     if (stoodFor > MOST_STOOD_FOR) fault(/* a list that stands for too much */);
     return {
-      url, partner, source: sources[index], other: others[index], form, version: versions[index], manifest: manifests[index],
+      url, partner, source: sources[index], other: others[index], file: files[index], form, version: versions[index], manifest: manifests[index],
     };
   });
   return { touched, arrivals };
@@ -131,6 +139,7 @@ function readForm(bytes) {
   if (typeof form.ctype !== "string" || !/^[ -~]*$/.test(form.ctype) || typeof form.download !== "string") fault(/* a form that can't be */);
   sentHeaders(form.headers);
   checkFallbacks(form.fallback);
+  checkLazy(form.lazy);
   return { form, size: bytes.length };
 }
 

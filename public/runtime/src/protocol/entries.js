@@ -7,7 +7,7 @@ import { sha256, utf8 } from "./digests.js";
 /**
  * An entry of a resourcemap (docs/protocol.md §3); members that aren't known stay, since they count in the digest.
  * @typedef {{ctype: string, download: string, md5: string, sha256: string, size: number, version: string,
- *   headers?: {[name: string]: string}, fallback?: import("./fallbacks.js").Fallback[]}} Entry
+ *   headers?: {[name: string]: string}, fallback?: import("./fallbacks.js").Fallback[], lazy?: true}} Entry
  * @typedef {Map<string, Entry>} Resourcemap
  */
 
@@ -79,6 +79,15 @@ function checkEntry(url, entry) {
   checkURL(entry.download);
   sentHeaders(entry.headers);
   checkFallbacks(entry.fallback);
+  checkLazy(entry.lazy);
+}
+
+/**
+ * Refuses what an entry can't say of whether its file waits until it is asked for.
+ * @param {unknown} lazy
+ */
+export function checkLazy(lazy) {
+  if (lazy !== undefined && lazy !== true) fault("an entry that is neither lazy nor not");
 }
 
 /**

@@ -54,7 +54,7 @@ const passes = async (bytes, check) => (await sha256(bytes)).startsWith(hex(chec
  */
 export async function applyPack(pack, answer, held, holder) {
   const reader = new Reader(pack);
-  if (reader.ascii(4) !== "XPK1") fault(/* not a pack */);
+  const format = /^XPK([12])$/.exec(reader.ascii(4))?.[1] ?? fault(/* not a pack */);
   const [base, version] = [reader.number(), reader.number()];
   const [baseDigest, digest] = [hex(reader.bytes(32)), hex(reader.bytes(32))];
   const records = reader.number(2 ** 24);
@@ -68,7 +68,7 @@ export async function applyPack(pack, answer, held, holder) {
 
   const entries = [...held.map].sort(([a], [b]) => (a < b ? -1 : 1));
   await holder.pause();
-  const { touched, arrivals } = await readChanges(list, version, entries, holder.pause);
+  const { touched, arrivals } = await readChanges(list, version, entries, holder.pause, format === "2");
   await holder.pause();
   if (arrivals.filter(({ source }) => source <= 4).length !== records) fault(/* another number of records */);
   const pairs = wordPairs(
@@ -86,9 +86,11 @@ export async function applyPack(pack, answer, held, holder) {
     if (map.has(url)) fault(/* an arrival that is there already */);
     /** @type {Uint8Array | undefined} */
     let bytes;
-    /** @type {Entry | undefined} */
+    /** @type {import("./changes.js").File | undefined} */
     let copied;
-    if (source <= 4) {
+    if (source === 8) {
+      copied = arrival.file;
+    } else if (source <= 4) {
       const over = source === 4 ? new Uint8Array(0) : (await holder.file(entries[other][1].sha256)) ?? fault(/* a base that isn't held */);
       costs(over);
       const named = source === 1 || source === 3 ? await rename(over, pairs, holder.pause) : over;
@@ -109,9 +111,12 @@ export async function applyPack(pack, answer, held, holder) {
     checkURL(entry.download);
     made.push(entry);
     map.set(url, entry);
-    const file = bytes ?? (await holder.file(sum)) ?? fault(/* a file that isn't held */);
-    costs(file);
-    await holder.keep(url, entry, file);
+    // What a pack leaves out comes when a page asks for it.
+    if (source < 8) {
+      const file = bytes ?? (await holder.file(sum)) ?? fault(/* a file that isn't held */);
+      costs(file);
+      await holder.keep(url, entry, file);
+    }
     await holder.pause();
   }
   if (reader.left > 0) fault(/* the pack goes on behind its end */);

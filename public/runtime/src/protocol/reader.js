@@ -47,3 +47,17 @@ export class Reader {
     return this.number(this.left);
   }
 }
+
+/**
+ * @param {Uint8Array[]} pieces
+ * @param {number} count
+ */
+export function joined(pieces, count) {
+  const bytes = new Uint8Array(count);
+  let at = 0;
+  for (const piece of pieces) {
+    bytes.set(piece, at);
+    at += piece.length;
+  }
+  return bytes;
+}

@@ -1,9 +1,10 @@
 // What comes over the network: in the script of its own that most of a worker's lives end without (background.js).
 import { md5, sha256 } from "../protocol/digests.js";
 import { Fault } from "../protocol/fault.js";
+import { joined } from "../protocol/reader.js";
 import { Turns, after } from "../protocol/turns.js";
 import { matchKey } from "../protocol/urls.js";
-import { fetchBytes, joined } from "./network.js";
+import { fetchBytes } from "./network.js";
 import { asksCacheAlone } from "./settings.js";
 import { either } from "./ways.js";
 

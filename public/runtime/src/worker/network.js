@@ -1,5 +1,6 @@
 import { Fault } from "../protocol/fault.js";
 import { SMALL, named, withoutOthers } from "../protocol/members.js";
+import { joined } from "../protocol/reader.js";
 import { Turns } from "../protocol/turns.js";
 
 /** Milliseconds without a byte after which a request is given up. */
@@ -18,8 +19,8 @@ const PAUSE = 200;
 /**
  * `limit`: bytes that are taken; `tries`: how often it is asked for; `calm`: waited for before each piece, so that others go first;
  * `isDocument`: whether it is to come at the pace of documents; `look`: given what has come of one that takes seconds, or that breaks off;
- * `head`: given the head of each answer.
- * @typedef {{limit: number, priority?: string, tries?: number, calm?: () => Promise<unknown>, isDocument?: boolean,
+ * `head`: given the head of each answer; `take`: takes the bytes as they come, each once, and says whether it has enough. What it throws is thrown.
+ * @typedef {{limit: number, take?: (bytes: Uint8Array) => Promise<boolean>, priority?: string, tries?: number, calm?: () => Promise<unknown>, isDocument?: boolean,
  *   look?: (bytes: Uint8Array) => Promise<unknown>, head?: (response: Response) => void, cache?: RequestCache, mode?: RequestMode, credentials?: RequestCredentials}} Ask
  */
 
@@ -28,13 +29,16 @@ const PAUSE = 200;
  * What was torn off goes on where it was, which only a file whose bytes never change may be asked for.
  * @param {string} url
  * @param {Ask} ask
- * @returns {Promise<Uint8Array>}
+ * @returns {Promise<Uint8Array>} nothing where the bytes were taken
  * @throws Fault
  */
-export async function fetchBytes(url, { limit, tries = 1, calm, isDocument, look, head, ...how }) {
+export async function fetchBytes(url, { limit, take, tries = 1, calm, isDocument, look, head, ...how }) {
   /** @type {Uint8Array[]} */
   let pieces = [];
   let count = 0;
+  let taken = 0;
+  /** @type {{error: unknown} | undefined} what went wrong with what was taken */
+  let refusal;
   /** Requests for the rest that nobody answered, in a row. */
   let unanswered = 0;
   for (let pause = PAUSE; ; pause *= 3) {
@@ -89,13 +93,23 @@ export async function fetchBytes(url, { limit, tries = 1, calm, isDocument, look
           isFinal = true;
           throw new Error(`more than ${limit} bytes`);
         }
-        pieces.push(read.value);
+        if (!take) pieces.push(read.value);
         const looks = look && elapsed >= nextLook;
-        if (!calm && !looks) continue;
+        if (!calm && !looks && !take) continue;
         // What isn't read isn't sent on for long; and it is no fault of the server's.
         clearTimeout(timer);
         const paused = performance.now();
         await calm?.();
+        if (take && count > taken) {
+          const fresh = read.value.subarray(Math.max(0, read.value.length - (count - taken)));
+          taken = count;
+          const isEnough = await take(fresh).catch((error) => void (refusal = { error }));
+          if (refusal) throw refusal.error;
+          if (isEnough) {
+            abort.abort();
+            break;
+          }
+        }
         if (looks) {
           // The cost of looking into a long one stays below that of reading it twice.
           nextLook = 2 * elapsed;
@@ -104,9 +118,10 @@ export async function fetchBytes(url, { limit, tries = 1, calm, isDocument, look
         at += performance.now() - paused;
         waits();
       }
-      return joined(pieces, count);
+      return joined(pieces, pieces.length && count);
     } catch (error) {
       abort.abort();
+      if (refusal) throw error;
       if (count) await look?.(joined(pieces, count));
       if (--tries < 1 || isFinal || navigator.onLine === false) throw new Fault(`${url}: ${error}`, reason, isFinal);
       // What came stays whatever a server says for now. Where twice nobody answers, ranges may be what isn't allowed.
@@ -118,20 +133,6 @@ export async function fetchBytes(url, { limit, tries = 1, calm, isDocument, look
     }
     await new Promise((resolve) => setTimeout(resolve, pause));
   }
-}
-
-/**
- * @param {Uint8Array[]} pieces
- * @param {number} count
- */
-export function joined(pieces, count) {
-  const bytes = new Uint8Array(count);
-  let at = 0;
-  for (const piece of pieces) {
-    bytes.set(piece, at);
-    at += piece.length;
-  }
-  return bytes;
 }
 
 /**

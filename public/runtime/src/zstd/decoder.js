@@ -59,10 +59,12 @@ export async function decodeFrame(bytes, options) {
   return frame.result();
 }
 
-class Frame {
+/** What is left of a frame to decode, and what it stands for so far. */
+export class Frame {
   /**
    * @param {Uint8Array} bytes
-   * @param {{dictionary?: Uint8Array, windowLimit: number, limit: number}} options
+   * @param {{dictionary?: Uint8Array, windowLimit: number, limit: number, slack?: number}} options
+   *   `slack`: bytes that are kept besides its window, at least those of a block; without it, all of them are
    */
   constructor(bytes, options) {
     this.bytes = bytes;
@@ -88,9 +90,13 @@ class Frame {
     // A block's bytes, with slack that lets words be read as a whole.
     this.source = new Uint8Array(LARGEST_BLOCK + 16);
     this.literals = new Uint8Array(LARGEST_BLOCK);
+    const most = this.size ?? this.limit;
+    this.room = options.slack === undefined ? Infinity : this.window + options.slack;
     // Room for what came, not for what a header says will come.
-    this.out = new Uint8Array(Math.min(this.size ?? Infinity, Math.max(4096, 4 * bytes.length)));
+    this.out = new Uint8Array(Math.min(most, options.slack === undefined ? Math.max(4096, 4 * bytes.length) : this.room));
     this.given = 0;
+    /** Bytes that were given before those that are kept. */
+    this.passed = 0;
     /** @type {import("./huffman.js").Tree | undefined} */
     this.tree = undefined;
     /** @type {(Table | undefined)[]} */
@@ -115,12 +121,27 @@ class Frame {
    * @param {number} count
    */
   reserve(count) {
-    const most = this.size ?? this.limit;
+    const most = (this.size ?? this.limit) - this.passed;
     if (this.given + count > most) fail(/* more than it may be */);
+    if (this.given + count > this.room) {
+      const gone = this.given - this.window;
+      this.out.copyWithin(0, gone, this.given);
+      this.given = this.window;
+      this.passed += gone;
+    }
     if (this.given + count <= this.out.length) return;
-    const out = new Uint8Array(Math.min(most, Math.max(2 * this.out.length, this.given + count)));
+    const out = new Uint8Array(Math.min(most, this.room, Math.max(2 * this.out.length, this.given + count)));
     out.set(this.out.subarray(0, this.given));
     this.out = out;
+  }
+
+  /** How many bytes from here the next block ends, as far as that is known yet. */
+  get needed() {
+    const { bytes, at } = this;
+    if (at + 3 > bytes.length) return 3;
+    const header = bytes[at] | (bytes[at + 1] << 8) | (bytes[at + 2] << 16);
+    const size = (header & 6) === 2 ? 1 : Math.min(header >> 3, this.largestBlock);
+    return 3 + size + (header & 1 && this.hasChecksum ? 4 : 0);
   }
 
   /**
@@ -158,7 +179,7 @@ class Frame {
         fail(/* a reserved kind of block */);
     }
     if ((header & 1) === 0) return true;
-    if (this.size !== undefined && this.given !== this.size) fail(/* another size than it says */);
+    if (this.size !== undefined && this.passed + this.given !== this.size) fail(/* another size than it says */);
     // Not compared: whatever comes of a frame is compared by its SHA-256, and frames of ours have no checksum.
     if (this.hasChecksum) this.number(4);
     if (this.at !== this.bytes.length) fail(/* something follows the frame */);
@@ -287,7 +308,7 @@ class Frame {
    */
   execute(bits, count, literals, literalCount) {
     const [lengths, distances, matches] = /** @type {Table[]} */ (this.tables);
-    const most = Math.min(this.largestBlock, (this.size ?? this.limit) - this.given);
+    const most = Math.min(this.largestBlock, (this.size ?? this.limit) - this.passed - this.given);
     this.reserve(Math.max(0, most));
     const { out, dictionary, window } = this;
     const blockEnd = this.given + most;
