@@ -77,7 +77,7 @@ export type UpdateReport = {
  * didn't come up twice in a row (`failed`), polls have failed for long (`stale`), its file isn't held (`missing`), the worker took too long
  * (`late`), it opened before the worker (`first-visit`), it is outside of the worker's scope (`outside`); `candidate`: whether a rollout
  * is open, and the version is the one that goes to a part of the users first; `previous`: the version before, as long as there is a way back to it;
- * `skipped`: a version that failed here, and isn't taken again.
+ * `skipped`: a version that failed here, and isn't taken again; `lazy`: files that come when something asks for them, and haven't come.
  */
 export type State = {
     version: string;
@@ -92,6 +92,7 @@ export type State = {
     failures: number;
     listed: number;
     held: number;
+    lazy: number;
     backlog: number;
     aside: number;
     policy: number;

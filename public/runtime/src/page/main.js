@@ -13,11 +13,11 @@ import { showOverlay } from "./overlay.js";
  * didn't come up twice in a row (`failed`), polls have failed for long (`stale`), its file isn't held (`missing`), the worker took too long
  * (`late`), it opened before the worker (`first-visit`), it is outside of the worker's scope (`outside`); `candidate`: whether a rollout
  * is open, and the version is the one that goes to a part of the users first; `previous`: the version before, as long as there is a way back to it;
- * `skipped`: a version that failed here, and isn't taken again.
+ * `skipped`: a version that failed here, and isn't taken again; `lazy`: files that come when something asks for them, and haven't come.
  * @typedef {{version: string, digest: string, page?: string, from: "device" | "network",
  *   why?: "killed" | "bypassed" | "unlisted" | "failed" | "stale" | "missing" | "late" | "first-visit" | "outside",
  *   candidate: boolean, previous?: string, skipped?: string, source: "origin" | "mirror", failures: number, listed: number,
- *   held: number, backlog: number, aside: number, policy: number, prefetch: number,
+ *   held: number, lazy: number, backlog: number, aside: number, policy: number, prefetch: number,
  *   counts: {local: number, passed: number, failed: number, late: number, bytes: number, prefetched: number}}} State */
 /** `updated`: a new version is ready for pages that open from now on; `worker`: a new worker waits; `removed`: the worker is gone.
  * @typedef {"updated" | "worker" | "removed"} EventName */

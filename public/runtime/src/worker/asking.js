@@ -21,7 +21,7 @@ import { DOCUMENT_LIMIT } from "./settings.js";
 
 /** The members of an answer's `data` that are read. */
 const MEMBERS = new Set([
-  "base", "deltas", "digest", "interval", "pack", "patch", "policy", "prefetch", "reports", "resourcemap", "rollback", "rollout", "update",
+  "base", "deltas", "digest", "first", "interval", "pack", "patch", "policy", "prefetch", "reports", "resourcemap", "rollback", "rollout", "update",
   "version",
 ]);
 /** With those that a site with a root reads. */
@@ -54,7 +54,9 @@ export function ask(settings, source, held, takesPacks, following, seen, earlier
  */
 async function askOrigin(settings, held, takesPacks, following, seen) {
   const holding = held.version === "0" ? "" : `&version=${held.version}&digest=${held.digest}`;
-  const pack = takesPacks && holding ? "&pack=1" : "";
+  // Packs between manifests with lazy entries leave out files that this device may lack.
+  const lazy = [...held.map.values()].some((entry) => entry.lazy) ? "&lazy=1" : "";
+  const pack = takesPacks && holding ? `&pack=1${lazy}` : "";
   const candidate = following.isCandidate ? "&candidate=1" : "";
   const left = following.skip();
   const skip = left ? `&skip=${left}` : "";

@@ -20,6 +20,7 @@ export async function stateOf(runtime, page, url) {
     version: manifest.version, digest: manifest.digest, counts, policy: policy.number, prefetch: followedPrefetch(runtime).number,
     source: saved.source, failures: saved.failures, listed: manifest.map.size, backlog: backlog.size,
     held: [...manifest.map.values()].filter(({ download }) => present.has(download)).length,
+    lazy: [...manifest.map.values()].filter(({ lazy, download }) => lazy && !present.has(download)).length,
     candidate: holdsCandidate(runtime), aside: [...aside.values()].flat().filter(({ ended }) => !ended).length, page: page?.version,
     from: page?.from ?? "network", why, previous: runtime.before?.version, skipped: runtime.heal.skip,
   };

@@ -10,6 +10,7 @@ import { calm } from "./calm.js";
 import { readClock } from "./clock.js";
 import { counts, reaches, tells } from "./evidence.js";
 import { check, fetchEntry, fromSite } from "./fetching.js";
+import { Damage, isWorth, offerOf, openPages, takeFirst } from "./first.js";
 import { healed } from "./healing.js";
 import { fetchBytes, fetchJSON } from "./network.js";
 import { isKilled, readPolicy } from "./policy.js";
@@ -53,6 +54,12 @@ const MEMBERS = {
 const MOST_FAILED = 3;
 /** What nobody but a developer's tools asks for; a game's level may end with ".map", too. */
 const ON_DEMAND = /\.(?:[cm]?js|css|wasm)\.map$/;
+/**
+ * Whether a file isn't fetched before something asks for it.
+ * @param {string} url
+ * @param {Entry} entry
+ */
+const waits = (url, { lazy }) => lazy === true || ON_DEMAND.test(url);
 
 /** Brings what is held to the newest manifest, one update after another. */
 export class Updater {
@@ -73,6 +80,18 @@ export class Updater {
     this.trust = runtime.settings.root ? new Trust(runtime) : undefined;
     /** @type {Promise<unknown>} the last switch, to a version or back from it: one after another */
     this.switching = Promise.resolve();
+    /** @type {Report | undefined} what pages were told last */
+    this.told = undefined;
+  }
+
+  /**
+   * Tells pages of an update, once.
+   * @param {Report} report
+   */
+  async tellsPages(report) {
+    if (this.told === report) return;
+    this.told = report;
+    await this.made(report);
   }
 
   /**
@@ -145,12 +164,12 @@ export class Updater {
 
   /** @param {Wish} wish */
   async runs(wish) {
-    this.current = new Update(this.runtime, wish, this.trust, (act) => this.switches(act));
+    this.current = new Update(this.runtime, wish, this.trust, (act) => this.switches(act), (report) => this.tellsPages(report));
     const report = await this.current.run();
     this.current = undefined;
     if (report.source) this.looking = Promise.all([this.looking, this.looks(report)]);
     // Whoever waits for the report doesn't for pages.
-    await Promise.race([Promise.all([this.made(report), this.looking]), after(1000)]);
+    await Promise.race([Promise.all([this.tellsPages(report), this.looking]), after(1000)]);
     return report;
   }
 
@@ -169,10 +188,12 @@ class Update {
    * @param {Wish} wish
    * @param {Trust | undefined} trust
    * @param {(act: () => Promise<void>) => Promise<void>} inTurn
+   * @param {(report: Report) => Promise<void>} tellsPages
    */
-  constructor(runtime, { force = false, metered = false }, trust, inTurn) {
+  constructor(runtime, { force = false, metered = false }, trust, inTurn, tellsPages) {
     this.runtime = runtime;
     this.inTurn = inTurn;
+    this.tellsPages = tellsPages;
     this.trust = trust;
     /** @type {import("../trust/check.js").Verdict | undefined} on the manifest that it goes to */
     this.verdict = undefined;
@@ -204,6 +225,8 @@ class Update {
     this.late = {};
     /** @type {Source | undefined} that is asked */
     this.source = undefined;
+    /** @type {Set<string>} URLs of lazy entries whose files follow the switch, as older ones are held */
+    this.followers = new Set();
     /** @type {string | undefined} the candidate's prefetch config that was asked for in this poll */
     this.named = undefined;
     /** @type {Report} */
@@ -582,22 +605,20 @@ class Update {
     await this.checkNames(map);
     if (this.trust && !(await this.passes(next, data, source, held))) return;
     this.answered(source, data);
-    const wanted = await this.wanted(next, held);
+    let wanted = await this.wanted(next, held);
     // A first version is better held in part than not at all: pages fetch the rest, as where bytes cost money.
     const isFirst = runtime.manifest.version === "0";
     let isTight = isFirst && (await this.isTight(wanted, next));
-    if (this.isMetered || isTight) {
-      await this.keepAllCached(wanted);
-    } else {
-      try {
-        await this.fetchAll(wanted, isObject(data.deltas) ? data.deltas : {}, next);
-      } catch (error) {
-        if (!isFirst || !isFull(error)) throw error;
-        // Chromium says that there is room for 10 GB, whatever there is.
-        isTight = true;
-        const present = await runtime.files.present();
-        for (const [url, { download }] of wanted) if (!present.has(download)) runtime.backlog.add(url);
-      }
+    try {
+      if (isFirst && !isTight) wanted = await this.first(offerOf(data.first), wanted, next);
+      if (this.isMetered || isTight) await this.keepAllCached(wanted);
+      else await this.fetchAll(wanted, isObject(data.deltas) ? data.deltas : {}, next);
+    } catch (error) {
+      if (!isFirst || !isFull(error)) throw error;
+      // Chromium says that there is room for 10 GB, whatever there is.
+      isTight = true;
+      const present = await runtime.files.present();
+      for (const [url, { download }] of wanted) if (!present.has(download)) runtime.backlog.add(url);
     }
     if (isTight) {
       this.late.full = await ranFull(runtime, next.version);
@@ -664,9 +685,10 @@ class Update {
    * Keeps a file that the browser has in its own cache, which costs no byte of the line.
    * @param {string} url
    * @param {Entry} entry
+   * @param {boolean} [mayAsk] whether the site may be asked, by browsers that do so
    */
-  async keepsCached(url, entry) {
-    const bytes = asksCacheAlone() ? await fromSite(this.settings, url, entry, this.pause, "only-if-cached") : undefined;
+  async keepsCached(url, entry, mayAsk = asksCacheAlone()) {
+    const bytes = mayAsk ? await fromSite(this.settings, url, entry, this.pause, "only-if-cached") : undefined;
     if (bytes) {
       this.runtime.cached.add(url);
       await this.keep(entry, bytes);
@@ -691,6 +713,61 @@ class Update {
   }
 
   /**
+   * What a first version lacks once the browser's own cache and its pack gave what they have; all of it, where no pack is worth it.
+   * @param {import("./first.js").Offer | undefined} offer
+   * @param {[string, Entry][]} wanted
+   * @param {Manifest} next that they are of
+   */
+  async first(offer, wanted, next) {
+    const { report, settings, pause } = this;
+    if (!offer || (this.isMetered && offer.size > settings.meteredLimit) || this.hasBegun(offer.download) >= MOST_BEGUN) return wanted;
+    if (!isWorth(offer, wanted)) return wanted;
+    // A browser that asks the site for what its cache hasn't is asked for the pages that are open: whether they are of this version is
+    // known by that.
+    const open = asksCacheAlone() ? undefined : await openPages();
+    /** @type {[string, Entry][]} */
+    let left = [];
+    for (const [url, entry] of wanted) {
+      const isCached = (!open || (open.has(matchKey(url)) && !this.isMetered)) && (await this.keepsCached(url, entry, true));
+      if (isCached) report.fetched += 1;
+      else left.push([url, entry]);
+    }
+    const fitting = await this.fitting(left, next);
+    if (!isWorth(offer, fitting)) return left;
+    /** @type {Set<string>} */
+    const come = new Set();
+    let isDamaged = false;
+    try {
+      await this.begins({ download: offer.download, count: this.hasBegun(offer.download) + 1 });
+      await takeFirst(offer, fitting, {
+        how: this.background, pause, came: (count) => (report.bytes += count),
+        keep: async (entry, bytes) => {
+          await this.keep(entry, bytes);
+          report.fetched += 1;
+          come.add(entry.download);
+        },
+      });
+    } catch (error) {
+      if (isFull(error)) throw error;
+      // It stays what it is: what it brought is held, and the rest comes otherwise.
+      isDamaged = error instanceof Damage;
+      report.why = String(/** @type {any} */ (error).message);
+    } finally {
+      await this.begins(isDamaged ? { download: offer.download, count: MOST_BEGUN } : undefined);
+    }
+    return left.filter(([, { download }]) => !come.has(download));
+  }
+
+  /**
+   * How often a pack was begun and left in its middle.
+   * @param {string} download
+   */
+  hasBegun(download) {
+    const { begun } = this.runtime;
+    return begun?.download === download ? begun.count : 0;
+  }
+
+  /**
    * The resourcemap that a pack leads to, with its files kept; undefined where it can't be used.
    * @param {any} data
    * @param {Manifest} held
@@ -700,8 +777,7 @@ class Update {
     const { download, size } = data.pack;
     if (data.base !== held.version || !Number.isSafeInteger(size) || size > DOCUMENT_LIMIT) return undefined;
     if (this.isMetered && size > this.settings.meteredLimit) return undefined;
-    const { begun } = runtime;
-    const count = begun && begun.download === download ? begun.count : 0;
+    const count = this.hasBegun(download);
     if (count >= MOST_BEGUN) return undefined;
     try {
       await this.begins({ download, count: count + 1 });
@@ -749,14 +825,17 @@ class Update {
     return this.runtime.store.write({ begun }).catch(() => {});
   }
 
-  /** The entries whose files may be held, by SHA-256: those of the manifest, and what was set aside. */
-  async holdings() {
+  /**
+   * The entries whose files may be held, by SHA-256: those of the manifest, and what was set aside.
+   * @param {Iterable<Entry>} [more] entries of the next manifest
+   */
+  async holdings(more = []) {
     const { runtime } = this;
     /** @type {Map<string, Entry[]>} */
     const found = new Map();
     const present = await runtime.files.present();
     const left = [...runtime.aside.values()].flat().map(({ entry }) => entry);
-    for (const entry of [...runtime.manifest.map.values(), ...left, ...entriesBefore(runtime)]) {
+    for (const entry of [...runtime.manifest.map.values(), ...left, ...entriesBefore(runtime), ...more]) {
       if (present.has(entry.download)) found.set(entry.sha256, [...(found.get(entry.sha256) ?? []), entry]);
     }
     return found;
@@ -775,8 +854,9 @@ class Update {
     /** @type {[string, Entry][]} */
     const wanted = [];
     for (const [url, entry] of next.map) {
-      const isNew = isWiped || held.map.get(url)?.download !== entry.download;
-      if (isNew && !present.has(entry.download) && this.settings.allows(url) && !ON_DEMAND.test(url)) wanted.push([url, entry]);
+      const before = held.map.get(url);
+      const isNew = isWiped || before?.download !== entry.download || before.lazy;
+      if (isNew && !present.has(entry.download) && this.settings.allows(url) && !waits(url, entry)) wanted.push([url, entry]);
       await this.pause();
     }
     return wanted;
@@ -823,13 +903,27 @@ class Update {
         try {
           await this.keep(entry, await this.fileOf(url, entry, deltas[url], files));
         } catch (error) {
-          if (failures.push(error) >= MOST_FAILED || isFull(error)) queue.length = 0;
+          // A lazy file that nobody has waits for whoever asks for it.
+          if (entry.lazy && /** @type {any} */ (error).isFinal) runtime.backlog.delete(url);
+          else if (failures.push(error) >= MOST_FAILED || isFull(error)) queue.length = 0;
         }
         await this.pause();
       }
     };
     await Promise.all(Array.from({ length: AT_ONCE }, work));
     if (failures.length > 0) throw failures.find(isFull) ?? failures[0];
+  }
+
+  /**
+   * @param {Entry} entry
+   * @param {Map<string, Entry[]>} files that are held, by SHA-256
+   */
+  async copyOf({ sha256 }, files) {
+    for (const same of files.get(sha256) ?? []) {
+      const bytes = await this.runtime.files.bytes(same);
+      if (bytes) return bytes;
+    }
+    return undefined;
   }
 
   /**
@@ -841,11 +935,10 @@ class Update {
    */
   async fileOf(url, entry, delta, files) {
     const { runtime, report } = this;
-    for (const same of files.get(entry.sha256) ?? []) {
-      const bytes = await runtime.files.bytes(same);
-      if (!bytes) continue;
+    const copy = await this.copyOf(entry, files);
+    if (copy) {
       report.copied += 1;
-      return bytes;
+      return copy;
     }
     // A page that asks for it has it on its way.
     const arriving = runtime.files.arriving.get(entry.download);
@@ -909,7 +1002,7 @@ class Update {
     const { map } = runtime.manifest;
     if (!(await mayTry(runtime, runtime.manifest.version))) return sweep(runtime);
     const present = await runtime.files.present();
-    const urls = present.size === 0 ? [...map.keys()].filter((url) => !ON_DEMAND.test(url)) : [...runtime.backlog];
+    const urls = present.size === 0 ? [...map].filter(([url, entry]) => !waits(url, entry)).map(([url]) => url) : [...runtime.backlog];
     const wanted = urls.flatMap((url) => {
       const entry = map.get(url);
       return entry && this.settings.allows(url) && !present.has(entry.download) ? [/** @type {[string, Entry]} */ ([url, entry])] : [];
@@ -934,13 +1027,42 @@ class Update {
    * @param {any} data
    */
   async switch(next, data) {
-    await this.inTurn(() => this.switchNow(next, data));
     const { runtime } = this;
+    await this.lazy(next);
+    await this.inTurn(() => this.switchNow(next, data));
     await this.turns.yield();
     const foreign = [...next.map.keys()].find((url) => !this.settings.allows(url));
     if (foreign) runtime.report("manifest", foreign, next.version);
     // From here on the update is made: what is left to do is done at the next one, too.
     await sweep(runtime).catch(() => {});
+    if (this.followers.size === 0 || this.isMetered) return;
+    // Pages needn't wait for what nothing may ask for.
+    await Promise.race([this.tellsPages(this.report), after(1000)]);
+    await this.complete().catch(async (error) => {
+      if (isFull(error)) this.late.full = await ranFull(runtime, next.version);
+    });
+  }
+
+  /**
+   * Keeps files of lazy entries that are held by another name, and takes note of those that changed and whose file before is held.
+   * @param {Manifest} next
+   */
+  async lazy(next) {
+    const { runtime, settings, report } = this;
+    const { files, manifest } = runtime;
+    const lazy = [...next.map].filter(([url, entry]) => entry.lazy && settings.allows(url));
+    if (lazy.length === 0) return;
+    const present = await files.present();
+    const held = await this.holdings(next.map.values());
+    for (const [url, entry] of lazy) {
+      await this.pause();
+      if (present.has(entry.download)) continue;
+      const bytes = await this.copyOf(entry, held);
+      if (bytes) {
+        report.copied += 1;
+        await files.keep(entry, bytes).catch(() => {});
+      } else if (present.has(manifest.map.get(url)?.download ?? "")) this.followers.add(url);
+    }
   }
 
   /**
@@ -961,7 +1083,9 @@ class Update {
       aside.set(key, [...(aside.get(key) ?? []), { entry, last: +before.version, at: now }]);
     }
     const rollback = versionNumber(data.rollback) || 0;
-    const backlog = new Set([...runtime.backlog].filter((url) => next.map.has(url)));
+    // What waits and is lazy now waits until it is asked for.
+    const isLeft = (/** @type {string} */ url) => next.map.has(url) && (!next.map.get(url)?.lazy || before.map.get(url)?.lazy);
+    const backlog = new Set([...[...runtime.backlog].filter(isLeft), ...this.followers]);
     const { skip, spared } = runtime.heal;
     // What is above the version that was left ends that.
     const back = await leaves(runtime, next, rollback, this.pause);
