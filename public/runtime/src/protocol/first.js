@@ -87,14 +87,14 @@ export class FirstPack {
     const end = reader.at + length;
     if (end > bytes.length) return end;
     const list = new Reader(reader.bytes(length));
-    const ids = new Set();
+    const items = new Set();
     let sum = 0;
     for (let left = count; left > 0; left--) {
       const id = hex(list.bytes(16));
       const size = list.number();
       sum += size;
       if (sum > this.options.limit) fault(/* more than it may stand for */);
-      if (ids.size === ids.add(id).size) fault(/* a file twice */);
+      if (items.size === items.add(`${id} ${size}`).size) fault(/* a file twice */);
       const wanted = this.wanted.get(id);
       if (wanted !== undefined && wanted !== size) fault(/* a file of another size */);
       if (wanted !== undefined) this.left += 1;
