@@ -3,6 +3,7 @@ import base64, copy, hashlib, json, uuid
 from urllib.parse import quote
 
 import zstandard
+from packs import number  # noqa: F401
 
 ORIGIN, MIRROR, CDN, SITE = "http://origin.test", "http://mirror.test", "http://cdn.test", "https://m.test"
 INDEX, APP, STYLE = SITE + "/index.html", SITE + "/app.js", SITE + "/style.css"
@@ -104,6 +105,11 @@ class World:
             version, update=True, base=str(base), digest=self.digest(version), deltas=deltas or {},
             patch=merge_patch(self.maps[base], self.maps[version]), **extras)
 
+    def with_first(self, version, pack, **extras):
+        """The whole manifest's answer that names a first pack, and the pack's URL."""
+        url = f"{CDN}/{self.space}/{self.app}/pack/0-{version}-{sha256(pack)[:16]}.xpk"
+        return self.whole(version, first={"download": url, "size": len(pack)}, **extras), url
+
     def with_pack(self, base, version, pack, **extras):
         """The answer that names a pack, and the pack's URL."""
         url = f"{CDN}/{self.space}/{self.app}/pack/{base}-{version}-{sha256(pack)[:16]}.xpk"
@@ -162,7 +168,8 @@ class World:
         url = f"{ORIGIN}/configure.json?app={self.app}&channel={self.channel}"
         if held:
             url += f"&version={held}&digest={self.digest(held)}"
-        return url + ("&patch=1&pack=1" if held and pack else "&patch=1")
+        is_lazy = any("lazy" in entry for entry in self.maps[held].values()) if held else False
+        return url + ("&patch=1&pack=1" + ("&lazy=1" if is_lazy else "") if held and pack else "&patch=1")
 
     def copy(self, document):
         return f"{MIRROR}/{self.space}/{self.app}/{document}"
@@ -222,20 +229,15 @@ def dcz(data, base):
     return bytes.fromhex("5e2a4d1820000000") + hashlib.sha256(base).digest() + frame(data, base)
 
 
-def number(value):
-    out = bytearray()
-    while value > 127:
-        out.append(value & 127 | 128)
-        value >>= 7
-    return bytes(out + bytes([value]))
+def pack(world, base, version, damage=None, sources=None):
+    """A pack with a record for each file, over the file of the same URL if there is one. If the base has lazy entries, it leaves
+    out the files of lazy arrivals, as devices may lack what they would be made from.
 
-
-def pack(world, base, version, damage=None):
-    """A pack with a record for each file, over the file of the same URL if there is one.
-
-    `damage` gets each part's name and bytes and returns its replacement. Returns the bytes, and the records' offsets.
+    `damage` gets each part's name and bytes and returns its replacement. `sources` are by URL, where they aren't the usual ones:
+    2 (a record), 4 (one over no base), 5 (the file of the same URL) or 8 (no file). Returns the bytes, and the records' offsets.
     """
     old, new = world.maps[base], world.maps[version]
+    has_lazy = any("lazy" in entry for entry in old.values())
     change = damage or (lambda part, data: data)
     places = {url: place for place, url in enumerate(sorted(old, key=str.encode))}
     touched = sorted(places[url] for url in old if old[url] != new.get(url))
@@ -257,8 +259,12 @@ def pack(world, base, version, damage=None):
         middles.append(url[start:len(url) - end])
         model = url
     columns += [number(value) for value in starts + ends] + [number(len(middle)) for middle in middles] + middles
-    columns += [bytes([2 if url in old else 4]) for url in arrivals]
-    columns += [number(places[url]) for url in arrivals if url in old]
+    kinds = {url: 8 if has_lazy and "lazy" in new[url] else 2 if url in old and "lazy" not in old[url] else 4 for url in arrivals}
+    kinds |= sources or {}
+    columns += [bytes([kinds[url]]) for url in arrivals]
+    columns += [number(places[url]) for url in arrivals if kinds[url] in (2, 5)]
+    columns += [change("identity", bytes.fromhex(new[url]["md5"] + new[url]["sha256"]) + number(new[url]["size"]))
+                for url in arrivals if kinds[url] == 8]
     columns += [number(int(new[url]["version"])) for url in arrivals]
     columns += [number(version - int(new[url]["download"].split("/")[-4])) for url in arrivals]
     forms = []
@@ -274,13 +280,14 @@ def pack(world, base, version, damage=None):
         columns += [number(len(canonical(form))), canonical(form)]
     plain = change("changes", b"".join(columns))
     coded = frame(plain)[4:]
-    head = (b"XPK1" + number(base) + number(version) + bytes.fromhex(world.digest(base))
-            + bytes.fromhex(world.digest(version)) + number(len(arrivals)) + number(len(plain)) + number(len(coded))
+    records = [url for url in arrivals if kinds[url] in (2, 4)]
+    head = ((b"XPK2" if 8 in kinds.values() else b"XPK1") + number(base) + number(version) + bytes.fromhex(world.digest(base))
+            + bytes.fromhex(world.digest(version)) + number(len(records)) + number(len(plain)) + number(len(coded))
             + hashlib.sha256(plain).digest()[:8])
     out, bounds = change("head", head) + coded, []
-    for url in arrivals:
+    for url in records:
         data = world.data[new[url]["download"]]
-        made = frame(data, world.data[old[url]["download"]] if url in old else None)[4:]
+        made = frame(data, world.data[old[url]["download"]] if kinds[url] == 2 else None)[4:]
         bounds.append(len(out))
         out += change(url, number(len(made)) + hashlib.sha256(data).digest()[:8] + made)
     return out, bounds

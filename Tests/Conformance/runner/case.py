@@ -6,7 +6,7 @@ from .network import Network
 
 START = 1_800_000_000_000
 # Known parameters of polls; a device may send others.
-KNOWN = {"app", "channel", "version", "digest", "patch", "pack", "candidate", "skip"}
+KNOWN = {"app", "channel", "version", "digest", "patch", "pack", "lazy", "candidate", "skip"}
 # Seconds for one command, with a margin for busy machines.
 PATIENCE = float(os.environ.get("CONFORMANCE_PATIENCE", "60"))
 
