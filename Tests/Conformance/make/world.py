@@ -234,7 +234,8 @@ def pack(world, base, version, damage=None, sources=None):
     out the files of lazy arrivals, as devices may lack what they would be made from.
 
     `damage` gets each part's name and bytes and returns its replacement. `sources` are by URL, where they aren't the usual ones:
-    2 (a record), 4 (one over no base), 5 (the file of the same URL) or 8 (no file). Returns the bytes, and the records' offsets.
+    2 (a record), 4 (one over no base), 5 (the file of the same URL), (6, an arrival's index) or 8 (no file). Returns the bytes, and
+    the records' offsets.
     """
     old, new = world.maps[base], world.maps[version]
     has_lazy = any("lazy" in entry for entry in old.values())
@@ -261,8 +262,10 @@ def pack(world, base, version, damage=None, sources=None):
     columns += [number(value) for value in starts + ends] + [number(len(middle)) for middle in middles] + middles
     kinds = {url: 8 if has_lazy and "lazy" in new[url] else 2 if url in old and "lazy" not in old[url] else 4 for url in arrivals}
     kinds |= sources or {}
+    copies = {url: kinds[url][1] for url in arrivals if isinstance(kinds[url], tuple)}
+    kinds |= dict.fromkeys(copies, 6)
     columns += [bytes([kinds[url]]) for url in arrivals]
-    columns += [number(places[url]) for url in arrivals if kinds[url] in (2, 5)]
+    columns += [number(copies.get(url, places.get(url, 0))) for url in arrivals if kinds[url] in (2, 5, 6)]
     columns += [change("identity", bytes.fromhex(new[url]["md5"] + new[url]["sha256"]) + number(new[url]["size"]))
                 for url in arrivals if kinds[url] == 8]
     columns += [number(int(new[url]["version"])) for url in arrivals]

@@ -443,6 +443,9 @@ class Case:
             files = {url: hashlib.sha256(text.encode()).hexdigest() for url, text in wanted["files"].items()}
             if state.get("files", {}) != files:
                 raise Failed(f"it has the files {sorted(state.get('files', {}))}, not {sorted(files)}, or other bytes")
+        for url, text in wanted.get("has", {}).items():
+            if held.get(url) != hashlib.sha256(text.encode()).hexdigest():
+                raise Failed(f"it has the files {sorted(held)}, and not the right bytes of {url}")
 
     def check_answer(self, wanted, answer):
         if wanted == "network" or answer["answer"] == "network":
@@ -499,7 +502,7 @@ class Case:
                 raise Failed(f"a report to {url} with {query} has {sorted(names)}")
 
     def check_gone(self, step):
-        wanted = step["gone"].encode()
+        wanted = base64.b64decode(step["base64"]) if "base64" in step else step["gone"].encode()
         for path, held in self.device_files(step):
             if held == wanted:
                 raise Failed(f"{path} has it")

@@ -164,6 +164,10 @@ class Network:
         if "drip" in fault:
             self.drip(connection, body, fault["drip"])
             return True
+        if "pause" in fault:
+            begin = int(headers.get("Content-Range", "bytes 0-").split()[1].split("-")[0]) if status == 206 else 0
+            self.drip(connection, body, 1, max(0, fault["pause"] - begin))
+            return True
         self.send(connection, url, body if torn is None else body[:torn])
         if "kill" in fault:
             # Gives the device time to read what was sent.
@@ -177,12 +181,12 @@ class Network:
             with self.lock:
                 self.sent[url] = max(self.sent.get(url, 0), min(start + (1 << 16), len(body)))
 
-    def drip(self, connection, body, rate):
-        """Sends `rate` bytes a second, and the rest at once after the step `release`."""
+    def drip(self, connection, body, rate, at_once=0):
+        """Sends some bytes, then `rate` bytes a second, and the rest at once after the step `release`."""
         begun, sent = time.monotonic(), 0
         while sent < len(body):
             is_over = self.released.wait(0.05)
-            due = len(body) if is_over else min(len(body), int((time.monotonic() - begun) * rate))
+            due = len(body) if is_over else min(len(body), at_once + int((time.monotonic() - begun) * rate))
             connection.sendall(body[sent:due])
             sent = due
 
