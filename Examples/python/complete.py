@@ -16,7 +16,7 @@ class CompleteDevice(Device):
     def __init__(self, settings):
         super().__init__(settings)
         made = {"install": os.urandom(16).hex(), "rule": None, "in": False, "left": None, "candidate": None}  # of rollouts
-        self.notes = {"failures": 0, "back": 0, "answer": [None, None, None]} | made | self.notes
+        self.notes = {"failures": 0, "back": 0, "answer": [None, None, None], "later": []} | made | self.notes
         self.taken, self.may_turn = None, True
         with contextlib.suppress(OSError):  # rule R-1: kept from the first start
             self.note()
@@ -34,8 +34,8 @@ class CompleteDevice(Device):
         super().write(name, content)
 
     def note(self, **changes):
-        """Rule R-5: in one step with the manifest, by which rollout it was taken."""
-        super().note(**changes, **({"candidate": self.taken} if "map" in changes else {}))
+        """Rules R-5 and D-176: in one step with the manifest, by which rollout it was taken, and what it leaves for later."""
+        super().note(**changes, **({"candidate": self.taken, "later": self.later} if "map" in changes else {}))
 
     def poll(self, now):
         """Rules D-10 to D-16: five failures lead to the static copy; the origin is asked again after longer and longer waits."""
@@ -48,6 +48,7 @@ class CompleteDevice(Device):
         else:
             self.polling = True
             super().poll(now)
+        self.catch_up()
 
     def ask(self, pack=False, whole=False):
         """Asks the origin. Only the first question of a poll counts as failed or good: what is asked because of its answer doesn't."""
@@ -145,6 +146,7 @@ class CompleteDevice(Device):
             headers = [(name.lower(), value) for name, value in entry.get("headers", {}).items() if HEADERS.fullmatch(name)]
             need(len(dict(headers)) == len(headers), "a header twice")
             need(all(re.fullmatch("[!-~]([ -~]{0,8190}[!-~])?", value) for _, value in headers), "a header that can't be sent")
+            need(entry.get("lazy", True) is True, "lazy, or not")
             if "fallback" in entry:
                 routes.check(entry["fallback"], need)
             if self.is_ours(url):
@@ -156,7 +158,17 @@ class CompleteDevice(Device):
     def switch(self, data, manifest):
         self.note(answer=self.unjudged)  # a manifest that can be used
         self.deltas = {manifest[url]["sha256"]: delta for url, delta in data.get("deltas", {}).items() if url in manifest}
+        self.later = [url for url, entry in self.notes["map"].items() if url in self.notes["later"] or (
+            "lazy" in manifest.get(url, {}) and manifest[url]["sha256"] != entry["sha256"] and self.is_ours(url) and self.held(entry) is not None)]
         super().switch(data, manifest)
+
+    def catch_up(self):
+        """Rule D-176: lazy files that changed, and were here, come after the switch; what fails waits for the next poll."""
+        for url in [*self.notes["later"]]:
+            with contextlib.suppress(*FAILURES):
+                if "lazy" in self.notes["map"].get(url, {}):
+                    self.file(self.notes["map"][url])
+                self.note(later=[one for one in self.notes["later"] if one != url])
 
     def file(self, entry):
         """Section 7 and rule D-54: a delta where there is one, then up to three downloads, the first of which may be coded."""

@@ -43,7 +43,8 @@ class Device:
                 return self.switch(data, manifest)
 
     def ask(self, pack=False, whole=False):
-        query = {"app": self.settings["app"], "channel": self.settings["channel"], "patch": 1} | ({"pack": 1} if pack else {}) | self.parameters
+        packs = {"pack": 1} | {"lazy": 1 for entry in self.notes["map"].values() if "lazy" in entry} if pack else {}
+        query = {"app": self.settings["app"], "channel": self.settings["channel"], "patch": 1} | packs | self.parameters
         if self.notes["version"] != "0" and not whole:
             query |= {"version": self.notes["version"], "digest": digest(self.notes["map"])}
         return read_answer(self.fetch(f"{self.settings['server']}/configure.json?{urllib.parse.urlencode(query)}"))
@@ -57,9 +58,9 @@ class Device:
         return manifest
 
     def switch(self, data, manifest):
-        """Fetches the files that changed, then moves to the new manifest in one step."""
+        """Fetches the files that changed and aren't lazy, then moves to the new manifest in one step."""
         for url, entry in manifest.items():
-            if self.is_ours(url) and self.notes["map"].get(url, {}).get("sha256") != entry["sha256"]:
+            if self.is_ours(url) and "lazy" not in entry and (old := self.notes["map"].get(url, {})).get("lazy", old.get("sha256")) != entry["sha256"]:
                 self.file(entry)
         self.note(version=data["version"], map=manifest, pack=[None, None])
 
@@ -113,22 +114,22 @@ class Device:
     def unpack(self, data):
         """The resourcemap that a pack leads to: section 8. Each record's file is kept as soon as it is decoded."""
         pack, base = Reader(self.fetch_pack(data["pack"]["download"], data["pack"]["size"])), sorted(self.notes["map"].items())
-        head = pack.read(4), *pack.numbers(2), pack.read(64).hex()
-        need(head == (b"XPK1", int(data["base"]), int(data["version"]), digest(self.notes["map"]) + data["digest"]), "another pack")
-        _, plain, coded = pack.numbers(3)
+        kind, *head = pack.read(4), *pack.numbers(2), pack.read(64).hex()
+        need(head == [int(data["base"]), int(data["version"]), digest(self.notes["map"]) + data["digest"]], "another pack")
+        records, plain, coded = pack.numbers(3)
         touched, arrivals = read_changes(Reader(pack.frame(coded, pack.read(8), limit=plain)), int(data["version"]), base)
         words = renamed_words((base[partner][0], url) for url, partner, *_ in arrivals if partner is not None)
         manifest, contents = {url: entry for place, (url, entry) in enumerate(base) if place not in touched}, []
         for url, _, source, other, *versions, form in arrivals:
-            content = b"" if source == 4 else contents[other] if source == 6 else self.held(base[other][1])
+            content = b"" if source in (4, 8) else contents[other] if source == 6 else self.held(base[other][1])
             if source in (1, 3):
                 content = re.sub(rb"[\w-]+", lambda word: words.get(word[0], word[0]), content)
             if source < 5:
                 content = pack.frame(pack.number(), pack.read(8), content)
                 self.write("files/" + sha256(content), content)
-            contents.append(content)
-            manifest[url] = entry_of(form, url, *versions, content)
-        need(not pack.read(), "bytes behind the end")
+            contents.append(None if source == 8 else content)
+            manifest[url] = entry_of(form, url, *versions, other if source == 8 else sums(content))
+        need((kind, records) == (b"XPK2" if None in contents else b"XPK1", sum(arrival[2] < 5 for arrival in arrivals)) and not pack.read(), "another pack")
         return manifest
 
 
@@ -163,23 +164,20 @@ def read_changes(list, version, base):
         urls.append(model[:start] + list.read(middle).decode("ascii") + model[len(model) - end:])
     sources = list.read(count)
     others = [list.number() if source in (2, 3, 5, 6) else partner for source, partner in zip(sources, partners)]
+    others = [dict(md5=list.read(16).hex(), sha256=list.read(32).hex(), size=list.number()) if source == 8 else other for source, other in zip(sources, others)]
     versions, manifests = list.numbers(count), [(version - since) % 2**53 for since in list.numbers(count)]
     chosen, forms = list.numbers(count), [parse(list.read(list.number())) for _ in range(list.number())]
-    forms = [forms[form - 1] if form else form_of(base[partner][1]) for form, partner in zip(chosen, partners)]
+    forms = [forms[form - 1] if form else base[partner][1] | {"download": base[partner][1]["download"].rsplit("/", 4)[0]} for form, partner in zip(chosen, partners)]
     return set(touched), [*zip(urls, partners, sources, others, manifests, versions, forms)]
 
 
-def form_of(entry):  # the members that entry_of() adds don't matter
-    return entry | {"download": entry["download"].rsplit("/", 4)[0]}
-
-
-def entry_of(form, url, manifest, version, content):  # section 5
-    digest, name = sha256(content), urllib.parse.quote(url, safe="")
+def entry_of(form, url, manifest, version, sums):  # section 5
+    digest, name = sums["sha256"], urllib.parse.quote(url, safe="")
     if len(name) > 200:
         name = "~" + sha256(url.encode())[:32] + re.search(r"(\.[A-Za-z0-9]{1,8})?$", urllib.parse.urlsplit(url).path)[0]
     uuid = f"{digest[:8]}-{digest[8:12]}-8{digest[13:16]}-{'89ab'[int(digest[16], 16) % 4]}{digest[17:20]}-{digest[20:32]}"
     download = f"{form['download']}/{manifest}/{version}/{uuid}/{urllib.parse.quote(name, safe='')}"
-    return form | sums(content) | {"download": download, "version": str(version)}
+    return form | sums | {"download": download, "version": str(version)}
 
 
 def renamed_words(urls):

@@ -1,6 +1,6 @@
 #!/bin/bash
 # Runs the conformance cases for the devices in Python (Examples/python): for the minimal one those of polls, patches
-# and packs, for the complete one also those of manifests, files, deltas, the static copy, the switch, rollouts and routes, and for
+# and packs, for the complete one also those of manifests, files, deltas, the static copy, the switch, rollouts, routes and lazy files, and for
 # trusted.py those of an app with a root.
 #   Tests/Conformance/python.sh
 set -uo pipefail
@@ -23,11 +23,11 @@ if [ "$lines" -ge 200 ]; then
   echo "it should have fewer than 200 lines" >&2
   failed=1
 fi
-for cases in poll- answer-38 answer-39 answer-4 pack- folder-07 folder-08 folder-09 folder-10 folder-11 folder-14 folder-15 folder-16; do check except.txt "$cases"; done
+for cases in poll- answer-38 answer-39 answer-4 pack- folder-07 folder-08 folder-09 folder-10 folder-11 folder-14 folder-15 folder-16 lazy-01 lazy-02 lazy-4 lazy-5; do check except.txt "$cases"; done
 "$python" Tests/Conformance/python_vectors.py || failed=1
 "$python" Tests/Conformance/python_rollouts.py || failed=1
 echo "with complete.py:"
-for cases in poll- answer- file- delta- pack- copy- switch- rollout- route- folder-07 folder-08 folder-09 folder-10 folder-11 folder-14 folder-15 folder-16; do check except-complete.txt "$cases" --complete; done
+for cases in poll- answer- file- delta- pack- copy- switch- rollout- route- folder-07 folder-08 folder-09 folder-10 folder-11 folder-14 folder-15 folder-16 lazy-; do check except-complete.txt "$cases" --complete; done
 echo "with trusted.py:"
 check except-complete.txt trust- --complete
 # A device that can't check a root refuses to start with one, and doesn't run without the check.
