@@ -88,7 +88,7 @@ case("by any form of its URL", ["D-71", "D-175"], first, ask(SITE + "/locales/%6
 case("a part of a small one is answered from all of it", ["D-76", "D-175"], first, ask(DE, local("ll", 206), headers={"Range": "bytes=2-3"}, asks=[world.url(1, DE)]), holds(world, 1, DE))
 for name, answer in {"that is missing": [], "with other bytes": [rule(map_one, text="map 666")], "that is torn": [rule(map_one, text=LINES, ranges=False, fault={"torn": 4})],
                      "with more bytes": [rule(map_one, text=LINES + "map one, and more")]}.items():
-    case(f"a lazy file {name} is the network's affair", ["D-79", "D-80", "D-175"], first, serve(answer, fresh=True),
+    case(f"a lazy file {name} goes to the network", ["D-79", "D-80", "D-175"], first, serve(answer, fresh=True),
          ask(MAP, "network", asks=[{"url": map_one, "times": [1, 6]}]), holds(world, 1), keeps(world, 1, INDEX))
 case("offline, one that is missing isn't asked for", ["D-115", "D-175"], has_one(world, DE), {"conditions": {"network": "offline"}}, ask(MAP, "network", asks=[]), keeps(world, 1, DE))
 case("an update fetches none, whether it changed or not", ["D-174"], first, offers(world, 2, 1), serve(world.files(1)), to_two, gets(world, 2, MAP), gets(world, 2, DE), world.holds(2))
@@ -141,7 +141,7 @@ case("nor for one that can't be had; the next poll tries it again", ["D-176"], h
      asked(world.poll(1), *needed(world, 2, 1), {"url": map_two, "times": [0, 6]}), serve(world.files(2)), later(), {"trigger": "launch"}, soon(holds(world, 2, MAP)))
 case("what waits is remembered over a restart", ["D-176"], held, offers(world, 2, 1), serve(rule(map_two, status=503, text="no")), {"trigger": "launch"}, soon(holds(world, 2)),
      {"stop": True}, serve(world.files(2)), start(), later(), {"trigger": "launch"}, soon(holds(world, 2, MAP)))
-case("a page that asks doesn't wait for the others", ["D-175", "D-176"], held, offers(world, 2, 1), serve(rule(map_two, text=LINES + "map two", fault={"hold": True}, times=1)),
+case("a page that asks doesn't wait for the others", ["D-175", "D-176"], held, offers(world, 2, 1), serve(world.files(1), rule(map_two, text=LINES + "map two", fault={"hold": True}, times=1)),
      {"trigger": "launch", "background": True}, soon(holds(world, 2)), ask(DE, local("hallo")), {"release": True}, soon(world.holds(2)))
 offer, delta = world.delta(MAP, 1, 2)
 case("by a delta, where there is one", ["D-35", "D-176"], held, serve(world.origin(2, 1, deltas={MAP: offer}), delta, world.files(2, 1), fresh=True), later(), {"trigger": "launch"},

@@ -28,11 +28,12 @@ def number(value):
 
 # The encoder.
 
-def first_pack(version, files, damage=None, window_log=None):
+def first_pack(version, files, damage=None, window_log=None, sized=True):
     """A first pack of these files, in their order, and for each of them the offset by which all its bytes have come.
 
     `damage` gets each part's name (head, list, frame, or a file's number: its bytes) and its bytes, and returns its replacement.
-    The list and its lengths are made before the files are changed, and the head's before the list is.
+    The list and its lengths are made before the files are changed, and the head's before the list is. With `sized` the frame says how
+    long its content is.
     """
     change = damage or (lambda part, data: data)
     listed = b"".join(hashlib.sha256(data).digest()[:16] + number(len(data)) for data in files)
@@ -41,9 +42,9 @@ def first_pack(version, files, damage=None, window_log=None):
     contents = [change(place, data) for place, data in enumerate(files)]
     size = sum(map(len, contents))
     options = zstandard.ZstdCompressionParameters.from_level(
-        19, source_size=size, write_content_size=window_log is None, write_dict_id=False,
+        19, source_size=size, write_content_size=sized, write_dict_id=False,
         window_log=window_log or min(23, max(10, (size - 1).bit_length())))
-    coder = zstandard.ZstdCompressor(compression_params=options).compressobj(*([size] if window_log is None else []))
+    coder = zstandard.ZstdCompressor(compression_params=options).compressobj(*([size] if sized else []))
     frame, ends = b"", []
     for place, data in enumerate(contents):
         # A block ends with each file, so that one that has come can be decoded, whatever follows.
