@@ -1,3 +1,4 @@
+import BuildCheck
 import Manifests
 import Publishing
 import Testing
