@@ -57,8 +57,8 @@ TABLE = {
     "docs/guide-webkit.md": [("apt-get install", TEXTS), (".package", TEXTS), *[("", SWIFT)] * 5, ("make webkit", TEXTS), ("{", TEXTS)],
     "docs/conformance.md": [("Tests/Conformance/run.py", TEXTS), ("{", TEXTS)],
     "docs/protocol.md": [
-        ("GET", TEXTS), *[("{", TEXTS)] * 4, ('"fallback"', TEXTS), *[("{public-url}", TEXTS)] * 3, ("pack", "not: it is a grammar, in words"),
-        ("old URL", TEXTS), *[("{", TEXTS)] * 8, ('"rollout"', TEXTS),
+        ("GET", TEXTS), *[("{", TEXTS)] * 2, ('"first"', TEXTS), *[("{", TEXTS)] * 2, ('"fallback"', TEXTS), *[("{public-url}", TEXTS)] * 3, ("pack", "not: it is a grammar, in words"),
+        ("old URL", TEXTS), ("{public-url}", TEXTS), *[("{", TEXTS)] * 8, ('"rollout"', TEXTS),
         *[("{", "not: Tests/Conformance/trust/make.py --check compares its members with those that are read")] * 6],
     "docs/evidence.md": [("", "not: a formula; docs/vectors/evidence.py computes by them")] * 8,
     "docs/openapi/README.md": [("curl", GUIDES)],

@@ -119,7 +119,7 @@ def form(text):
     """A form of URLs: the URLs of the protocol's own examples that are of its kind have it."""
     pattern = re.sub(r"\\{.*?\\}", "[^/]+", re.escape(text.strip()).replace(r"\{public\-url\}", "https://cdn.example.com/hxm/tech", 1))
     urls = re.findall(r'"download":"([^"]*)"', (ROOT / "docs/protocol.md").read_text())
-    kind = "/delta/" if "/delta/" in text else "/pack/" if "/pack/" in text else None
+    kind = next((kind for kind in ("/delta/", "/pack/0-", "/pack/") if kind in text), None)
     urls = [url for url in urls if (kind in url if kind else not re.search("/(delta|pack|script)/", url))]
     assert urls and all(re.fullmatch(pattern, url) for url in urls), f"{pattern}: {urls}"
 

@@ -85,7 +85,7 @@ def mapped(value, key=LISTED):
 
 
 NOTHING = {"type": "object", "required": ["update", "version"], "properties": {**NEWEST, "update": {"const": False}}}
-WHOLE = update(["resourcemap"], resourcemap=mapped(ENTRY), base=VERSION, deltas=mapped(DELTA))
+WHOLE = update(["resourcemap"], resourcemap=mapped(ENTRY), base=VERSION, deltas=mapped(DELTA), first=FILE)
 PATCH = update(["base", "patch", "deltas"], base=VERSION, patch=mapped(CHANGE), deltas=mapped(DELTA))
 PACK = update(["base", "pack"], base=VERSION, pack=FILE)
 for one, others in ((WHOLE, ("patch", "pack")), (PATCH, ("resourcemap", "pack")), (PACK, ("resourcemap", "patch", "deltas"))):
