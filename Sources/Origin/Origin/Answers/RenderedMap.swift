@@ -63,8 +63,11 @@ struct WholeManifest: Sendable {
   private let channel: ChannelInfo
   private let digest: SHA256
 
-  init(_ channel: ChannelInfo, _ map: ManifestMap, _ extras: AnswerExtras, trust: [UInt8]? = nil) {
-    self.init(channel, rendered: RenderedMap(map), extras, trust: trust)
+  init(
+    _ channel: ChannelInfo, _ map: ManifestMap, _ extras: AnswerExtras, trust: [UInt8]? = nil,
+    first: PackOffer? = nil
+  ) {
+    self.init(channel, rendered: RenderedMap(map), extras, trust: trust, first: first)
   }
 
   /// Puts a map that is coded already into its frame.

@@ -72,7 +72,7 @@ struct BacklogWorker: Sendable {
   private func advance(_ channel: ChannelInfo, _ work: inout BacklogState) throws(StoreError) -> Bool {
     try refreshIfStale(channel)
     guard service.awaitPreparations() else { return false }
-    try firsts.choose(channel)
+    chooseFirst(channel, &work)
     var left: [ManifestVersion] = []
     for base in try service.backlogBases(of: channel).sorted(by: >)
     where !work.later.holds(channel, base) && !channel.crossesRebase(from: base) {
@@ -99,6 +99,23 @@ struct BacklogWorker: Sendable {
       || !catalog.current.answers(channel.id, with: channel.version)
   }
 
+  /// Finds out which first pack there is, before everything else; deltas don't wait for it if that fails.
+  private func chooseFirst(_ channel: ChannelInfo, _ work: inout BacklogState) {
+    guard !work.laterFirsts.holds(channel, .none) else { return }
+    do throws(StoreError) {
+      try firsts.choose(channel)
+    } catch {
+      postponeFirst(channel, error, &work)
+    }
+  }
+
+  private func postponeFirst(_ channel: ChannelInfo, _ error: StoreError, _ work: inout BacklogState) {
+    work.laterFirsts.note(channel, .none, .error(error.description))
+    logOnce(
+      "error: the first pack of \(channel.app) \(channel.name) \(channel.version) could not be made; it is tried "
+        + "again: \(error)", channel, &work)
+  }
+
   /// Whether the first pack is to be made or pushed now.
   private func hasFirst(_ channel: ChannelInfo, _ work: BacklogState) -> Bool {
     firsts.hasWork(channel) && !work.laterFirsts.holds(channel, .none)
@@ -107,22 +124,17 @@ struct BacklogWorker: Sendable {
   /// Makes and pushes the first pack, after everything that devices of older versions wait for.
   private func workOnFirst(_ channel: ChannelInfo, _ work: inout BacklogState) {
     guard !service.isStopping, hasFirst(channel, work) else { return }
-    func postpone(_ reason: PostponedBases.Reason, _ line: String?) {
-      work.laterFirsts.note(channel, .none, reason)
-      if let line { logOnce(line, channel, &work) }
-    }
     do throws(StoreError) {
       switch try firsts.work(channel, shouldContinue: shouldContinue(channel)) {
       case .done: work.laterFirsts.succeeded(channel, .none)
       case .stopped: if !service.isStopping { service.backlog.requeue(channel.id) }
-      case .noSpace(let size): postpone(.space(size), nil)
-      case .isUnpushed(let line): postpone(.push(line), line)
+      case .noSpace(let size): work.laterFirsts.note(channel, .none, .space(size))
+      case .isUnpushed(let line):
+        work.laterFirsts.note(channel, .none, .push(line))
+        logOnce(line, channel, &work)
       }
     } catch {
-      postpone(
-        .error(error.description),
-        "error: the first pack of \(channel.app) \(channel.name) \(channel.version) could not be made; it is tried "
-          + "again: \(error)")
+      postponeFirst(channel, error, &work)
     }
     tell(channel, left: 0, work)
   }

@@ -150,10 +150,16 @@ struct DiffTransfers: Sendable {
     var cost = cost
     let isWhole = base == .none || channel.crossesRebase(from: base, to: version)
     if isWhole, version > base, let digest = try store.digest(channel, at: version) {
+      var first: PackOffer?
+      let known = try store.derived.pack(PackEnds(firstOf: version, digest: digest), of: channel.id)
+      if base == .none, case .stored(let pack) = known {
+        first = pack.offer(of: channel)
+        cost.pack = pack.size
+      }
       let whole = WholeManifest(
         channel.at(version, digest: digest), try ManifestMap(store, channel, at: version),
         try store.answerExtras(of: channel),
-        trust: try store.answerTrust(of: channel, from: nil, to: version))
+        trust: try store.answerTrust(of: channel, from: nil, to: version), first: first)
       cost.answer = Int64(whole.document.codedCount)
       return cost
     }

@@ -22,7 +22,7 @@ import Values
           sha256: SHA256.of(bytes), size: Int64(bytes.count), version: 1))
     }
     let texts = Dictionary(files.map { (SHA256.of(Array($0.text.utf8)), $0.text) }) { $1 }
-    return try order.ordered { file in texts[file.sha256].map { Array($0.utf8) } }
+    return order.ordered { file in texts[file.sha256].map { Array($0.utf8) } }
       .map { String($0.url.text.dropFirst("https://m.example.com/".count)) }
   }
 
