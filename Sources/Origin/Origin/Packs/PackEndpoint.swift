@@ -76,10 +76,11 @@ struct PackOffers: Sendable {
     return offer(pack, channel)
   }
 
-  /// Returns the first pack that a channel's whole manifest names; nil if there is none.
+  /// Returns the first pack that a channel's whole manifest names; nil if there is none, or none is to be offered yet.
   func first(_ channel: ChannelInfo) -> PackOffer? {
-    guard case .stored(let pack) = firsts.choice(of: channel) else { return nil }
-    return offer(pack, channel)
+    guard case .stored(let pack) = firsts.choice(of: channel), pack.isPushed || !arePushed else { return nil }
+    announced.note(pack, of: channel, in: store)
+    return pack.offer(of: channel)
   }
 
   /// Returns the offer of a pack; nil if it isn't to be offered yet.
