@@ -124,8 +124,12 @@ struct BacklogWorker: Sendable {
   /// Makes and pushes the first pack, after everything that devices of older versions wait for.
   private func workOnFirst(_ channel: ChannelInfo, _ work: inout BacklogState) {
     guard !service.isStopping, hasFirst(channel, work) else { return }
+    // It doesn't wait for preparations meanwhile, which may wait for the memory that it has.
+    let shouldContinue = {
+      !service.isStopping && catalog.current.answers(channel.id, with: channel.version)
+    }
     do throws(StoreError) {
-      switch try firsts.work(channel, shouldContinue: shouldContinue(channel)) {
+      switch try firsts.work(channel, shouldContinue: shouldContinue) {
       case .done: work.laterFirsts.succeeded(channel, .none)
       case .stopped: if !service.isStopping { service.backlog.requeue(channel.id) }
       case .noSpace(let size): work.laterFirsts.note(channel, .none, .space(size))
