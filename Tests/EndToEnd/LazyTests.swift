@@ -88,6 +88,33 @@ struct LazyTests {
     }
   }
 
+  @Test("Updates are packs without the lazy files, at the copy, too; who doesn't know of them gets the patch")
+  func packs() throws {
+    try Site.with { site in
+      try Self.write(site)
+      #expect(try site.run("publish", "--create", "--now").exitCode == 0)
+      let pull = ["pull", "--to", "device", "--app", "shop", "--force", "--json"]
+      #expect(try Outcome(site.start(pull)).exitCode == 0)
+      try Self.write(site, locale: "{ }")
+      try site.scratch.write("dist/app.js", "draw(2)")
+      #expect(try site.run("publish", "--now").exitCode == 0)
+      let asked = "version=1&patch=1&pack=1"
+      let old = try site.poll(asked)["data"]
+      #expect(old?["pack"] == nil && (old?["patch"] ?? old?["resourcemap"]) != nil)
+      #expect(try site.poll(asked + "&lazy=1")["data"]?["pack"] != nil)
+      let pulled = try Outcome(site.start(pull))
+      let update = try JSONValue.parse(Array(pulled.output.utf8))["update"]
+      #expect(update?["kind"]?.string == "pack" && update?["fetched"]?.integer == 1, "\(pulled.output)")
+      #expect(update?["missing"]?.integer == 0)
+      try site.mirror("--to", "www")
+      let files = try site.mirrored("www")
+      let pack = try #require(files.first { $0.key.hasSuffix(".xpk") && $0.key.contains("/1-2-") })
+      #expect(pack.value.starts(with: Array("XPK2".utf8)))
+      #expect(files["xcache/shop/update/1-2.json"] != nil && files["xcache/shop/patch/1-2.json"] != nil)
+      #expect(try site.run("mirror", "verify", "www").exitCode == 0)
+    }
+  }
+
   @Test("check and publish refuse patterns that match pages, and warn of those that match nothing")
   func mistakes()
     throws
