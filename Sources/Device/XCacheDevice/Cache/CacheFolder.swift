@@ -249,7 +249,7 @@ extension CacheFolder {
   /// Removes files that a process was still writing when it ended, and folders that were in the way.
   func removeUnfinished() throws(DeviceError) {
     for name in try names(in: staging) where name.hasSuffix(".part") { try remove("\(staging)/\(name)") }
-    if status(firstPack) == nil { try removeFirstPackPart() }
+    if pendingFirstPack == nil { try removeFirstPackPart() }
     for name in try names(in: root) where name.hasSuffix(".tmp") && name.contains(".json.") {
       try remove("\(root)/\(name)")
     }

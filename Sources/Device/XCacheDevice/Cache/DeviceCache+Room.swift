@@ -44,6 +44,8 @@ extension DeviceCache {
       if let status = folder.status(path), Self.isOld(status.modified, at: now) { try folder.remove(path) }
     }
     if folder.packChanged().map({ Self.isOld($0, at: now) }) ?? false { try folder.forgetPack() }
+    let part = folder.status(PartFile(ofFirstPackIn: folder).path)
+    if let part, Self.isOld(part.modified, at: now) { try folder.removeFirstPackPart() }
   }
 
   /// Sweeps if that wasn't done recently, or the clock was set back.

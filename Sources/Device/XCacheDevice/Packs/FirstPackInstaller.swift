@@ -53,9 +53,11 @@ final class FirstPackInstaller {
   /// Reads once more what earlier jobs received.
   func resume() throws(PackFailure) {
     guard isResumed else { return }
+    // Its bytes may be given up meanwhile, to make room.
+    let part = part
     do {
       try part.read { bytes in try take(bytes) }
-      part.end(at: position)
+      self.part.end(at: position)
     } catch {
       throw PackFailure(error)
     }
@@ -133,13 +135,10 @@ extension FirstPackInstaller: PackReceiver {
     }
   }
 
-  private func begin(_ item: FirstPackItem) throws(DeviceError) {
+  private func begin(_ item: FirstPackItem) throws {
     guard let entry = wanted[item] else { return }
     // A page may have fetched it meanwhile.
-    if device.cache.withLock({ $0.has(entry) }) {
-      wanted[item] = nil
-      return
-    }
+    if device.cache.withLock({ $0.has(entry) }) { return try remove(item) }
     // It is fetched once there is room.
     guard entry.blocks <= device.folder.room() else { return }
     current = (
@@ -155,9 +154,15 @@ extension FirstPackInstaller: PackReceiver {
       try cache.store(writer.path, for: entry, at: device.now())
     }
     current = nil
-    wanted[item] = nil
     made += 1
-    if isDone, pack.size - arrived > Self.fewBytes { throw PackFailure.abandoned }
+    try remove(item)
+  }
+
+  /// Notes that the device has a file.
+  /// - Throws: `abandoned`, if it needs no more of the pack, and much of that is still to come.
+  private func remove(_ item: FirstPackItem) throws(PackFailure) {
+    wanted[item] = nil
+    if isDone, pack.size - arrived > Self.fewBytes { throw .abandoned }
   }
 
   /// Gives up what the device can do without, on a disk that is full.

@@ -75,22 +75,34 @@ import TestSupport
 
   /// A part file that was damaged, or is of another pack, costs its bytes and no more.
   @Test(arguments: ["damaged", "longer", "other"]) func damagedPartsAreFetchedAgain(what: String) throws {
-    origin.tear(after: [FirstPackBench.firstBlock, 0, 0])
+    origin.tear(after: [30_000, 0, 0])
     do { _ = try bench.device().update() }
     let path = "\(first.folder())/staging/first"
     var part = try #require(try DurableFile.read(path))
-    #expect(part == Array(first.pack.bytes.prefix(FirstPackBench.firstBlock)))
+    #expect(part == Array(first.pack.bytes.prefix(30_000)))
     switch what {
-    // In the last file, of which nothing is held.
-    case "damaged": part[80_000] ^= 0x40
+    case "damaged": part[20_000] ^= 0x40
     case "longer": part += [UInt8](repeating: 0, count: 200_000)
-    default: part = PackBench.text(55, 100_000)
+    default: part = PackBench.text(55, 30_000)
     }
     try DurableFile.write(part, to: path)
     _ = origin.takeRanges()
     let device = try bench.device()
-    #expect(try device.fetchBacklog() == 1)
+    #expect(try device.fetchBacklog() == 7)
     #expect(origin.takeRanges().last?.start == 0)
+    #expect(first.singleFiles() == 0)
+    #expect(try first.isRight())
+  }
+
+  /// What came of it a day ago goes; the pack itself still comes.
+  @Test func oldPartsAreRemoved() throws {
+    origin.tear(after: [30_000, 0, 0])
+    let device = try bench.device()
+    #expect(try device.update().backlog == 7)
+    _ = origin.takeRanges()
+    bench.clock.advance(seconds: 25 * 3600)
+    #expect(try device.update(force: true).fetched == 7)
+    #expect(origin.takeRanges().map(\.start) == [0])
     #expect(first.singleFiles() == 0)
     #expect(try first.isRight())
   }
