@@ -27,6 +27,10 @@ import Values
     current.source = .origin
     current.missing = 2
     #expect(PullCommand.lines(current).last == "2 listed files are missing; --complete fetches them")
+    current.lazy = 1
+    #expect(
+      PullCommand.lines(current).last
+        == "1 lazy file isn't here: devices fetch it when a page asks, and --complete does")
   }
 
   @Test(
