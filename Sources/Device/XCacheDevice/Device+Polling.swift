@@ -65,6 +65,15 @@ extension Device {
     }
   }
 
+  /// What an update comes to while no poll is due; nil if one is.
+  package func reportIfNotDue() -> UpdateReport? {
+    var policy = policy.withLock { $0 }
+    guard case .wait(let milliseconds) = policy.begin(at: now()) else { return nil }
+    var report = UpdateReport(.notDue, from: version, to: version)
+    report.wait = milliseconds
+    return report
+  }
+
   /// Whether a poll is due while an update is at its downloads.
   package var isPollDueDuringUpdate: Bool {
     isPastPoll.withLock { $0 } && !gate.conditions.isOffline && policy.withLock { $0.isDue(at: now()) }

@@ -60,6 +60,8 @@ extension Runtime {
   func update(force: Bool, until signal: StopSignal = StopSignal()) async -> UpdateReport? {
     guard let device else { return nil }
     let hub = hub
+    // It needn't end what the backlog is fetching.
+    if !force, state.withLock({ $0.backlog != nil }), let report = device.reportIfNotDue() { return report }
     // In one step, so that no backlog job starts in between and gets ahead of the update.
     let backlog = state.withLock { state in
       state.updates += 1

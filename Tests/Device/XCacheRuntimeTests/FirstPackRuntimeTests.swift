@@ -100,6 +100,24 @@ import Testing
     await runtime.close()
   }
 
+  /// A trigger for which no poll is due doesn't end what the backlog is fetching.
+  @Test func triggersLeaveTheBacklogAlone() async throws {
+    let runtime = try await bench.runtime { $0.device.meteredLimit = 1000 }
+    runtime.changeConditions { $0.network = .metered }
+    #expect(await runtime.handle(.launch)?.backlog == 6)
+    let barrier = Barrier()
+    let url = pack
+    origin.eachPiece { if $0 == url { barrier.wait() } }
+    runtime.changeConditions { $0.network = .unmetered }
+    await barrier.reached()
+    let report = await runtime.handle(.push)
+    #expect(report?.kind == .notDue && (report?.wait ?? 0) > 0 && runtime.activity.fetchesBacklog)
+    barrier.open()
+    #expect(await becomes { held(runtime) == 6 })
+    #expect(origin.takeRanges().map(\.start) == [0])
+    await runtime.close()
+  }
+
   /// The next process goes on with it.
   @Test func theNextProcessGoesOn() async throws {
     do {

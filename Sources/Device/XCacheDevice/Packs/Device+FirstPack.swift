@@ -13,7 +13,8 @@ extension Device {
 
   /// Returns the first pack that an answer names, if it is to be taken for an update.
   func firstPack(_ offer: PackOffer?, for plan: UpdatePlan) -> PackOffer? {
-    guard let offer, offer.size > 0, (try? ResourceURL(offer.download)) != nil,
+    guard let offer, offer.size > 0, offer.download.utf8.allSatisfy({ (0x21...0x7E).contains($0) }),
+      (try? ResourceURL(offer.download)) != nil,
       plan.fetch.count >= Self.fewestFiles, plan.fetch.clampedSum(\.size) > offer.size,
       // What there is no room for is for `RoomShortage`.
       folder.room() >= plan.fetch.clampedSum(\.blocks)
@@ -66,8 +67,7 @@ extension Device {
       try folder.forgetFirstPack()
       return false
     }
-    let mayBeThePart = installer.isResumed && !isAgain
-    return try settle(failure, of: pending, download, mayBeThePart: mayBeThePart, &result)
+    return try settle(failure, of: pending, download, installer, isAgain: isAgain, &result)
   }
 
   /// Puts files in place whose bytes came under another URL.
@@ -83,8 +83,8 @@ extension Device {
 
   /// Decides what becomes of a first pack that didn't come to its end. Returns as `take` does.
   private func settle(
-    _ failure: PackFailure, of pending: PendingFirstPack, _ download: PackDownload, mayBeThePart: Bool,
-    _ result: inout BacklogResult
+    _ failure: PackFailure, of pending: PendingFirstPack, _ download: PackDownload,
+    _ installer: FirstPackInstaller, isAgain: Bool, _ result: inout BacklogResult
   ) throws(DeviceError) -> Bool {
     let url = pending.pack.download
     if gate.isJobStopped { throw .noAnswer(url: url, TransportError(.stopped, "cancelled")) }
@@ -103,13 +103,13 @@ extension Device {
     case .network?: throw .noAnswer(url: url, TransportError(.unreachable, reason))
     case .server?:
       var pending = pending
-      pending.failures = download.received > 0 ? 0 : pending.failures + 1
+      pending.failures = installer.hasGained ? 0 : pending.failures + 1
       if pending.failures < PendingFirstPack.maxFailures {
         try folder.save(pending)
         throw .noAnswer(url: url, TransportError(.broken, reason))
       }
     case nil:
-      if mayBeThePart {
+      if installer.isResumed, !isAgain {
         // A power cut may have damaged it.
         try folder.removeFirstPackPart()
         return true

@@ -29,6 +29,10 @@ final class FirstPackInstaller {
   let isResumed: Bool
   /// The position in the pack of the next byte needed.
   private(set) var position: Int64 = 0
+  /// Where this job has begun.
+  private var start: Int64 = 0
+  /// Whether this job got on.
+  var hasGained: Bool { position > start }
   /// The files that came of it.
   private(set) var made = 0
   private(set) var fileCount: Int?
@@ -58,6 +62,7 @@ final class FirstPackInstaller {
     do {
       try part.read { bytes in try take(bytes) }
       self.part.end(at: position)
+      start = position
     } catch {
       throw PackFailure(error)
     }

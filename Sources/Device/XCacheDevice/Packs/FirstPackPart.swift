@@ -4,11 +4,11 @@ import Values
 
 /// A first pack that the device has switched for, and that it hasn't all of: what `first.json` has.
 struct PendingFirstPack: Equatable, Sendable {
-  /// So many jobs in a row without a byte of it, and it is given up.
+  /// So many jobs in a row without a byte more of it, and it is given up.
   static let maxFailures = 3
 
   let pack: PackOffer
-  /// The jobs in a row to which its server gave nothing of it.
+  /// The jobs in a row to which its server gave nothing more of it.
   var failures: Int64 = 0
 }
 

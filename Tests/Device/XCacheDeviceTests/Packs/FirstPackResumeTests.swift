@@ -120,6 +120,18 @@ import TestSupport
     #expect(try first.isRight())
   }
 
+  /// Nor one that breaks off at the same place each time, and knows no ranges.
+  @Test func serversThatGetNowhereAreGivenUp() throws {
+    origin.setRanges(false)
+    origin.tear(after: [Int](repeating: 30_000, count: 30))
+    let device = try bench.device()
+    #expect(try device.update().backlog == 7)
+    for _ in 0..<2 { #expect(throws: DeviceError.self) { try device.fetchBacklog() } }
+    #expect(try device.fetchBacklog() == 7)
+    #expect(first.singleFiles() == 7)
+    #expect(try first.isRight())
+  }
+
   /// A network that isn't there says nothing of the pack.
   @Test func badNetworksAreWaitedOut() throws {
     origin.fail { $0.hasPrefix("https://cdn.test/") ? FirstPackBench.unreachable : nil }

@@ -81,7 +81,7 @@ import TestSupport
   /// What is wrong with a pack, or with the member that names it: everything comes all the same, no file of it twice.
   enum Fault: CaseIterable {
     case missing, portal, cut, longer, smaller, larger, trailing, notAPack, list, frame, lastFile, checkLength
-    case otherBytes, tooMuch, noURL
+    case otherBytes, tooMuch, noURL, twoLines
   }
 
   @Test(arguments: Fault.allCases) func unusablePacksLeadToSingleFiles(fault: Fault) throws {
@@ -122,13 +122,14 @@ import TestSupport
       let unknown = FirstPackItem(SHA256.of(bytes("unknown")), size: 1 << 40)
       try origin.offerFirst(files, listed: Self.items(files) + [unknown])
     case .noURL: origin.say(#","first":{"download":"xcache.pack","size":9}"#)
+    case .twoLines: origin.say(#","first":{"download":"https://cdn.test/x.xpk\r\nX: y","size":9}"#)
     }
     let device = try bench.device()
     let report = try device.update()
     origin.fail(nil)
     #expect(report.to == "1" && report.fetched == 7 && report.backlog == 0)
     // What is behind the last file that is wanted doesn't matter, nor what the list says of one that isn't.
-    let isHarmless = [.noURL, .trailing, .checkLength, .list].contains(fault)
+    let isHarmless = [.noURL, .twoLines, .trailing, .checkLength, .list].contains(fault)
     #expect((report.pack?.failure == nil) == isHarmless)
     // How much of a damaged frame is decoded is the decoder's business.
     if let made { #expect(report.pack?.files ?? 0 == made) }
