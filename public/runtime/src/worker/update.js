@@ -726,12 +726,13 @@ class Update {
     // known by that.
     const open = asksCacheAlone() ? undefined : await openPages();
     /** @type {[string, Entry][]} */
-    let left = [];
+    const others = [];
     for (const [url, entry] of wanted) {
       const isCached = (!open || (open.has(matchKey(url)) && !this.isMetered)) && (await this.keepsCached(url, entry, true));
       if (isCached) report.fetched += 1;
-      else left.push([url, entry]);
+      else others.push([url, entry]);
     }
+    const left = await this.keepsCopies(others, await this.holdings(next.map.values()));
     const fitting = await this.fitting(left, next);
     if (!isWorth(offer, fitting)) return left;
     /** @type {Set<string>} */
@@ -915,6 +916,28 @@ class Update {
   }
 
   /**
+   * Keeps what is held by another name.
+   * @param {[string, Entry][]} wanted
+   * @param {Map<string, Entry[]>} files that are held, by SHA-256
+   * @param {(entry: Entry, bytes: Uint8Array) => Promise<void>} [keep]
+   * @returns {Promise<[string, Entry][]>} the others
+   */
+  async keepsCopies(wanted, files, keep = (entry, bytes) => this.keep(entry, bytes)) {
+    /** @type {[string, Entry][]} */
+    const left = [];
+    for (const [url, entry] of wanted) {
+      await this.pause();
+      const bytes = await this.copyOf(entry, files);
+      if (!bytes) left.push([url, entry]);
+      else {
+        this.report.copied += 1;
+        await keep(entry, bytes);
+      }
+    }
+    return left;
+  }
+
+  /**
    * @param {Entry} entry
    * @param {Map<string, Entry[]>} files that are held, by SHA-256
    */
@@ -1048,21 +1071,16 @@ class Update {
    * @param {Manifest} next
    */
   async lazy(next) {
-    const { runtime, settings, report } = this;
+    const { runtime, settings } = this;
     const { files, manifest } = runtime;
     const lazy = [...next.map].filter(([url, entry]) => entry.lazy && settings.allows(url));
     if (lazy.length === 0) return;
     const present = await files.present();
-    const held = await this.holdings(next.map.values());
-    for (const [url, entry] of lazy) {
-      await this.pause();
-      if (present.has(entry.download)) continue;
-      const bytes = await this.copyOf(entry, held);
-      if (bytes) {
-        report.copied += 1;
-        await files.keep(entry, bytes).catch(() => {});
-      } else if (present.has(manifest.map.get(url)?.download ?? "")) this.followers.add(url);
-    }
+    const missing = lazy.filter(([, { download }]) => !present.has(download));
+    // Where there is no room for a copy, it is fetched when a page asks for it.
+    const keep = (/** @type {Entry} */ entry, /** @type {Uint8Array} */ bytes) => files.keep(entry, bytes).catch(() => {});
+    const left = await this.keepsCopies(missing, await this.holdings(next.map.values()), keep);
+    for (const [url] of left) if (present.has(manifest.map.get(url)?.download ?? "")) this.followers.add(url);
   }
 
   /**
