@@ -7,12 +7,14 @@ import { readChanges } from "../../public/runtime/src/protocol/changes.js";
 import { md5, sha256 } from "../../public/runtime/src/protocol/digests.js";
 import { applyPatch, digestOf } from "../../public/runtime/src/protocol/entries.js";
 import { Fault } from "../../public/runtime/src/protocol/fault.js";
+import { FirstPack } from "../../public/runtime/src/protocol/first.js";
 import { canonical } from "../../public/runtime/src/protocol/json.js";
 import { applyDelta, applyPack } from "../../public/runtime/src/protocol/packs.js";
 import { Reader } from "../../public/runtime/src/protocol/reader.js";
 import { appRange, appVersion, bucketOf, compareVersions, liesIn, readRule } from "../../public/runtime/src/protocol/rollouts.js";
 import { rename, wordPairs } from "../../public/runtime/src/protocol/renaming.js";
 import { download, matchKey } from "../../public/runtime/src/protocol/urls.js";
+import { check } from "../../public/runtime/src/worker/fetching.js";
 import { isPage } from "../../public/runtime/src/worker/prefetch.js";
 import { ZstdError } from "../../public/runtime/src/zstd/decoder.js";
 import { decide } from "./decide.mjs";
@@ -122,8 +124,9 @@ test("dcz.json", async () => {
 test("lists.json", async () => {
   const { base, cases, version } = load("lists.json");
   const entries = Object.entries(base).sort(([a], [b]) => (a < b ? -1 : 1));
-  for (const { bytes, urls, what } of cases) {
-    const made = await attempt(async () => (await readChanges(bytesOf(bytes), +version, entries, pause)).arrivals.map(({ url }) => url));
+  for (const { bytes, magic, urls, what } of cases) {
+    const read = () => readChanges(bytesOf(bytes), +version, entries, pause, magic === "XPK2");
+    const made = await attempt(async () => (await read()).arrivals.map(({ url }) => url));
     assert.deepEqual(made, urls ?? "error", what);
   }
 });
@@ -161,6 +164,43 @@ test("a flipped byte in a pack is detected or harmless", async () => {
       const made = await attempt(() => apply(sample, edited(pack, [{ at, xor: 0xff }])));
       assert.ok(made === "error" || made === right, `byte ${at} of ${sample.pack}`);
     }
+  }
+});
+
+const firsts = load("first-packs.json");
+
+/** The files of a first pack that a device without any has of it then, in the order in which they came. */
+async function readFirst(sample, pack, piece, kept = []) {
+  const entries = new Map(Object.values(firsts.resourcemaps[sample.resourcemap]).map((entry) => [entry.sha256.slice(0, 32), entry]));
+  const sizes = new Map([...entries].map(([id, { size }]) => [id, size]));
+  const reader = new FirstPack(sizes, async (id, bytes) => {
+    const entry = entries.get(id);
+    await check(entry, bytes, pause);
+    assert.deepEqual(Buffer.from(bytes), Buffer.from(file(`files/${entry.sha256}`)));
+    kept.push(entry.sha256);
+  }, { pause, limit });
+  // All of it is read, also behind the last file that is wanted.
+  for (let at = 0; at < pack.length; at += piece) await reader.take(pack.subarray(at, at + piece));
+  await reader.take(new Uint8Array(0), true);
+  return kept;
+}
+
+test("first-packs.json", async () => {
+  for (const sample of firsts.cases) {
+    for (const piece of [1, 50, 1 << 20]) {
+      const made = await attempt(() => readFirst(sample, edited(file(sample.pack), sample.edits), piece));
+      assert.deepEqual(made, sample.error ? "error" : sample.files, sample.what);
+    }
+  }
+});
+
+test("a flipped byte in a first pack is detected or harmless", async () => {
+  const [sample] = firsts.cases;
+  const pack = file(sample.pack);
+  for (let at = 0; at < pack.length; at++) {
+    const kept = [];
+    const made = await attempt(() => readFirst(sample, edited(pack, [{ at, xor: 0xff }]), 100, kept));
+    assert.ok(made === "error" || kept.length >= sample.files.length - 1, `byte ${at}`);
   }
 });
 

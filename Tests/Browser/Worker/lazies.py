@@ -13,17 +13,17 @@ class Lazy(App):
 
     def __init__(self, bench, **settings):
         super().__init__(bench, **settings)
+        self.lazy = list(MAPS)
         bench.proxy.rules = [(f"configure.json?app={self.app}&", self.answers)]
 
-    def release(self, version, *words, **more):
-        self.deploy_maps = {name: (text % version) for name, text in MAPS.items()}
-        return super().release(version, *words, add=self.deploy_maps, **more)
+    def release(self, version, *words, add=None, **more):
+        return super().release(version, *words, add={name: text % version for name, text in MAPS.items()} | (add or {}), **more)
 
     def answers(self, request, proxy):
         query = urllib.parse.parse_qs(urllib.parse.urlsplit(request.path).query)
         data = self.bench.origin.answer(self.app)
         data.pop("first", None)
-        for name in MAPS:
+        for name in self.lazy:
             data["resourcemap"][self.base + name]["lazy"] = True
         text = json.dumps(data["resourcemap"], sort_keys=True, separators=(",", ":"), ensure_ascii=False)
         data["digest"] = hashlib.sha256(text.encode()).hexdigest()
@@ -119,3 +119,20 @@ def _(bench):
     until(lambda: tab.state()["backlog"] == 0, "the end of the backlog")
     assert tab.update()["kind"] == "nothing"
     opens(app, tab, 2)
+
+
+@case("lazy files: what a metered line left, and is lazy by the next release, isn't fetched")
+def _(bench):
+    app, tab = first(bench)
+    app.release(2, add={"data.txt": b"data"})
+    report = tab.update(metered=True)
+    assert report["to"] == app.version and tab.state()["backlog"] > 0, report
+    app.lazy.append("data.txt")
+    app.release(3, add={"data.txt": b"data"})
+    bench.proxy.forget()
+    app.web.forget()
+    app.holds(tab, app.version)
+    until(lambda: (tab.update(), tab.state())[1]["backlog"] == 0, "the end of the backlog")
+    assert tab.state()["lazy"] == 3
+    assert not bench.proxy.seen("data.txt") + app.web.seen("data.txt")
+    assert tab.fetch("/data.txt")["text"] == "data"
