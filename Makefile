@@ -168,7 +168,7 @@ test-s3: build ## mirror into a three-node OpenStack Swift cluster, one object s
 conformance: packages tools ## run our device against the cases of docs/conformance.md, with each zstd decoder
 	swift build --product conformance-device $(STRICT)
 	Tests/Conformance/run.py .build/debug/conformance-device
-	XCACHE_ZSTD=swift Tests/Conformance/run.py --books answer,budget,delta,file,large,pack .build/debug/conformance-device
+	XCACHE_ZSTD=swift Tests/Conformance/run.py --books answer,budget,delta,file,first,large,lazy,pack .build/debug/conformance-device
 
 conformance-python: ## run the devices in Python (Examples/python) against the cases that apply to them
 	@.ci/packages python3 python3-zstandard python3-cryptography

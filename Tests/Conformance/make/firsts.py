@@ -7,12 +7,19 @@ from rollouts import candidate, rule as ruling
 from world import *
 
 book = Book("first")
-case = book.case
 PART, LAST, DE = SITE + "/part.js", SITE + "/last.js", SITE + "/locales/de.json"
 # Text that doesn't compress well, so that a file of it takes a while to come.
 NOISE = {name: random.Random(name).randbytes(300).hex() for name in ("app", "part", "last", "next")}
 FILES = {INDEX: "<p>one", APP: "let app=" + NOISE["app"], STYLE: "a{}" + LINES, PART: "let part=" + NOISE["part"], LAST: "let last=" + NOISE["last"]}
 ORDER = [INDEX, APP, STYLE, PART, LAST]
+
+
+def case(name, rules, *steps, features=(), **members):
+    book.case(name, rules, *steps, features=["first", *features], **members)
+
+
+# Of devices that ignore first packs, too.
+always = book.case
 
 
 def lazy(text):
@@ -41,9 +48,10 @@ class Offer:
 
     def __init__(self, world, urls=ORDER, version=1, more=(), damage=None, change=None, made_for=None, **options):
         self.world, self.version = world, version
-        data, self.ends = first_pack(made_for or version, content(world, made_for or version, urls) + list(more), damage, **options)
+        made_for = made_for or version
+        data, self.ends = first_pack(made_for, content(world, made_for, urls) + list(more), damage, **options)
         self.data = change(data) if change else data
-        self.answer, self.url = world.with_first(version, self.data)
+        self.answer, self.url = world.with_first(version, self.data, made_for)
 
     def serve(self, files=True, **members):
         """Answers to a device; the files are a step of their own, which many cases share."""
@@ -117,23 +125,27 @@ case("it may be redirected", ["D-179"], offer.serve(files=False), serve(moved, r
 case("it is asked for without a coding", ["D-179"], offer.serve(files=False), start(), offer.installs({"url": offer.url, "headers": {"accept-encoding": "identity"}}))
 case("nothing of it stays beside the files", ["D-179"], offer.serve(files=False), start(), offer.installs(), quiet, {"gone": "", "base64": b64(offer.data)})
 upgrade = Offer(world, version=2)
-case("a device that holds a manifest fetches what changed", ["D-50", "D-179"], serve(world.origin(1), world.files(1)), start(), trigger(world.poll(), *world.downloads(1)), upgrade.serve(), later(),
+always("a device that holds a manifest fetches what changed", ["D-50", "D-179"], serve(world.origin(1), world.files(1)), start(), trigger(world.poll(), *world.downloads(1)), upgrade.serve(), later(),
      trigger(world.poll(1), *world.downloads(2, 1)), world.holds(2))
 
 # Files as they come: only where a device may switch before it has all of them.
 
-paused = offer.serve(fault={"pause": offer.ends[1] + 5})
-begun = [paused, start(), {"trigger": "launch", "background": True}, soon({"state": {"version": "1", "has": {url: FILES[url] for url in ORDER[:2]}}}), asked(world.poll(), offer.url)]
-done = [{"release": True}, installed(world)]
-case("pages get what has come before the rest has", ["D-180"], begun, ask(INDEX, local("<p>one"), asks=[]), ask(APP, local(FILES[APP]), asks=[]), done, asked(), quiet)
-case("a page gets what hasn't come at once, by its own request", ["D-58", "D-180"], begun, ask(LAST, local(FILES[LAST]), asks=[world.url(1, LAST)]), ask(LAST, local(FILES[LAST]), asks=[]), done, asked(), pages)
+# A file in the middle that takes 20 seconds, at a pace at which no connection is given up.
+SLOW = SITE + "/slow.js"
+slow = published(FILES | {SLOW: "".join(random.Random("slow").choices("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_", k=40_000))})
+slowly = Offer(slow, [*ORDER[:2], SLOW, *ORDER[2:]])
+paused = slowly.serve(fault={"drip": 1500, "after": slowly.ends[1] + 5})
+begun = [paused, start(), {"trigger": "launch", "background": True}, soon({"state": {"version": "1", "has": {url: FILES[url] for url in ORDER[:2]}}}), asked(slow.poll(), slowly.url)]
+done = [{"release": True}, installed(slow)]
+case("pages get what has come before the rest has", ["D-180"], begun, ask(INDEX, local("<p>one"), asks=[]), ask(APP, local(FILES[APP]), asks=[]), done, asked(), later(), trigger(slow.poll(1)), slow.holds(1))
+case("a page gets what hasn't come at once, by its own request", ["D-58", "D-180"], begun, ask(LAST, local(FILES[LAST]), asks=[slow.url(1, LAST)]), ask(LAST, local(FILES[LAST]), asks=[]), done, asked(), pages)
 case("a page that is opened meanwhile is of this version", ["D-85", "D-180"], begun, {"pageOpen": INDEX, "as": "page"}, ask(INDEX, local("<p>one"), page="page", destination="document"),
-     ask(APP, local(FILES[APP]), page="page", asks=[]), ask(PART, local(FILES[PART]), page="page", asks=[world.url(1, PART)]), done)
-case("a listed file that can't be had meanwhile goes to the network", ["D-79", "D-180"], begun, serve(rule(world.url(1, LAST), status=404, text="no")),
-     ask(LAST, "network", asks=[{"url": world.url(1, LAST), "times": [1, 6]}]), done, ask(LAST, local(FILES[LAST]), asks=[]))
-case("what has come outlives the process", ["D-180", "D-183"], begun, {"kill": True}, start(), has(world, *ORDER[:2]), ask(INDEX, local("<p>one"), asks=[]), ask(APP, local(FILES[APP]), asks=[]))
-case("in the middle of a pack, pages get the right bytes or go to the network", ["D-142", "D-180"], paused, start(), {"trigger": "launch", "background": True}, {"arrives": offer.url},
-     *[ask(url, local(FILES[url]) | {"orNetwork": True}) for url in ORDER], {"release": True}, installed(world), [ask(url, local(FILES[url])) for url in ORDER])
+     ask(APP, local(FILES[APP]), page="page", asks=[]), ask(PART, local(FILES[PART]), page="page", asks=[slow.url(1, PART)]), done)
+case("a listed file that can't be had meanwhile goes to the network", ["D-79", "D-180"], begun, serve(rule(slow.url(1, LAST), status=404, text="no")),
+     ask(LAST, "network", asks=[{"url": slow.url(1, LAST), "times": [1, 6]}]), done, ask(LAST, local(FILES[LAST]), asks=[]))
+case("what has come outlives the process", ["D-180", "D-183"], begun, {"kill": True}, start(), has(slow, *ORDER[:2]), ask(INDEX, local("<p>one"), asks=[]), ask(APP, local(FILES[APP]), asks=[]))
+case("in the middle of a pack, pages get the right bytes or go to the network", ["D-142", "D-180"], paused, start(), {"trigger": "launch", "background": True}, {"arrives": slowly.url},
+     *[ask(url, local(FILES[url]) | {"orNetwork": True}) for url in ORDER], {"release": True}, installed(slow), [ask(url, local(FILES[url])) for url in ORDER])
 
 # Interruptions.
 
@@ -164,8 +176,8 @@ case("at the first byte that it lacks", ["D-183"], dies, start(), later(), {"tri
 for name, at in {"as it asks for the pack": 0, "in its head": 3, "in its list": 30, "in its first file": offer.ends[0] - 2, "in its last file": offer.ends[3] + 9}.items():
     case(f"a device that is killed {name} has the right files in the end", ["D-61", "D-183"], offer.serve(), serve(rule(offer.url, data=offer.data, times=1, fault={"kill": at})), start(),
          {"trigger": "launch", "dies": True}, start(), later(), {"trigger": "launch"}, installed(world), [ask(url, local(FILES[url])) for url in ORDER])
-case("a device that is asked to end in the middle", ["D-61", "D-183"], paused, start(), {"trigger": "launch", "background": True}, {"arrives": offer.url}, {"stop": True}, {"release": True}, start(), later(),
-     {"trigger": "launch"}, installed(world), asked(world.poll(), maybe(world.poll()), maybe(world.poll(1)), {"url": offer.url, "times": [2, 3]}), pages)
+case("a device that is asked to end in the middle", ["D-61", "D-183"], paused, start(), {"trigger": "launch", "background": True}, {"arrives": slowly.url}, {"stop": True}, {"release": True}, start(), later(),
+     {"trigger": "launch"}, installed(slow), asked(slow.poll(), maybe(slow.poll()), maybe(slow.poll(1)), {"url": slowly.url, "times": [2, 3]}), pages)
 case("a newer version in the meantime", ["D-183"], dies, start(), later(), serve(world.origin(2, 1), world.files(2), rule(offer.url, data=offer.data), fresh=True), {"trigger": "launch"}, soon(world.holds(2)),
      [ask(url, local(world.texts(2)[url])) for url in ORDER], asked(maybe(world.poll()), maybe(world.poll(1)), maybe(offer.url, 3), *each(world, 2), *each(world, urls=[INDEX, APP])), later(),
      trigger(world.poll(2)), world.holds(2))
@@ -265,13 +277,13 @@ for name, first in {
 }.items():
     answer = copy.deepcopy(offer.answer)
     answer["data"]["first"] = first
-    case(f"`first` {name} is ignored", ["D-8", "D-179"], offer.serve(), serve(told(world, 1, answer)), start(), {"trigger": "launch"}, installed(world), asked(world.poll(), *world.downloads(1)), pages, quiet)
+    always(f"`first` {name} is ignored", ["D-8", "D-179"], offer.serve(), serve(told(world, 1, answer)), start(), {"trigger": "launch"}, installed(world), asked(world.poll(), *world.downloads(1)), pages, quiet)
 answer = copy.deepcopy(offer.answer)
 answer["data"]["first"]["future"] = {"a": [1]}
 case("members of it that aren't known are ignored", ["D-8", "D-179"], offer.serve(files=False), serve(told(world, 1, answer)), start(), offer.installs(), quiet)
 lying = copy.deepcopy(offer.answer)
 lying["data"]["digest"] = "0" * 64
-case("a manifest that is refused leads to no pack", ["D-20", "D-179"], offer.serve(), serve(told(world, 1, lying)), start(), trigger({"url": world.poll(), "times": [1, 3]}), {"state": {"version": "0", "files": {}}},
+always("a manifest that is refused leads to no pack", ["D-20", "D-179"], offer.serve(), serve(told(world, 1, lying)), start(), trigger({"url": world.poll(), "times": [1, 3]}), {"state": {"version": "0", "files": {}}},
      never=[offer.url])
 case("nor does an answer with nothing new", ["D-9", "D-179"], offer.serve(), start(), offer.installs(), later(),
      serve(poll_rule({"version": "1"}, json=world.nothing(1, first=offer.answer["data"]["first"]))), trigger(world.poll(1)))
@@ -281,23 +293,23 @@ case("nor one with a patch", ["D-8", "D-179"], offer.serve(), start(), offer.ins
 # Networks, disks.
 
 metered, free = {"conditions": {"network": "metered"}}, {"conditions": {"network": "unmetered"}}
-case("metered, a pack above the limit isn't taken", ["D-117", "D-184"], offer.serve(), start(meteredLimit=len(offer.data) - 1), metered, trigger(world.poll()), {"state": {"version": "1", "files": {}}},
+always("metered, a pack above the limit isn't taken", ["D-117", "D-184"], offer.serve(), start(meteredLimit=len(offer.data) - 1), metered, trigger(world.poll()), {"state": {"version": "1", "files": {}}},
      ask(INDEX, local("<p>one"), asks=[world.url(1, INDEX)]), later(), trigger(world.poll(1)))
-case("once the network isn't metered, the files come", ["D-118", "D-184"], offer.serve(), start(meteredLimit=len(offer.data) - 1), metered, trigger(world.poll()), free, {"trigger": "foreground"}, installed(world),
+always("once the network isn't metered, the files come", ["D-118", "D-184"], offer.serve(), start(meteredLimit=len(offer.data) - 1), metered, trigger(world.poll()), free, {"trigger": "foreground"}, installed(world),
      asked({"url": offer.url, "times": [0, 1]}, *each(world)), pages)
 case("metered, one within the limit is taken", ["D-116", "D-184"], offer.serve(), start(meteredLimit=len(offer.data)), metered, offer.installs(), pages)
-case("who saves data has a metered network", ["D-119", "D-184"], offer.serve(), start(meteredLimit=len(offer.data) - 1), {"conditions": {"network": "unmetered", "dataSaver": True}}, trigger(world.poll()),
+always("who saves data has a metered network", ["D-119", "D-184"], offer.serve(), start(meteredLimit=len(offer.data) - 1), {"conditions": {"network": "unmetered", "dataSaver": True}}, trigger(world.poll()),
      {"state": {"version": "1", "files": {}}})
 LARGE = SITE + "/large.txt"
 wide = published(FILES | {LARGE: "0123456789abcdef" * 20_000})
 widely = Offer(wide, [*ORDER, LARGE])
-case("a disk that is too small for what it holds", ["D-120"], {"fill": 100_000}, widely.serve(files=False), start(), {"trigger": "launch"},
+always("a disk that is too small for what it holds", ["D-120"], {"fill": 100_000}, widely.serve(files=False), start(), {"trigger": "launch"},
      *[ask(url, local(FILES[url]) | {"orNetwork": True}) for url in ORDER], {"fill": None}, serve(*[rule(url, data=wide.data[url]) for url in wide.downloads(1) if url != wide.url(1, LARGE)],
      rule(wide.url(1, LARGE), fill={"text": "0123456789abcdef", "times": 20_000})), [later(3600), {"trigger": "launch"}] * 3, soon(has(wide, *ORDER)),
      ask(LARGE, {"status": 200, "bytes": 320_000}, eventually=True), disk="1200k")
 four = published({f"{SITE}/{name}.txt": name * 4000 for name in "abcde"})
 fourth = Offer(four, sorted(four.maps[1]))
-case("a manifest above the disk limit", ["D-121", "D-122"], fourth.serve(), start(diskLimit=3 * 4096), {"trigger": "launch"}, soon({"state": {"version": "1", "most": 3}}),
+always("a manifest above the disk limit", ["D-121", "D-122"], fourth.serve(), start(diskLimit=3 * 4096), {"trigger": "launch"}, soon({"state": {"version": "1", "most": 3}}),
      *[ask(url, {"status": 200, "bytes": 4000}) for url in sorted(four.maps[1])], {"state": {"version": "1", "most": 3}, "eventually": True})
 lots = published({INDEX: "<p>one", **{f"{SITE}/lots/{place:02}.txt": f"{place:02} " + "0123456789abcde\n" * 131_072 for place in range(48)}})
 heavy = Offer(lots, sorted(lots.maps[1]))
@@ -328,7 +340,7 @@ def checked(**members):
 
 
 case("of an app with a root", ["D-179", "T-1"], checked(), start(root=signed.ROOT), seal.installs(), pages)
-case("a manifest that fails the check leads to no pack", ["D-179", "T-1", "T-4"], checked(releases=[sealed.release(1, "home", "second")]), start(root=signed.ROOT),
+always("a manifest that fails the check leads to no pack", ["D-179", "T-1", "T-4"], checked(releases=[sealed.release(1, "home", "second")]), start(root=signed.ROOT),
      trigger({"url": sealed.poll(), "times": [1, 3]}), {"state": {"version": "0", "files": {}}}, ask(INDEX, "network"), never=[seal.url])
 
 books = [book]

@@ -105,9 +105,9 @@ class World:
             version, update=True, base=str(base), digest=self.digest(version), deltas=deltas or {},
             patch=merge_patch(self.maps[base], self.maps[version]), **extras)
 
-    def with_first(self, version, pack, **extras):
-        """The whole manifest's answer that names a first pack, and the pack's URL."""
-        url = f"{CDN}/{self.space}/{self.app}/pack/0-{version}-{sha256(pack)[:16]}.xpk"
+    def with_first(self, version, pack, made_for=None, **extras):
+        """The whole manifest's answer that names a first pack, which may be of a version before, and the pack's URL."""
+        url = f"{CDN}/{self.space}/{self.app}/pack/0-{made_for or version}-{sha256(pack)[:16]}.xpk"
         return self.whole(version, first={"download": url, "size": len(pack)}, **extras), url
 
     def with_pack(self, base, version, pack, **extras):

@@ -162,11 +162,8 @@ class Network:
             return bool(connection.recv(1)) and False
         torn = fault.get("torn", fault.get("kill"))
         if "drip" in fault:
-            self.drip(connection, body, fault["drip"])
-            return True
-        if "pause" in fault:
-            begin = int(headers.get("Content-Range", "bytes 0-").split()[1].split("-")[0]) if status == 206 else 0
-            self.drip(connection, body, 1, max(0, fault["pause"] - begin))
+            begin = int(headers["Content-Range"].split()[1].split("-")[0]) if status == 206 else 0
+            self.drip(connection, body, fault["drip"], max(0, fault.get("after", 0) - begin))
             return True
         self.send(connection, url, body if torn is None else body[:torn])
         if "kill" in fault:
