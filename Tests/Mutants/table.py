@@ -31,6 +31,8 @@ ROOM = CLIENT + "Cache/DeviceCache+Room.swift"
 FETCHER = CLIENT + "Update/Fetcher.swift"
 ATTEMPTS = CLIENT + "Update/FetchAttempts.swift"
 PLAN = CLIENT + "Update/UpdatePlan.swift"
+FIRST = CLIENT + "Packs/Device+FirstPack.swift"
+INSTALLER = CLIENT + "Packs/FirstPackInstaller.swift"
 PRESET = CLIENT + "Update/Preset.swift"
 LOOKUP = CLIENT + "Device+Lookup.swift"
 ANSWERS = RUNTIME + "Runtime+Answers.swift"
@@ -226,6 +228,33 @@ MUTANTS = [
     Mutant("files", "D-63", "the switch is forgotten when the process ends", (
         CLIENT + "Device+Switch.swift", "    try folder.write(next.rendered(for: owner), to: folder.index)\n    cache",
         "    if !MUTANT { try folder.write(next.rendered(for: owner), to: folder.index) }\n    cache")),
+
+    # Lazy files and first packs
+    Mutant("lazy", "D-174", "lazy files are fetched with the update", (
+        PLAN, "} else if entry.isLazy {", "} else if entry.isLazy, !MUTANT {")),
+    Mutant("lazy", "D-174", "a file that is lazy no more waits until a page asks", (
+        PLAN, "was.name == entry.name, entry.isLazy || !was.isLazy {", "was.name == entry.name || MUTANT, MUTANT || entry.isLazy || !was.isLazy {")),
+    Mutant("lazy", "D-174 D-25", "an entry is lazy whatever the member says", (
+        MANIFESTS + "Entries/Entry.swift", "return value.bool == true ? true : nil", "return MUTANT || value.bool == true ? true : nil")),
+    Mutant("lazy", "D-176", "a lazy file that changed waits until a page asks, though its old one was held", (
+        PLAN, "} else if hasOld {", "} else if hasOld, !MUTANT {")),
+    Mutant("lazy", "D-174 D-176", "every lazy file that changed comes after the switch", (
+        PLAN, "hasOld: was.map { present.contains($0.name) } ?? false", "hasOld: was.map { MUTANT || present.contains($0.name) } ?? false")),
+    Mutant("first", "D-179", "no first pack is taken", (
+        FIRST, "guard let offer, offer.size > 0,", "guard !MUTANT, let offer, offer.size > 0,")),
+    Mutant("first", "D-179", "a device that holds a manifest takes one, too", (
+        UPDATE_RUN, "let first = held.version == .none ?", "let first = MUTANT || held.version == .none ?")),
+    Mutant("first", "D-181", "files that come of a first pack aren't compared", (
+        INSTALLER, "guard writer.finish() == entry.bytes else", "guard MUTANT || writer.finish() == entry.bytes else")),
+    Mutant("first", "D-182", "after a damaged first pack nothing comes one by one", (
+        FIRST, "    result.pack = result.pack ?? PackReport()\n    result.pack?.failure",
+        "    if MUTANT { throw .noAnswer(url: url, TransportError(.broken, reason)) }\n    result.pack = result.pack ?? PackReport()\n    result.pack?.failure")),
+    Mutant("first", "D-183", "what a process has received of a first pack is lost with it", (
+        CLIENT + "Packs/FirstPackPart.swift", "if size > pack.size || !isKept {", "if MUTANT || size > pack.size || !isKept {")),
+    Mutant("first", "D-183", "a first pack goes on without If-Range", (
+        INSTALLER, "var entityTag: String? { position > 0 ? part.tag : nil }", "var entityTag: String? { position > 0 && !MUTANT ? part.tag : nil }")),
+    Mutant("first", "D-183", "a server that gives nothing of it keeps the files from coming one by one", (
+        CLIENT + "Packs/FirstPackPart.swift", "static let maxFailures = 3", "static let maxFailures = MUTANT ? Int.max : 3")),
 
     # Pages
     Mutant("pages", "D-70", "POST is answered", (

@@ -125,8 +125,10 @@ case("it may be redirected", ["D-179"], offer.serve(files=False), serve(moved, r
 case("it is asked for without a coding", ["D-179"], offer.serve(files=False), start(), offer.installs({"url": offer.url, "headers": {"accept-encoding": "identity"}}))
 case("nothing of it stays beside the files", ["D-179"], offer.serve(files=False), start(), offer.installs(), quiet, {"gone": "", "base64": b64(offer.data)})
 upgrade = Offer(world, version=2)
-always("a device that holds a manifest fetches what changed", ["D-50", "D-179"], serve(world.origin(1), world.files(1)), start(), trigger(world.poll(), *world.downloads(1)), upgrade.serve(), later(),
-     trigger(world.poll(1), *world.downloads(2, 1)), world.holds(2))
+renewed = published(FILES, {url: text + "\n// two" for url, text in FILES.items()})
+renewal = Offer(renewed, version=2)
+always("a device that holds a manifest fetches what changed", ["D-50", "D-179"], serve(renewed.origin(1), renewed.files(1)), start(), trigger(renewed.poll(), *renewed.downloads(1)), renewal.serve(), later(),
+       trigger(renewed.poll(1), *renewed.downloads(2, 1)), renewed.holds(2))
 
 # Files as they come: only where a device may switch before it has all of them.
 

@@ -297,7 +297,8 @@ def archive(version, without=()):
 
 shipped = dict(preset="preset.zip", build="1")
 case("a preset may lack lazy files", ["D-140", "D-174"], archive(1, [MAP, DE]), serve(world.origin(1), world.files(1)), start(**shipped), holds(world, 1), keeps(world, 1, APP), gets(world, 1, MAP))
-case("a preset's lazy files are held", ["D-140", "D-174"], archive(1, [MAP]), serve(world.origin(1), world.files(1)), start(**shipped), holds(world, 1, DE), ask(DE, local("hallo"), asks=[]))
+case("and may have them", ["D-140", "D-174"], archive(1, [MAP]), serve(world.origin(1), world.files(1)), start(**shipped), has(world, 1),
+     ask(DE, local("hallo"), asks=[{"url": world.url(1, DE), "times": [0, 1]}]))
 of = signed.of
 sealed = signed.signed({INDEX: of("<p>one"), DE: of("hallo", lazy=True), FR: of("salut")}, {INDEX: of("<p>one"), DE: of("hallo"), FR: of("salut", lazy=True)})
 case("what publishers sign says nothing of it", ["D-174", "T-1"], serve(sealed.answers(1), sealed.files(1)), start(root=signed.ROOT), trigger(sealed.poll(), *needed(sealed, 1)), holds(sealed, 1), later(),
