@@ -18,7 +18,7 @@ package struct ReleaseInfo: Codable, Sendable {
   package let removed: Int
   package var counts: ChangeCounts?
   package var bundles: [Bundle]
-  /// The size in bytes of the content that was added or changed.
+  /// The size in bytes of the content that was added or changed; not of files of which only the type, headers or fallback changed.
   package let newBytes: Int64
   /// The size of the manifest after the release.
   package let resources: Int
@@ -36,6 +36,21 @@ package struct ReleaseInfo: Codable, Sendable {
   package var lazy: LazyFiles?
   /// The row of the audit trail that records it, as `number:hash`; nil in lists, after a restore, and from an older origin.
   package var receipt: String?
+  /// The version's pages that answer routes, sorted by bundle and page; nil in lists, if there are none, and from an older origin.
+  package var routes: [Routes]?
+
+  /// For which navigations that nothing else answers a page answers.
+  package struct Routes: Codable, Sendable {
+    package let bundle: String
+    package let page: String
+    package let fallback: PageFallbacks
+
+    package init(bundle: String, page: String, fallback: PageFallbacks) {
+      self.bundle = bundle
+      self.page = page
+      self.fallback = fallback
+    }
+  }
 
   /// What a release changed in one bundle.
   package struct Bundle: Codable, Sendable {

@@ -35,7 +35,7 @@ package struct ReleaseAnswer: Codable, Hashable, Sendable {
   package let removed: Int
   package var counts: ChangeCounts?
   package let bundles: [Bundle]
-  /// The size in bytes of the content that was added or changed.
+  /// The size in bytes of the content that was added or changed; not of files of which only the type, headers or fallback changed.
   package let newBytes: Int64
   /// The size of the manifest after the release.
   package let resources: Int

@@ -31,6 +31,35 @@ extension Store {
     }
   }
 
+  /// The pages of a kept version that answer routes, with their bundles, sorted by bundle and URL.
+  /// - Throws: `unknownVersion`.
+  package func routes(of channel: ChannelInfo, at version: ManifestVersion) throws(StoreError) -> [PageRoutes]
+  {
+    try connections.reading { (db) throws(StoreError) in
+      try db.requireKept(version, in: channel.id)
+      var routes: [PageRoutes] = []
+      // Nearly no channel has any: then its entries aren't read.
+      try db.each(
+        """
+        SELECT n.name, u.text, t.fallback
+        FROM bundle AS n
+        JOIN entry AS e ON e.bundle_id = n.id AND e.since <= ?2 AND (e.until IS NULL OR e.until > ?2)
+        JOIN resource AS r ON r.id = e.resource_id
+        JOIN content_type AS t ON t.id = r.content_type_id AND t.fallback <> '[]'
+        JOIN url AS u ON u.id = e.url_id
+        WHERE n.channel_id = ?1 AND EXISTS (SELECT 1 FROM content_type WHERE fallback <> '[]')
+        ORDER BY n.name, u.text
+        """, channel.id, version.number
+      ) { (row) throws(StoreError) in
+        routes.append(
+          PageRoutes(
+            bundle: try Stored.bundle(row.get(0)), page: try Stored.url(row.get(1)),
+            fallbacks: try Stored.fallbacks(row, 2)))
+      }
+      return routes
+    }
+  }
+
   /// The URLs of a kept version with their contents, sorted by URL.
   /// - Throws: `unknownVersion`.
   package func contents(_ channel: ChannelInfo, at version: ManifestVersion) throws(StoreError)
@@ -142,6 +171,13 @@ extension Store {
       return try db.digest(of: channel, at: version, with: [])
     }
   }
+}
+
+/// A page of a bundle, and the navigations that nothing else answers for which it answers.
+package struct PageRoutes: Hashable, Sendable {
+  package let bundle: BundleName
+  package let page: ResourceURL
+  package let fallbacks: PageFallbacks
 }
 
 /// A change of a URL's content; nil for a manifest without the URL.

@@ -19,6 +19,9 @@ struct ReleasePlan: Sendable {
     var oldBundle: BundleName?
     /// The same after it.
     var bundle: BundleName?
+
+    /// The size of the URL's bytes if they are others than before: type, headers or fallbacks that changed bring none.
+    var newBytes: Int64 { new?.newBytes(since: old?.content) ?? 0 }
   }
 
   struct Bundle: Sendable {
@@ -64,7 +67,7 @@ struct ReleasePlan: Sendable {
   var counts: ChangeCounts { comparison?.counts ?? Self.counts(union) }
 
   /// Bytes of what those changes add or change.
-  var newBytes: Int64 { comparison?.newBytes ?? union.clampedSum { $0.new?.size ?? 0 } }
+  var newBytes: Int64 { comparison?.newBytes ?? union.clampedSum(\.newBytes) }
 
   /// The changes to one bundle, as those of the manifest.
   func counts(of bundle: Bundle) -> ChangeCounts {
@@ -110,4 +113,7 @@ extension ResourceContent {
   var identity: Identity {
     Identity(sha256: sha256, form: Form(ctype: ctype, headers: headers, fallbacks: fallbacks, isLazy: isLazy))
   }
+
+  /// The size of the bytes, or 0 if `old` of the same URL has the same ones.
+  func newBytes(since old: ResourceContent?) -> Int64 { old?.sha256 == sha256 ? 0 : size }
 }

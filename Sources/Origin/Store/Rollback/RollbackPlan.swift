@@ -191,7 +191,7 @@ struct RollbackPlan {
           },
           old: was?.content))
       counts.count(hadEntry: row.hadEntry, hasEntry: now != nil)
-      newBytes = newBytes.addingClamped(now?.content.size ?? 0)
+      newBytes = newBytes.addingClamped(now?.content.newBytes(since: was?.content) ?? 0)
       resources += (now == nil ? 0 : 1) - (row.hadEntry ? 1 : 0)
       bytes = bytes.addingClamped((now?.content.size ?? 0) - row.sizeBefore)
     }

@@ -33,7 +33,7 @@ struct FullComparison: Sendable {
   /// Whether each bundle is what it is in the full version.
   var isEmpty: Bool { bundles.values.allSatisfy(\.isEmpty) }
   var counts: ChangeCounts { Self.counts(manifest) }
-  var newBytes: Int64 { manifest.clampedSum { $0.new?.size ?? 0 } }
+  var newBytes: Int64 { manifest.clampedSum { $0.new?.newBytes(since: $0.old) ?? 0 } }
 
   func counts(of bundle: BundleName) -> ChangeCounts { bundles[bundle] ?? ChangeCounts() }
 

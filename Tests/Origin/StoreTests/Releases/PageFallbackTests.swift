@@ -46,6 +46,23 @@ import Values
     #expect(try store.checkup(deep: true).findings.isEmpty)
   }
 
+  /// What a release says of new bytes doesn't count those of pages of which only something else changed.
+  @Test func changedFallbacksBringNoNewBytes() throws {
+    let store = try scratch.open()
+    let first = try store.publish(base: 0, set: ["p.html": try page(), "a.js": Sample("a")])
+    #expect(first.newBytes == 5)
+    let second = try store.publish(base: 1, set: ["p.html": try page("/"), "a.js": Sample("aa")])
+    #expect(second.counts == ChangeCounts(changed: 2) && second.newBytes == 2)
+    let back = RollbackInput(
+      app: try AppName("shop"), channel: .online, bundle: nil, to: .version(.number(ManifestVersion(1))),
+      by: Actor(name: "anna", address: "10.0.0.7"))
+    #expect(try store.rollback(back).release.newBytes == 1)
+    var rollout = try store.request([try store.change("main", base: 3, set: ["p.html": try page("/")])])
+    rollout.rollout = RolloutAudience(share: 100)
+    #expect(try store.commit(rollout).newBytes == 0)
+    #expect(try store.log(store.shop()).map(\.newBytes) == [0, 1, 2, 5])
+  }
+
   @Test func allReadersReturnFallbacks() throws {
     let store = try scratch.open()
     try store.publish(base: 0, set: ["p.html": try page()])
@@ -61,6 +78,9 @@ import Values
     #expect(change.was?.fallbacks == PageFallbacks() && change.now == now)
     let step = try #require(try store.changes(shop, from: ManifestVersion(1), to: shop.version).first)
     #expect(step.entry?.fallbacks == now.fallbacks)
+    let routes = try store.routes(of: shop, at: shop.version)
+    #expect(routes == [PageRoutes(bundle: main, page: try url("p.html"), fallbacks: now.fallbacks)])
+    #expect(try store.routes(of: shop, at: ManifestVersion(1)).isEmpty)
     let path = try #require(DownloadPlace(step.entry?.download ?? "")).path
     let resource = try #require(try store.resource(at: path))
     #expect(resource.content == now && resource.version == 2 && resource.isLive)

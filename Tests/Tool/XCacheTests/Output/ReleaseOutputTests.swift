@@ -290,6 +290,18 @@ import Testing
       ShowCommand.lines(lazy, Self.plain).contains("holds     5 resources, 900 B, 2 of them (300 B) lazy"))
   }
 
+  @Test func routesOfARelease() throws {
+    let more =
+      #","routes":[{"bundle":"web","fallback":[{"except":["/api/*","/files/*"],"prefix":"/"},{"prefix":"/app/"}],"#
+      + #""page":"https://m.example.com/index.html"}]"#
+    let lines = ShowCommand.lines(try Self.info("publish", more), Self.plain)
+    #expect(
+      lines.suffix(2) == [
+        "routes    web: https://m.example.com/index.html answers below /, except /api/*, /files/*",
+        "routes    web: https://m.example.com/index.html answers below /app/",
+      ])
+  }
+
   /// The change of a file: other bytes, or the same with another type or headers.
   @Test func changeOfAFile() throws {
     func file(_ was: String) throws -> DiffAnswer.File {

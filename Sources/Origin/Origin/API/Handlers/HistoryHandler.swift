@@ -115,6 +115,10 @@ struct HistoryHandler: APIHandler {
     let lazy = try store.lazyResources(of: channel, at: version)
     if lazy.count > 0 { info.lazy = LazyFiles(files: lazy.count, bytes: lazy.bytes) }
     info.rollout = try store.rollout(of: version, in: channel).map { RolloutInfo($0) }
+    let routes = try store.routes(of: channel, at: version).map {
+      ReleaseInfo.Routes(bundle: $0.bundle.text, page: $0.page.text, fallback: $0.fallbacks)
+    }
+    info.routes = routes.isEmpty ? nil : routes
     if let row = try store.row(of: record, in: channel) {
       info.receipt = row.receipt.text
       info.note(signed: row.result)

@@ -54,7 +54,7 @@ enum DiffCommand {
       terminal.say(list: lines, all: arguments.has("all"))
     }
     for line in transfers(diff) { terminal.say(line) }
-    let bytes = (diff.added + diff.changed).clampedSum(\.size)
+    let bytes = (diff.added + diff.changed).clampedSum { $0.was?.sha256 == $0.sha256 ? 0 : $0.size }
     terminal.say(
       "version \(diff.from) → \(diff.to): +\(diff.added.count) ~\(diff.changed.count) −\(diff.removed.count), \(Bytes.text(bytes)) new"
     )

@@ -70,6 +70,14 @@ enum ShowCommand {
         "signed    \(bundle.bundle): serial \($0), \(GivenSigning.keys(bundle.keys ?? []))"
       }
     }
-    return lines + [""] + table.lines + signed
+    return lines + [""] + table.lines + signed + (release.routes ?? []).flatMap(Self.lines)
+  }
+
+  /// For which routes a page answers.
+  private static func lines(_ routes: ReleaseInfo.Routes) -> [String] {
+    routes.fallback.rules.map { rule in
+      "routes    \(routes.bundle): \(routes.page) answers below \(rule.prefix)"
+        + (rule.except.isEmpty ? "" : ", except \(rule.except.joined(separator: ", "))")
+    }
   }
 }
