@@ -51,6 +51,12 @@ struct RouteTests {
       #expect(update["update"]?["kind"]?.string == "patch" && update["update"]?["fetched"]?.integer == 0)
       let diff = try site.run("diff", "1", "2", "--app", "shop").output
       #expect(diff.contains("(the same bytes, another fallback)"), "\(diff)")
+      #expect(diff.hasSuffix("+0 ~1 −0, 0 B new\n"), "\(diff)")
+      let show = try site.run("show", "2", "--app", "shop").output
+      #expect(show.contains("changes   +0 ~1 −0, 0 B new"), "\(show)")
+      #expect(
+        show.contains("routes    main: \(Site.base)/index.html answers below /shop/, except /shop/api/*"),
+        "\(show)")
       #expect(try site.run("publish", "--create", "--now").output.contains("nothing changed"))
 
       #expect(
@@ -118,6 +124,11 @@ struct RouteTests {
             + "fallback of \(Site.base)/a/b, too: there it is \(Site.base)/a/assets/app.js, which is not in the bundle"
         ),
         "\(refused.errors)")
+      // Also if only the folder is named, and not if it gets other URLs.
+      let folder = try site.run("check", "dist")
+      #expect(folder.exitCode == 3 && folder.output.contains("[route]"), "\(folder.output)\(folder.errors)")
+      let moved = try site.run("check", "dist", "--base-url", "https://other.example.com/x/")
+      #expect(moved.exitCode == 0, "\(moved.output)\(moved.errors)")
       let released = try site.run("publish", "--create", "--now", "--no-check", "route")
       #expect(released.exitCode == 0, "\(released.errors)")
     }

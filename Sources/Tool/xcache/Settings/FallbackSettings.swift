@@ -5,6 +5,9 @@ import Values
 /// A fallback in `xcache.json`: `{"prefix": "/app/", "page": "/app/index.html", "except": ["/app/api/*"]}`. Prefix and page are URLs, or
 /// paths on the host of the base URL.
 struct FallbackSettings: Hashable, Sendable {
+  /// The keys of a fallback.
+  static let keys = ["prefix", "page", "except"]
+
   private let prefix: String
   private let page: String
   private let except: [String]
@@ -26,7 +29,9 @@ struct FallbackSettings: Hashable, Sendable {
         } catch {
           throw SettingsError(.fallback(error), in: value.file, at: value.keys)
         }
-      default: throw value.unknown("prefix", "page", "except")
+      // As the bundle's own key for what it leaves out.
+      case "exclude": throw SettingsError(.unknownKey(nearest: "except"), in: value.file, at: value.keys)
+      default: throw value.unknown(Self.keys)
       }
     }
     guard let prefix, let page else {

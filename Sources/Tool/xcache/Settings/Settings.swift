@@ -48,6 +48,13 @@ struct Settings: Hashable, Sendable {
 
   /// Returns the bundle with this name.
   func bundle(_ name: BundleName) -> BundleSettings? { bundles.first { $0.name == name } }
+
+  /// Returns the bundle to which all of these folders belong, with only these; nil if there is none, or more than one. `base` is the URL
+  /// that its files get instead of the bundle's own.
+  func bundle(with folders: [String], base: BaseURL?) -> BundleSettings? {
+    let parts = bundles.compactMap { $0.part(folders, base: base) }
+    return parts.count == 1 ? parts[0] : nil
+  }
 }
 
 /// The settings of a bundle in `xcache.json`.
@@ -75,7 +82,7 @@ struct BundleSettings: Hashable, Sendable {
   var mapsIndex = false
   /// The file's patterns with their keys.
   var written: [BundleSource.WrittenPattern] = []
-  /// Whether `--include` takes a part of the files, which may lack a fallback's page.
+  /// Whether these are a part of the files, or have other URLs, so that a fallback's page may be missing.
   private var isPart = false
 
   init(_ name: BundleName) { self.name = name }
@@ -92,6 +99,22 @@ struct BundleSettings: Hashable, Sendable {
     // Who types a pattern means some file.
     written += include.map { .init($0, file: "", keys: "--include", excludes: false) }
     written += exclude.map { .init($0, file: "", keys: "--exclude", excludes: true) }
+  }
+
+  /// Returns the bundle with only these folders, if all are its own.
+  fileprivate func part(_ paths: [String], base: BaseURL?) -> BundleSettings? {
+    func real(_ path: String) -> String { (try? Kernel.realPath(path)) ?? path }
+    let own = folders.map { (real($0.path), $0.baseURL) }
+    var part = self
+    part.folders = paths.compactMap { path in
+      own.first { $0.0 == real(path) }.map { Folder(path: path, baseURL: $0.1) }
+    }
+    guard part.folders.count == paths.count else { return nil }
+    if paths.count < folders.count || base.map({ !baseURLs.contains($0) }) ?? false {
+      part.written = []
+      part.isPart = true
+    }
+    return part
   }
 
   /// All base URLs that its files may have.

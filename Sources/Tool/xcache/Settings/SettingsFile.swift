@@ -63,6 +63,8 @@ extension Settings {
       case "root":
         let path = try value.text("the path of a root.json")
         root = path.hasPrefix("/") ? path : "\(folder)/\(path)"
+      case let key where BundleSettings.keys.contains(key):
+        throw value.misplaced(in: "a bundle: bundles / NAME / \(key)")
       default:
         throw value.unknown("server", "app", "channel", "bundles", "check", "smoke", "signWith", "root")
       }
@@ -91,6 +93,11 @@ extension CheckOptions {
 }
 
 extension BundleSettings {
+  /// The keys of a bundle.
+  fileprivate static let keys = [
+    "dirs", "baseURL", "include", "exclude", "ctypes", "headers", "fallback", "lazy", "index",
+  ]
+
   init(_ name: BundleName, _ node: SettingsNode, relativeTo folder: String) throws(SettingsError) {
     self.init(name)
     for (key, value) in try node.members() {
@@ -116,9 +123,9 @@ extension BundleSettings {
         lazy = value.written(try value.globs())
         written += lazy.filter { !FileFilter.isStandard($0.pattern) }
       case "index": mapsIndex = try value.bool()
-      default:
-        throw value.unknown(
-          "dirs", "baseURL", "include", "exclude", "ctypes", "headers", "fallback", "lazy", "index")
+      case let key where FallbackSettings.keys.contains(key):
+        throw value.misplaced(in: "an item of fallback: bundles / \(name) / fallback / 1 / \(key)")
+      default: throw value.unknown(Self.keys)
       }
     }
   }
@@ -157,9 +164,16 @@ struct SettingsNode {
   func wanted(_ wanted: String) -> SettingsError { SettingsError(.value(wanted: wanted), in: file, at: keys) }
 
   /// Returns the error that the key is unknown; `known` are the known ones.
-  func unknown(_ known: String...) -> SettingsError {
+  func unknown(_ known: String...) -> SettingsError { unknown(known) }
+
+  func unknown(_ known: [String]) -> SettingsError {
     let nearest = Spelling.nearest(to: keys.last ?? "", among: known)
     return SettingsError(.unknownKey(nearest: nearest), in: file, at: keys)
+  }
+
+  /// Returns the error that the key is unknown here, but is one of `owner`.
+  func misplaced(in owner: String) -> SettingsError {
+    SettingsError(.unknownKey(nearest: nil, place: owner), in: file, at: keys)
   }
 
   /// Checks that neither values nor keys contain a token, at any depth: some are published, and so public.

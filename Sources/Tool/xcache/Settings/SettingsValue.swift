@@ -112,8 +112,8 @@ struct SettingsError: Error, Hashable, Sendable {
     case unreadable(String)
     /// `at`: the line and column, such as ` at line 3, column 7`; empty if it is about the whole file.
     case notJSON(JSONError, at: String)
-    /// `nearest`: the key that was probably meant.
-    case unknownKey(nearest: String?)
+    /// `nearest`: the key that was probably meant. `place`: where a key of this name belongs.
+    case unknownKey(nearest: String?, place: String? = nil)
     /// A token in a file that is shared.
     case token(id: String)
     /// Others may read or write the file, though it holds secrets.
@@ -167,7 +167,9 @@ struct SettingsError: Error, Hashable, Sendable {
         + "revoke it: `xcache token revoke \(id)`"
     case .unknownKey where keys.last == "token":
       return "\(spot): a token doesn't belong in a file that is shared; set XCACHE_TOKEN"
-    case .unknownKey(let nearest):
+    case .unknownKey(_, let owner?):
+      return "\(spot) is not a key here: it belongs in \(owner)"
+    case .unknownKey(let nearest, nil):
       let file = place.split(separator: "/").last ?? "the file"
       return "\(spot) is not a key of \(file)\(nearest.map { "; did you mean \($0)?" } ?? "")"
     case .value(let wanted): return "\(spot) should be \(wanted)"

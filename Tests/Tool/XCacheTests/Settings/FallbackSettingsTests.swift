@@ -48,6 +48,14 @@ import Values
       "fallback / 1 / pages is not a key of xcache.json; did you mean page?"
     ),
     (
+      #"[{"prefix": "/app/", "exclude": ["/x"]}]"#,
+      "fallback / 1 / exclude is not a key of xcache.json; did you mean except?"
+    ),
+    (
+      #"[], "except": ["/x"]"#,
+      "except is not a key here: it belongs in an item of fallback: bundles / main / fallback / 1 / except"
+    ),
+    (
       #"[{"prefix": "/app", "page": "/a.html"}]"#,
       #"fallback / 1 / prefix: "/app" is not a path that begins and ends with /, without a query; write it like /app/"#
     ),
@@ -95,6 +103,43 @@ import Values
   func mistakes(_ fallback: String, _ message: String) {
     let error = #expect(throws: SettingsError.self) { try Self.rules(fallback) }
     #expect(error?.message == "xcache.json: bundles / main / \(message)")
+  }
+
+  @Test func keysOfABundleOutsideOne() {
+    let error = #expect(throws: SettingsError.self) {
+      try Settings(
+        json: ["app": "shop", "fallback": [["prefix": "/", "page": "/a.html"]]], file: "xcache.json")
+    }
+    #expect(
+      error?.message
+        == "xcache.json: fallback is not a key here: it belongs in a bundle: bundles / NAME / fallback")
+  }
+
+  /// Which fallbacks are used when a command names a folder, and not its bundle.
+  @Test func folderOfABundle() throws {
+    let text = """
+      {"bundles": {
+        "main": {"dirs": ["/tmp/one", {"dir": "/tmp/two", "baseURL": "https://m.example.com/two/"}],
+          "baseURL": "https://m.example.com/app/", "include": ["*.html"],
+          "fallback": [{"prefix": "/app/", "page": "/app/index.html"}]},
+        "other": {"dirs": ["/tmp/both"], "baseURL": "https://m.example.com/o/"},
+        "third": {"dirs": ["/tmp/both", "/tmp/three"], "baseURL": "https://m.example.com/t/"}}}
+      """
+    let settings = try Settings(json: try JSONValue.parse(Array(text.utf8)), file: "xcache.json")
+    let whole = try #require(settings.bundle(with: ["/tmp/two", "/tmp/one"], base: nil)).source()
+    #expect(whole.name.text == "main" && whole.fallbacks.count == 1 && !whole.skipsFallbacks)
+    #expect(whole.folders.map(\.baseURL.text) == ["https://m.example.com/two", "https://m.example.com/app"])
+    #expect(whole.written.count == 1)
+    // The page may be in the other folder.
+    let part = try #require(settings.bundle(with: ["/tmp/one"], base: nil)).source()
+    #expect(part.fallbacks.count == 1 && part.skipsFallbacks && part.written.isEmpty)
+    let moved = try BaseURL("https://x.example.com")
+    let elsewhere = try #require(settings.bundle(with: ["/tmp/one", "/tmp/two"], base: moved))
+    #expect(try elsewhere.source(baseURL: moved).skipsFallbacks)
+    #expect(settings.bundle(with: ["/tmp/three"], base: nil)?.name.text == "third")
+    for folders in [["/tmp/both"], ["/tmp/one", "/tmp/three"], ["/tmp/none"]] {
+      #expect(settings.bundle(with: folders, base: nil) == nil)
+    }
   }
 
   @Test func pathsOfSeveralHosts() {

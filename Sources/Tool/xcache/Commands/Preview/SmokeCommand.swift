@@ -11,7 +11,7 @@ enum SmokeCommand {
     examples: [
       .init("dist --base-url https://m.example.com/shop/", "every page of a folder"),
       .init("dist index.html 'index.html#/cart' --base-url https://m.example.com/shop/", "these pages"),
-      .init("dist items/3 --bundle main", "a route, by the fallbacks of xcache.json"),
+      .init("dist items/3", "a route, by the fallbacks of xcache.json"),
       .init("--allow-network", "all bundles of xcache.json; their pages may use their API"),
       .init("--record fixtures", "the same, and keep what the API answers"),
       .init("--fixtures fixtures", "answer the API from there, as in a CI job"),

@@ -15,7 +15,8 @@ enum CheckCommand {
     notes: """
       publish runs the same checks before it uploads, and also checks what other live bundles and the prefetch config
       need. Each finding is one line: file:line:column: problem and remedy [rule]. Errors set exit code 3; warnings
-      don't. Without a base URL, references that begin with / are not checked.
+      don't. Without a base URL, references that begin with / are not checked. A DIR that is a folder of a bundle of
+      xcache.json is checked as --bundle would: with its base URL, patterns and fallbacks.
       Rules:
       \(rules)
       In xcache.json: "check": {"off": ["weight"], "ignore": ["legacy/*"]}; files that match `ignore` are not
@@ -105,10 +106,12 @@ enum CheckCommand {
     var bundles: [BundleSettings] = []
     if !folders.isEmpty {
       let name = try arguments.value("bundle").map { try SettingsValue.bundle($0, in: "--bundle") }
-      var bundle = try name.flatMap { settings.bundle($0) } ?? BundleSettings(name ?? BundleName("checked"))
-      bundle.folders = folders.map { .init(path: $0, baseURL: nil) }
+      let part = name == nil ? settings.bundle(with: folders, base: base) : nil
+      var bundle =
+        try name.flatMap { settings.bundle($0) } ?? part ?? BundleSettings(name ?? BundleName("checked"))
+      if part == nil { bundle.folders = folders.map { .init(path: $0, baseURL: nil) } }
       bundle.baseURL = base ?? bundle.baseURL
-      if bundle.baseURL == nil {
+      if bundle.baseURL == nil, bundle.folders.contains(where: { $0.baseURL == nil }) {
         guard !requiresBase else {
           throw UsageError("--base-url URL is required: the URL that the files of \(folders[0]) will have")
         }
