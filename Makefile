@@ -442,3 +442,13 @@ bench-open-webkit: build ## how fast pages open in WebKitGTK, over a slow line (
 bench-preview: build webkit ## what smoke and preview say of five published front ends, and of planted faults (2 minutes; installs 340 MB)
 	@.ci/packages python3 python3-pip
 	Tests/Preview/run.py $(XCACHE) .build/release/xcache-webkit --fronts
+
+##@ Benchmarks: whole front ends
+
+bench-first-install: build ## what first installs cost: bytes, requests, time on a slow line, memory; needs root (20 minutes; BUILDS="NAME …" ONLY=sizes,line,memory)
+	@.ci/packages iproute2 curl python3 python3-pip zstd xz-utils
+	Benchmarks/first_install.py $(XCACHE) $(BUILDS) $(if $(ONLY),--only $(ONLY)) $(if $(RECORD),--record $(RECORD))
+
+bench-front-routes: build webkit ## published front ends at three routes each, in Chromium and WebKitGTK (10 minutes; BUILDS=NAME,…; installs 340 MB)
+	@.ci/packages chromium python3 python3-pip
+	Benchmarks/front_routes.py $(XCACHE) --webkit .build/release/xcache-webkit $(if $(BUILDS),--builds '$(BUILDS)') $(if $(RECORD),--record $(RECORD))
