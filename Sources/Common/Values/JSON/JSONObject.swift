@@ -14,7 +14,12 @@ package struct JSONObject: Hashable, Sendable {
       UTF8Order.areEqual(a.key, b.key) && a.value == b.value
     }
 
-    package func hash(into hasher: inout Hasher) { hasher.combine(key) }
+    /// By the value, too: objects with the same keys, such as the entries of a manifest that has something to say of each, would all have
+    /// one hash, and a set of n of them would take n² comparisons.
+    package func hash(into hasher: inout Hasher) {
+      hasher.combine(key)
+      hasher.combine(value)
+    }
   }
 
   /// Sorted by key, each key once.
