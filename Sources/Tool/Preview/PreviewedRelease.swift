@@ -14,6 +14,8 @@ package struct PreviewedRelease {
     let urls: [String]
     /// The page that answers for the address, because it is a route.
     let fallback: String?
+    /// The one that answers for the address with https.
+    let secureFallback: String?
     /// Why the device passes the page on; nil if it doesn't.
     let policy: String?
 
@@ -72,7 +74,9 @@ package struct PreviewedRelease {
         ? nil : "a bypass matches the page: devices leave it to the network"
     return Release(
       folder: folder, version: device.version, urls: device.heldFiles().map(\.url),
-      fallback: device.snapshot.fallback(at: page.url.text), policy: reason)
+      fallback: device.snapshot.fallback(at: page.url.text),
+      secureFallback: PageListing.secure(page.url).flatMap { device.snapshot.fallback(at: $0) },
+      policy: reason)
   }
 
   /// Opens the page in a release that `fetch` returned.
@@ -89,7 +93,9 @@ package struct PreviewedRelease {
     return PreviewedPage(
       channel: channel, version: release.version, address: page.text, engine: shown.engine,
       policy: release.policy,
-      listing: PageListing(page.url, among: release.urls, fallback: release.fallback), report: report,
+      listing: PageListing(
+        page.url, among: release.urls, fallback: release.fallback, secureFallback: release.secureFallback),
+      report: report,
       picture: try picture.flatMap(Picture.init(reading:)))
   }
 }
