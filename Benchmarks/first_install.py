@@ -96,12 +96,12 @@ class Origin:
             raise RuntimeError(f"xcache {' '.join(map(str, words))}: {done.stdout}{done.stderr}")
         return done.stdout
 
-    def publish(self, project, app):
+    def publish(self, project, app, patience=PATIENCE):
         """Publishes a project by its xcache.json, and waits until nothing more is done for it; seconds that this took the processor, and
         seconds until the first pack was there, or nil."""
         before, start, first = self.seconds(), time.monotonic(), None
         self.run("publish", "--create", "--now", "--no-check", "all", cwd=project)
-        while first is None and time.monotonic() < start + PATIENCE:
+        while first is None and time.monotonic() < start + patience:
             if "first" in json.loads(self.get(f"/configure.json?app={app}"))["data"]:
                 first = time.monotonic() - start
             time.sleep(0.2)

@@ -204,7 +204,7 @@ def webkit(xcache, program, specs, work, table):
                 settings = project(folder, name, contents, xcache)
                 if release == 0:
                     print(f"{name}: {json.dumps(settings['bundles']['main'].get('fallback'))}")
-                origin.publish(folder, name)
+                origin.publish(folder, name, patience=0)
                 subprocess.run([xcache, "pull", "--to", device, "--server", origin.url, "--app", name, "--force", "--json"], check=True,
                                capture_output=True)
                 for state in ("online", "offline"):
