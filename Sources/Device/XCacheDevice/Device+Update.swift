@@ -48,8 +48,11 @@ extension Device {
   private func finishFirstPack(_ report: inout UpdateReport, _ progress: (@Sendable (Progress) -> Void)?) {
     isPastPoll.withLock { $0 = true }
     var result = BacklogResult()
+    let wanted = backlogEntries()
     try? runBacklog(&result, progress)
-    report.add(result, left: backlogEntries().count)
+    let lacking = cache.withLock { cache in wanted.filter { !cache.has($0) } }
+    let left = cache.withLock { cache in lacking.count { cache.backlog.contains($0) } }
+    report.add(result, left: left, lost: lacking.count - left)
   }
 
   /// The job of an update: polls, if a poll is due, and goes to what it offers.

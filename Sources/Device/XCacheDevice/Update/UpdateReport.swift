@@ -77,14 +77,17 @@ public struct UpdateReport: Hashable, Sendable {
   }
 
   /// Adds what came after the switch.
-  /// - Parameter left: the files that are still in the backlog.
-  mutating func add(_ result: BacklogResult, left: Int) {
+  /// - Parameters:
+  ///   - left: the files that are still in the backlog.
+  ///   - lost: those that can't be had, and won't be asked for again before a page does.
+  mutating func add(_ result: BacklogResult, left: Int, lost: Int) {
     bytesFetched = bytesFetched.addingClamped(result.bytes)
     pack = result.pack ?? pack
     // Copies are of files that were fetched for others, which an update counts as copied from the start.
     if from == "0", from != to {
       // Pages may have fetched some.
-      fetched += backlog - left
+      fetched += backlog - left - lost
+      missing += lost
       backlog = left
     } else {
       fetched += result.fetched

@@ -152,6 +152,22 @@ import TestSupport
     #expect(try first.isRight())
   }
 
+  /// A file that the pack lacks, and that can't be had, keeps nothing else from coming, and isn't asked for again.
+  @Test func filesThatCanNotBeHadAreMissing() throws {
+    let more = PackBench.url("more.js")
+    try origin.publish(PackBench.first.merging([more: bytes("more")]) { $1 })
+    origin.fail { $0.contains("more.js") ? .status(404) : nil }
+    let device = try bench.device()
+    let report = try device.update()
+    #expect(report.to == "2" && report.fetched == 7 && report.missing == 1 && report.backlog == 0)
+    _ = origin.takeLog()
+    #expect(try device.fetchBacklog() == 0)
+    #expect(origin.takeLog() == [])
+    origin.fail(nil)
+    #expect(try device.resource(for: more)?.read() == bytes("more"))
+    #expect(try first.isRight())
+  }
+
   /// Two URLs with the same bytes.
   @Test func twinsAreCopied() throws {
     try origin.publish(PackBench.first.merging([PackBench.url("twin.js"): FirstPackBench.files[1]]) { $1 })
