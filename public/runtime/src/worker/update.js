@@ -765,7 +765,8 @@ class Update {
    */
   hasBegun(download) {
     const { begun } = this.runtime;
-    return begun?.download === download ? begun.count : 0;
+    // A pack without a download is one of an answer that can't be used.
+    return begun && begun.download === download ? begun.count : 0;
   }
 
   /**
