@@ -18,6 +18,7 @@ import Testing
     bench = try RuntimeBench()
     var files = [Self.page: Self.files[0]]
     for index in 1..<6 { files["https://m.test/\(index).js"] = Self.files[index] }
+    let origin = bench.origin
     try origin.publish(files, version: 1)
     pack = try origin.offerFirst(Self.files).url
     origin.setPiece(16 << 10)
