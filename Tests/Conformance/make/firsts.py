@@ -174,7 +174,7 @@ case("a server that is busy for a moment", ["D-54", "D-183"], offer.serve(files=
 dies = [offer.serve(), serve(rule(offer.url, data=offer.data, times=1, fault={"kill": offer.ends[2] + 3})), start(), {"trigger": "launch", "dies": True}, asked(world.poll(), offer.url)]
 case("a device that is killed in the middle goes on with the pack", ["D-61", "D-183"], dies, start(), later(), {"trigger": "launch"}, installed(world),
      asked(maybe(world.poll()), maybe(world.poll(1)), maybe(offer.url, 2), *each(world, urls=ORDER[1:])), quiet)
-case("at the first byte that it lacks", ["D-183"], dies, start(), later(), {"trigger": "launch"}, installed(world), asked(world.poll(1), offer.ranged(**{"if-range": "*"})), quiet)
+case("at the first byte that it lacks", ["D-183"], dies, {"touch": True}, start(), later(), {"trigger": "launch"}, installed(world), asked(world.poll(1), offer.ranged(**{"if-range": "*"})), quiet)
 for name, at in {"as it asks for the pack": 0, "in its head": 3, "in its list": 30, "in its first file": offer.ends[0] - 2, "in its last file": offer.ends[3] + 9}.items():
     case(f"a device that is killed {name} has the right files in the end", ["D-61", "D-183"], offer.serve(), serve(rule(offer.url, data=offer.data, times=1, fault={"kill": at})), start(),
          {"trigger": "launch", "dies": True}, start(), later(), {"trigger": "launch"}, installed(world), [ask(url, local(FILES[url])) for url in ORDER])

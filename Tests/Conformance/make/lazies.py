@@ -149,11 +149,11 @@ case("by a delta, where there is one", ["D-35", "D-176"], held, serve(world.orig
 case("a delta of one that isn't held isn't fetched", ["D-35", "D-174"], first, serve(world.origin(2, 1, deltas={MAP: offer}), delta, world.files(2, 1), fresh=True), later(), to_two, gets(world, 2, MAP),
      features=["deltas"])
 metered, free = {"conditions": {"network": "metered"}}, {"conditions": {"network": "unmetered"}}
-case("metered, nothing of it comes", ["D-117", "D-174", "D-176"], held, offers(world, 2, 1), metered, trigger(world.poll(1)), {"state": {"version": "2"}}, ask(APP, local(LINES + "two"), asks=[world.url(2, APP)]),
+case("metered, nothing of it comes", ["D-117", "D-174", "D-176"], has_one(world, MAP, meteredLimit=50), offers(world, 2, 1), metered, trigger(world.poll(1)), {"state": {"version": "2"}}, ask(APP, local(LINES + "two"), asks=[world.url(2, APP)]),
      free, {"trigger": "foreground"}, soon(holds(world, 2, MAP)))
-case("a first install on a metered network leaves lazy files out later, too", ["D-118", "D-174"], serve(world.origin(1), world.files(1)), start(), metered, trigger(world.poll()),
+case("a first install on a metered network leaves lazy files out later, too", ["D-118", "D-174"], serve(world.origin(1), world.files(1)), start(meteredLimit=50), metered, trigger(world.poll()),
      {"state": {"version": "1", "files": {}}}, free, {"trigger": "foreground"}, soon(holds(world, 1)), asked(*needed(world, 1)), later(), trigger(world.poll(1)), holds(world, 1))
-case("a page gets one on a metered network", ["D-175"], first, metered, gets(world, 1, DE), holds(world, 1, DE))
+case("a page gets one on a metered network", ["D-175"], has_one(world, meteredLimit=50), metered, gets(world, 1, DE), holds(world, 1, DE))
 
 # Room.
 
