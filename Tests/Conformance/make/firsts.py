@@ -261,7 +261,7 @@ for name, wrong in {"that can't be had for now": {"status": 503, "text": "no"}, 
                     "that always breaks off": {"fault": {"torn": offer.ends[1] + 3}, "ranges": False}, "whose server makes no sense": {"fault": {"garbage": True}}}.items():
     # A device may try it again in some later polls.
     case(f"a first pack {name} is given up in the end", ["D-182"], offer.serve(), serve(rule(offer.url, **wrong) if "status" in wrong else rule(offer.url, data=offer.data, **wrong)), start(), {"trigger": "launch"},
-         [later(), {"trigger": "launch"}] * 4, installed(world), asked({"url": world.poll(), "times": [1, 5]}, {"url": world.poll(1), "times": [0, 5]}, {"url": offer.url, "times": [1, 40]}, *each(world)),
+         [later(), {"touch": True}, {"trigger": "launch"}] * 4, installed(world), asked({"url": world.poll(), "times": [1, 5]}, {"url": world.poll(1), "times": [0, 5]}, {"url": offer.url, "times": [1, 40]}, *each(world)),
          pages, quiet)
 small = copy.deepcopy(offer.answer)
 small["data"]["first"]["size"] -= 7
