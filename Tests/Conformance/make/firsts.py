@@ -139,7 +139,8 @@ slowly = Offer(slow, [*ORDER[:2], SLOW, *ORDER[2:]])
 paused = slowly.serve(fault={"drip": 1500, "after": slowly.ends[1] + 5})
 begun = [paused, start(), {"trigger": "launch", "background": True}, soon({"state": {"version": "1", "has": {url: FILES[url] for url in ORDER[:2]}}}), asked(slow.poll(), slowly.url)]
 done = [{"release": True}, installed(slow)]
-case("pages get what has come before the rest has", ["D-180"], begun, ask(INDEX, local("<p>one"), asks=[]), ask(APP, local(FILES[APP]), asks=[]), done, asked(), later(), trigger(slow.poll(1)), slow.holds(1))
+case("pages get what has come before the rest has", ["D-180"], begun, ask(INDEX, local("<p>one"), asks=[]), ask(APP, local(FILES[APP]), asks=[]), done, asked(),
+     [later(), {"trigger": "launch"}] * 2, asked({"url": slow.poll(1), "times": [1, 2]}), slow.holds(1))
 case("a page gets what hasn't come at once, by its own request", ["D-58", "D-180"], begun, ask(LAST, local(FILES[LAST]), asks=[slow.url(1, LAST)]), ask(LAST, local(FILES[LAST]), asks=[]), done, asked(), pages)
 case("a page that is opened meanwhile is of this version", ["D-85", "D-180"], begun, {"pageOpen": INDEX, "as": "page"}, ask(INDEX, local("<p>one"), page="page", destination="document"),
      ask(APP, local(FILES[APP]), page="page", asks=[]), ask(PART, local(FILES[PART]), page="page", asks=[slow.url(1, PART)]), done)
