@@ -260,6 +260,13 @@ test-browser: ## the web runtime, versions as deltas, and the console in headles
 	Tests/Browser/Worker/run.py .build/debug/xcache 'beside a large pack' 'a manifest of 10,000'
 	ENGINE=webkit /usr/bin/python3 Tests/Browser/Worker/run.py .build/debug/xcache opening routes updates copies
 
+test-builds: packages webkit ## published builds of each bundler, and what builds contain, in Chromium and WebKitGTK (15 minutes; installs 340 MB)
+	@.ci/packages chromium python3 python3-pip esbuild gir1.2-webkit2-4.1 python3-gi
+	swift build --product xcache $(STRICT)
+	Tests/Browser/Builds/run.py .build/debug/xcache
+	ENGINE=webkit /usr/bin/python3 Tests/Browser/Builds/run.py .build/debug/xcache features
+	Engines/WebKitGTK/display.sh Tests/Browser/Builds/smoke.py .build/debug/xcache .build/release/xcache-webkit
+
 ##@ WebKitGTK (each installs 340 MB)
 
 webkit: packages ## build .build/release/xcache-webkit, the engine of preview and smoke
