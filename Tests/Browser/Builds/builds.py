@@ -31,7 +31,8 @@ class Build:
     modules: bool = True
     # Its own service worker, which imports ours.
     worker: str = ""
-    note: str = ""
+    # Why it doesn't open without the site; once it does, the run fails.
+    lacks: str = ""
 
 
 BUILDS = [
@@ -54,7 +55,8 @@ BUILDS = [
           ("", "sign-in/", "dataset/1/annotation-mode"), filled={"@@baseUrl@@": ""}, modules=False,
           config={"exclude": ["*.br", "*.gz", "*.map"], "fallback": [{"prefix": "/", "page": "/200.html", "except": ["/api/*", "/*.*"]}]}),
     Build("jupyterlite", "Rspack, module federation", "jupyterlite-core", ("0.8.5", "0.8.6"), "package/",
-          "document.querySelector('#jp-main-dock-panel, #main-panel, .jp-Repl, .jp-Launcher') !== null", ("lab/", "tree/", "repl/"), modules=False, worker="service-worker.js"),
+          "document.querySelector('#jp-main-dock-panel, #main-panel, .jp-Repl, .jp-Launcher') !== null", ("lab/", "tree/", "repl/"), modules=False, worker="service-worker.js",
+          lacks="its pages ask for their scripts with a query (`?_=`)"),
     Build("trame", "Vue CLI", "trame-client", ("2.17.0", "3.0.0"), "trame_client/module/vue2-www/",
           "document.getElementById('app').childElementCount > 0", ("", "?from=mail", "index.html"), modules=False),
     Build("netron", "none, modules", "netron", ("9.3.2", "9.3.3"), "netron/",

@@ -1,137 +1,14 @@
 """What builds contain, each for itself: a bundler's own output where a wheel has it, else made by esbuild, or the real file in a small page.
 
 Each is looked at online (the first visit, from the site), online from the device, without site and origin, after a release, and in a page
-that was open before the release, with nothing but what the device has. FEATURES says where the files are from, for the matrix.
+that was open before the release, with nothing but what the device has.
 """
-import base64, hashlib, json, os, subprocess, tempfile
+import base64, hashlib, json
 
-import matrix
-from bench import case
-from builds import BUILDS, files_of, package
-from sites import Front
-from whole import FROM, IS_WEBKIT, of_the_site
+from builds import files_of, package
+from seen import FROM, Front, Lacking, Seen, build_of, bundled, feature, named, one_of, page, read
 
-# Which of them worked.
-WORKED = []
-HEAD = '<!doctype html><html lang="en"><head><meta charset="utf-8"><link rel="icon" href="data:,"><title>%s</title>%s</head><body><p>%s'
-MLFLOW, MLFLOW_UI = ("mlflow", "3.18.0"), "mlflow/server/js/build/"
-
-
-def feature(name, source, lacks=None):
-    """A case that is a row of the matrix. `lacks`: what doesn't work, and fails the run once it does."""
-    def add(function):
-        def works(bench):
-            try:
-                function(bench)
-            except Lacking:
-                assert lacks, "it doesn't work"
-                WORKED.append((name, source, f"no: {lacks}"))
-            else:
-                WORKED.append((name, source, "yes"))
-        return case(f"{name}: {source}")(works)
-    return add
-
-
-def build_of(name):
-    return next(build for build in BUILDS if build.name == name)
-
-
-def read(wheel, *names):
-    with package(*wheel) as archive:
-        return [archive.read(name) for name in names]
-
-
-def one_of(wheel, part):
-    """The only file whose path has a part: its name and its bytes."""
-    with package(*wheel) as archive:
-        name = next(name for name in archive.namelist() if part in name and not name.endswith(".txt"))
-        return name.rsplit("/", 1)[1], archive.read(name)
-
-
-def page(title, head="", body=""):
-    return (HEAD % (title, head, title) + body).encode()
-
-
-def bundled(sources, *options, entries=("app.js",)):
-    """What esbuild makes of sources: files by their names, with hashes."""
-    with tempfile.TemporaryDirectory() as folder:
-        for name, text in sources.items():
-            with open(f"{folder}/{name}", "w") as file:
-                file.write(text)
-        subprocess.run(["esbuild", *entries, "--bundle", "--minify", "--format=esm", "--outdir=out", "--entry-names=[name]-[hash]",
-                        "--chunk-names=[name]-[hash]", "--asset-names=[name]-[hash]", "--log-level=error", *options], cwd=folder, check=True)
-        found = {}
-        for name in os.listdir(f"{folder}/out"):
-            with open(f"{folder}/out/{name}", "rb") as file:
-                found[name] = file.read()
-        return found
-
-
-def named(files, stem, ending=".js"):
-    return next(name for name in files if name.startswith(stem + "-") and name.endswith(ending))
-
-
-def in_front(tab):
-    """Shows a tab: those behind others load no video, and see nothing come into view."""
-    if not IS_WEBKIT:
-        tab.session.send("Page.bringToFront")
-
-
-class Lacking(Exception):
-    """What a case finds that isn't there yet, as the matrix says."""
-
-
-class Seen:
-    """Two releases of files, and what a page of them says."""
-
-    def __init__(self, bench, releases, place="", path="/", config=None, headers=()):
-        self.bench, self.releases, self.place = bench, releases, place
-        self.app = Front(bench, path, config)
-        self.app.web.headers = list(headers)
-        self.tab = self.app.tab()
-
-    def opens(self, probe, wanted, *given, tab=None):
-        tab = tab or self.tab
-        tab.open("about:blank")
-        in_front(tab)
-        tab.open(self.app.base + self.place)
-        told = tab.until(FROM)
-        assert told[:2] == list(given), (given, told)
-        got = tab.eval(probe)
-        assert got == wanted, (given, got)
-
-    def goes(self, probe, wanted, late=None):
-        """`wanted`: what the probe gives in each release; `late`: another probe, that the page asks for only after the release."""
-        app, bench = self.app, self.bench
-        app.releases_of(self.releases[0])
-        self.opens(probe, wanted[0], "network", "first-visit")
-        app.hold(self.tab)
-        app.web.forget()
-        self.opens(probe, wanted[0], "device", None)
-        assert of_the_site(app) == [], of_the_site(app)
-        self.offline(probe, wanted[0])
-        # A page that stays open while the release comes.
-        open_page = app.tab()
-        self.opens("true", True, "device", None, tab=open_page)
-        app.releases_of(self.releases[1])
-        app.hold(self.tab)
-        app.web.stop()
-        self.opens(probe, wanted[1], "device", None)
-        bench.proxy.stop()
-        late = late or (probe, wanted[0])
-        in_front(open_page)
-        got = open_page.eval(late[0])
-        assert got == late[1], ("a page that was open", got)
-        self.opens(probe, wanted[1], "device", None)
-        app.web.start()
-        bench.proxy.start()
-
-    def offline(self, probe, wanted):
-        self.app.web.stop()
-        self.bench.proxy.stop()
-        self.opens(probe, wanted, "device", None)
-        self.app.web.start()
-        self.bench.proxy.start()
+MLFLOW = ("mlflow", "3.18.0")
 
 
 @feature("Module preload", "SvelteKit, lilac's own page")
@@ -360,43 +237,21 @@ def _(bench):
         probe, [[f"release {n} counter", "static"] for n in (1, 2)], late=(late, ["release 1 counter", "release 1 chart"]))
 
 
-@feature("Files asked for with a query", "netron's own page, its `?version=`", lacks="such a request is the site's, and fails without it")
+@feature("Files asked for with a query", "Next, calypsso (`?_rsc=`), and netron (`?version=`)",
+         lacks="such a request is the site's, and fails without it")
 def _(bench):
-    files = files_of(build_of("netron"), 1)
-    release = {name: files[name] for name in ("onnx-metadata.json", "icon.png")} | {"index.html": page("query")}
+    data = files_of(build_of("netron"), 1)["onnx-metadata.json"], files_of(build_of("calypsso"), 1)["register/index.txt"]
     app = Front(bench)
-    app.releases_of(release)
+    app.releases_of({"index.html": page("query"), "onnx-metadata.json": data[0], "register/index.txt": data[1]})
     tab = app.tab()
     tab.open(app.base)
     app.hold(tab)
-    ask = "fetch('onnx-metadata.json?version=9').then((r) => r.ok, () => false)"
+    ask = "Promise.all(['onnx-metadata.json?version=9.3.3', 'register/index.txt?_rsc=1tq82'].map((url) => fetch(url).then((r) => r.ok, () => false)))"
     tab.open(app.base)
-    assert tab.eval(ask)
+    assert tab.eval(ask) == [True, True]
     app.web.stop()
     tab.open(app.base)
-    if not tab.eval(ask):
-        raise Lacking
-
-
-@feature("Links between pages", "Next, calypsso's own pages", lacks="Next asks for the next page's data with a query (`?_rsc=`), so it's the "
-         "site's; without the site, Next loads the page anew, which is the device's")
-def _(bench):
-    build = build_of("calypsso")
-    app = Front(bench, build.path)
-    app.releases_of(files_of(build, 0))
-    tab = app.tab()
-    place = app.base + "login/?client_id=a&redirect_uri=a&response_type=code&scope=a&state=a&nonce=a&code_challenge=a&code_challenge_method=a"
-    links = "[...document.querySelectorAll('a')].filter(({ pathname }) => /register|recover/.test(pathname))"
-    tab.open(place)
-    app.hold(tab)
-    app.web.stop()
-    tab.open(place)
-    tab.until(f"{links}.length > 0", "the links", 20)
-    tab.mark()
-    there = tab.eval(f"(() => {{ const [link] = {links}; link.click(); return link.pathname; }})()")
-    tab.until(f"location.pathname === {json.dumps(there)} && document.querySelector('main').innerText.length > 20", "the other page", 30)
-    assert tab.until(FROM)[0] == "device"
-    if not tab.is_marked():
+    if tab.eval(ask) != [True, True]:
         raise Lacking
 
 
@@ -445,9 +300,3 @@ def _(bench):
     probe = """(async () => { for (let i = 0; i < 200 && document.querySelector('app-root > h1'); i++) await new Promise((go) => setTimeout(go, 20));
       return [document.querySelector('app-root > h1') === null, document.styleSheets.length > 0, window.isWrong === true]; })()"""
     Seen(bench, releases).goes(probe, [[True, True, False]] * 2)
-
-
-def tell():
-    """Compares with the matrix what worked."""
-    for name, source, worked in WORKED:
-        matrix.row(name, {"files of": source, "WebKitGTK" if IS_WEBKIT else "Chromium": worked})

@@ -12,12 +12,13 @@ import os, sys
 here = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [here, os.path.join(here, "../Worker")]
 import bench  # noqa: E402
-import features, matrix, whole  # noqa: E402
+import features  # noqa: E402,F401
+import matrix, seen, whole  # noqa: E402
 
 xcache = os.path.abspath(sys.argv[1] if len(sys.argv) > 1 else os.path.join(here, "../../../.build/debug/xcache"))
 matrix.WRITES = "--write" in sys.argv
 code = bench.main(xcache, [word for word in sys.argv[2:] if word != "--write"])
 if os.environ.get("ENGINE") != "webkit":
     whole.tell()
-features.tell()
+seen.tell()
 sys.exit(matrix.report() or code)

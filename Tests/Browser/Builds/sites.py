@@ -1,9 +1,7 @@
 """A build as its developer handles it: `init`, `web init --inject`, deploy, `publish`; and its site, which knows routes and ranges."""
 import json, mimetypes, os, re, subprocess
 
-import builds  # noqa: F401  (it finds the others)
-from bench import App, Tab, until
-from cdp import CDPError
+from bench import App
 from servers import Web
 
 KINDS = {".js": "text/javascript", ".mjs": "text/javascript", ".wasm": "application/wasm", ".woff2": "font/woff2", ".woff": "font/woff",

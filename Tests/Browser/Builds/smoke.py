@@ -23,7 +23,8 @@ def said(build, folder, xcache, engine):
     place = f"{folder}/{build.name}"
     base = PLACE + build.path
     answers = {f"{base.rstrip('/')}/{part}": answer for part, answer in build.api.items()}
-    environment = {**os.environ, "XCACHE_WEBKIT": os.path.abspath(engine)}
+    # In the locale C pages have the language "C", which Intl refuses.
+    environment = {**os.environ, "XCACHE_WEBKIT": os.path.abspath(engine), "LANG": "en_US.UTF-8", "LC_ALL": "en_US.UTF-8", "LANGUAGE": "en_US"}
 
     def run(*words):
         return subprocess.run([xcache, *words], cwd=place, env=environment, capture_output=True, text=True)
@@ -46,7 +47,7 @@ def said(build, folder, xcache, engine):
         with open(f"{place}/fixtures/fixtures.json", "w") as file:
             json.dump(index, file)
         words = ["--fixtures", "fixtures"]
-    done = run("smoke", *[base + route for route in build.routes], "--json", "--bundle", "main", *words)
+    done = run("smoke", "dist", *[base + route for route in build.routes], "--json", "--bundle", "main", *words)
     if done.returncode not in (0, 3):
         return done.stderr.strip()
     pages = json.loads(done.stdout)["pages"]

@@ -1,5 +1,5 @@
 """Whole builds of each bundler: online, offline, and after a release, at three of their addresses each."""
-import hashlib, json, os
+import hashlib, json, os, time
 
 import matrix
 from bench import case
@@ -35,7 +35,7 @@ def of_the_site(app):
     """Listed files that were asked of the site. What a page's script asks for with a query is the site's: see docs/builds.md."""
     return [one.path for one in list(app.web.log)
             if app.web.url + one.path.split("?")[0] in app.listed() and ("?" not in one.path or one.headers.get("Sec-Fetch-Mode") == "navigate")
-            and not one.path.endswith(("xcache-sw.js", "xcache-sw-packs.js"))]
+            and one.headers.get("Service-Worker") != "script" and not one.path.endswith(("xcache-sw.js", "xcache-sw-packs.js"))]
 
 
 def unused(tab, app, old, new):
@@ -64,6 +64,12 @@ def goes(bench, build):
         steps["online"] += 1
     app.web.stop()
     bench.proxy.stop()
+    if build.lacks:
+        tab.open("about:blank")
+        tab.open(app.base + build.routes[0])
+        time.sleep(10)
+        assert not tab.eval(f"Boolean({build.shown})"), "it opens without the site: say so in builds.py"
+        return
     for route in build.routes:
         opens(tab, app, build, route, "device", None, first)
         steps["offline"] += 1
@@ -100,4 +106,4 @@ def tell():
         matrix.row(f"{build.package} {build.versions[1]}", {
             "bundler": build.bundler, "before": build.versions[0], "files": f"{len(files)}, {sum(map(len, files.values())) / 1e6:.1f} MB",
             "contains": ", ".join(contents(files)), "addresses": addresses, "xcache.json": matrix.settings(proposed, used),
-            "Chromium": ", ".join(f"{count} {word}" for word, count in steps.items())})
+            "Chromium": ", ".join(f"{count} {word}" for word, count in steps.items()) + (f": {build.lacks}" if build.lacks else "")})
