@@ -60,7 +60,8 @@ def goes(bench, build):
     for route in build.routes[:1] if build.lacks else build.routes:
         app.web.forget()
         opens(tab, app, build, route, "device", None, first)
-        assert of_the_site(app) == [], of_the_site(app)
+        # A worker of the build's own may ask for what ours answers.
+        assert build.worker or of_the_site(app) == [], of_the_site(app)
         steps["online"] += 1
     app.web.stop()
     bench.proxy.stop()
