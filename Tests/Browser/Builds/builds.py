@@ -29,9 +29,9 @@ class Build:
     api: dict = dataclasses.field(default_factory=dict)
     # Whether its scripts are modules, so that a page can import one by its URL.
     modules: bool = True
-    # Its own service worker, which imports ours.
-    worker: str = ""
-    # Why it doesn't open without the site; once it does, the run fails.
+    # Files that a developer leaves out.
+    without: tuple = ()
+    # Why browsers' workers can't have it: it ends them.
     lacks: str = ""
 
 
@@ -55,8 +55,9 @@ BUILDS = [
           ("", "sign-in/", "dataset/1/annotation-mode"), filled={"@@baseUrl@@": ""}, modules=False,
           config={"exclude": ["*.br", "*.gz", "*.map"], "fallback": [{"prefix": "/", "page": "/200.html", "except": ["/api/*", "/*.*"]}]}),
     Build("jupyterlite", "Rspack, module federation", "jupyterlite-core", ("0.8.5", "0.8.6"), "package/",
-          "document.querySelector('#jp-main-dock-panel, #main-panel, .jp-Repl, .jp-Launcher') !== null", ("lab/", "tree/", "repl/"), modules=False, worker="service-worker.js",
-          lacks="its pages ask for their scripts with a query (`?_=`)"),
+          "document.querySelector('#jp-main-dock-panel, #main-panel, .jp-Repl, .jp-Launcher') !== null", ("lab/", "tree/", "repl/"), modules=False,
+          without=("service-worker.js", "build/service-worker.js"),
+          lacks="it unregisters every worker of the site, and asks for its scripts with a query (`?_=`)"),
     Build("trame", "Vue CLI", "trame-client", ("2.17.0", "3.0.0"), "trame_client/module/vue2-www/",
           "document.getElementById('app').childElementCount > 0", ("", "?from=mail", "index.html"), modules=False),
     Build("netron", "none, modules", "netron", ("9.3.2", "9.3.3"), "netron/",
@@ -89,7 +90,7 @@ def files_of(build, release):
             found = {name: archive.read(name) for name in archive.namelist() if not name.endswith("/")}
     files = {}
     for name, data in found.items():
-        if not name.startswith(build.folder) or name.endswith((".py", ".pyc")):
+        if not name.startswith(build.folder) or name.endswith((".py", ".pyc")) or name.removeprefix(build.folder) in build.without:
             continue
         if name.endswith((".html", ".js", ".css", ".json")):
             for old, new in {**FILLED, **build.filled}.items():

@@ -3,7 +3,7 @@
 Each is looked at online (the first visit, from the site), online from the device, without site and origin, after a release, and in a page
 that was open before the release, with nothing but what the device has.
 """
-import base64, hashlib, json
+import base64, dataclasses, hashlib, json
 
 from builds import files_of, package
 from seen import FROM, Front, Lacking, Seen, build_of, bundled, feature, named, one_of, page, read
@@ -167,7 +167,7 @@ def _(bench):
     build = build_of("jupyterlite")
 
     def release(number):
-        inner = {f"lite/{name}": data for name, data in files_of(build, number - 1).items()
+        inner = {f"lite/{name}": data for name, data in files_of(dataclasses.replace(build, without=()), number - 1).items()
                  if name in ("service-worker.js", "icon-120x120.png")}
         inner["lite/index.html"] = page(f"lite {number}", body="<script>navigator.serviceWorker.register('service-worker.js?enableCache=true')</script>")
         return {"index.html": page(f"outer {number}"), **inner}

@@ -47,12 +47,12 @@ class Site(Web):
 class Front(App):
     """An app of a build's files, with the files and the xcache.json that the program makes."""
 
-    def __init__(self, bench, path="/", config=None, worker=None):
+    def __init__(self, bench, path="/", config=None):
         super().__init__(bench, path, web=Site())
         bench.ports.add(self.web.port)
         bench.webs.append(self.web)
         self.web.path = path
-        self.config, self.own = config or {}, worker
+        self.config = config or {}
         self.releases = 0
 
     def build(self, files):
@@ -77,7 +77,7 @@ class Front(App):
             json.dump(settings, file)
         self.used = {name: value for name, value in bundle.items() if name not in ("dirs", "baseURL")}
         # Browsers reach the origin through the proxy.
-        words = ["web", "init", "--dir", "dist", "--app", self.app, "--server", origin.url, "--inject", *(["--worker", self.own] if self.own else [])]
+        words = ["web", "init", "--dir", "dist", "--app", self.app, "--server", origin.url, "--inject"]
         done = subprocess.run([origin.xcache, *words], cwd=folder, capture_output=True, text=True)
         self.injected = done.stdout + done.stderr
         assert done.returncode == 0, self.injected
