@@ -57,7 +57,7 @@ BUILDS = [
     Build("jupyterlite", "Rspack, module federation", "jupyterlite-core", ("0.8.5", "0.8.6"), "package/",
           "document.querySelector('#jp-main-dock-panel, #main-panel, .jp-Repl, .jp-Launcher') !== null", ("lab/", "tree/", "repl/"), modules=False,
           without=("service-worker.js", "build/service-worker.js"),
-          lacks="it unregisters every worker of the site, and asks for its scripts with a query (`?_=`)"),
+          lacks="each new version of it unregisters every worker of the site, and its scripts have a query (`?_=`)"),
     Build("trame", "Vue CLI", "trame-client", ("2.17.0", "3.0.0"), "trame_client/module/vue2-www/",
           "document.getElementById('app').childElementCount > 0", ("", "?from=mail", "index.html"), modules=False),
     Build("netron", "none, modules", "netron", ("9.3.2", "9.3.3"), "netron/",
