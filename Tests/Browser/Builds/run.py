@@ -11,6 +11,9 @@ import os, sys
 
 here = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [here, os.path.join(here, "../Worker")]
+if os.environ.get("ENGINE") == "webkit":
+    # In the locale C pages have the language "C", which Intl refuses.
+    os.environ.update(LANG="en_US.UTF-8", LC_ALL="en_US.UTF-8", LANGUAGE="en_US")
 import bench  # noqa: E402
 import features  # noqa: E402,F401
 import matrix, seen, whole  # noqa: E402

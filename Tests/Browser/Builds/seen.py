@@ -4,6 +4,7 @@ import os, subprocess, tempfile
 import matrix
 from bench import case
 from builds import BUILDS, package
+from servers import Skipped
 from sites import Front
 from whole import FROM, IS_WEBKIT, of_the_site
 
@@ -18,6 +19,9 @@ def feature(name, source, lacks=None):
         def works(bench):
             try:
                 function(bench)
+            except Skipped as why:
+                WORKED.append((name, source, f"not tested: {why}"))
+                raise
             except Lacking:
                 assert lacks, "it doesn't work"
                 WORKED.append((name, source, f"no: {lacks}"))
