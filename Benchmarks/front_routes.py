@@ -86,7 +86,7 @@ class Routed(Bench):
 
     def publish(self, name, files, release):
         folder = pathlib.Path(self.folder) / f"{name}-{release}"
-        files["index.html"] = files["index.html"].replace(b"<script", b'<script src="./xcache.js" defer></script><script', 1)
+        files["index.html"] = files["index.html"].replace(b"<script", b'<script src="/xcache.js" defer></script><script', 1)
         if b"xcache.js" not in files["index.html"]:
             raise AssertionError("index.html has no script")
         for script in ("xcache-sw.js", "xcache-sw-packs.js", "xcache.js"):
