@@ -15,7 +15,7 @@ package struct LazyProposal: Hashable, Sendable {
     let files = paths.map(File.init)
     var patterns: [String] = []
     if files.contains(where: { $0.ending == "map" }) { patterns.append("*.map") }
-    patterns += Self.oldFonts(files).map { "*.\($0)" }
+    patterns += Self.oldFonts(files)
     patterns += Self.languages(files)
     self.patterns = patterns.sorted()
   }
@@ -44,6 +44,11 @@ package struct LazyProposal: Hashable, Sendable {
       return folder + stem
     }
 
+    /// The folder, and the name up to the first `-`, `_` or `.`, which are part of it: the styles of a font are told behind that.
+    var family: String {
+      folder + (stem.firstIndex { "-_.".contains($0) }.map { String(stem[...$0]) } ?? stem)
+    }
+
     /// Whether a bundler makes such hashes: of hexadecimal digits, or eight characters of base64url that are no word.
     private static func isHash(_ text: Substring.UTF8View) -> Bool {
       let hex = UInt8(ascii: "a")...UInt8(ascii: "f")
@@ -59,12 +64,21 @@ package struct LazyProposal: Hashable, Sendable {
 
   // MARK: - Fonts
 
-  /// The endings of fonts that every browser with service workers passes over for a woff2 file of the same name.
+  /// Patterns for the fonts that every browser with service workers passes over for a woff2 file of the same name: all of an ending,
+  /// or those of some families. Of a family a few may have no such file: bundlers put small ones into the styles.
   private static func oldFonts(_ files: [File]) -> [String] {
     let twins = Set(files.filter { $0.ending == "woff2" }.map(\.withoutHash))
-    return ["eot", "ttf", "woff"].filter { ending in
-      let fonts = files.filter { $0.ending == ending }
-      return !fonts.isEmpty && fonts.allSatisfy { twins.contains($0.withoutHash) }
+    return ["eot", "ttf", "woff"].flatMap { ending -> [String] in
+      let families = Dictionary(grouping: files.filter { $0.ending == ending }, by: \.family)
+      let old = families.filter { _, fonts in
+        4 * fonts.count { twins.contains($0.withoutHash) } >= 3 * fonts.count
+      }
+      if !old.isEmpty, old.count == families.count { return ["*.\(ending)"] }
+      return old.keys.map { family -> String in
+        // A pattern without a slash would match at any depth.
+        let isWhole = !"-_.".contains(family.last ?? ".")
+        return "\(family.contains("/") ? "" : "/")\(escaped(family))\(isWhole ? "" : "*").\(ending)"
+      }
     }
   }
 
@@ -84,9 +98,9 @@ package struct LazyProposal: Hashable, Sendable {
       .map { place, _ in "\(place[0].isEmpty ? "/" : escaped(place[0]))*.\(place[1])" }
   }
 
-  /// A folder's name as a pattern: frameworks make some like `[slug]`.
-  private static func escaped(_ folder: String) -> String {
-    folder.reduce(into: "") { $0 += "*?[\\".contains($1) ? "\\\($1)" : String($1) }
+  /// A path as a pattern: frameworks make some like `[slug]`.
+  private static func escaped(_ path: String) -> String {
+    path.reduce(into: "") { $0 += "*?[\\".contains($1) ? "\\\($1)" : String($1) }
   }
 }
 

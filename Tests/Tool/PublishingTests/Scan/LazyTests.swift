@@ -80,7 +80,14 @@ import Values
       (["a.js.map", "css/a.css.map"], ["*.map"]),
       // The forms of a font that browsers with woff2 pass over.
       (["f/A.woff2", "f/A.woff", "f/A.ttf", "f/A.eot"], ["*.eot", "*.ttf", "*.woff"]),
-      (["f/A.woff2", "g/A.ttf"], []), (["f/A.woff2", "f/A.woff", "f/A.ttf", "f/B.ttf"], ["*.woff"]),
+      (["f/A.woff2", "g/A.ttf"], []),
+      (["f/A.woff2", "f/A.woff", "f/A.ttf", "f/B.ttf"], ["*.woff", "f/A.ttf"]),
+      // Those of some families, though one of a family has its woff2 in the styles.
+      (
+        ["K-A.woff2", "K-A.ttf", "K-B.woff2", "K-B.ttf", "K-C.woff2", "K-C.ttf", "K-D.ttf", "KZ-A.ttf"],
+        ["/K-*.ttf"]
+      ),
+      (["f/K_A.woff2", "f/K_A.ttf", "f/K_B.ttf"], []),
       (["A.ttf"], []),
       // With the hashes of Vite, webpack and Parcel.
       (
