@@ -149,6 +149,9 @@ extension DownloadGate {
   /// Counts a timeout of the job's; the next chunk of any response resets the count.
   func countTimeout() { state.withLock { $0.timeouts.add() } }
 
+  /// Has the job ask on, although requests have timed out: those were one server's.
+  func forgetTimeouts() { state.withLock { $0.timeouts.reset() } }
+
   /// Whether a page's request has timed out within the last half minute.
   var hasPageTimedOut: Bool {
     let now = Clock.continuousNanoseconds()

@@ -100,7 +100,11 @@ extension Device {
     case .unusable(let text): reason = text
     }
     switch download.interruption {
-    case .network?: throw .noAnswer(url: url, TransportError(.unreachable, reason))
+    case .network?:
+      guard !installer.hasGained else { throw .noAnswer(url: url, TransportError(.unreachable, reason)) }
+      // It may be this server alone that can't be reached. What is here stays, and the files are tried one by one.
+      gate.forgetTimeouts()
+      return false
     case .server?:
       var pending = pending
       pending.failures = installer.hasGained ? 0 : pending.failures + 1

@@ -31,8 +31,8 @@ final class FirstPackInstaller {
   private(set) var position: Int64 = 0
   /// Where this job has begun.
   private var start: Int64 = 0
-  /// Whether this job got on.
-  var hasGained: Bool { position > start }
+  /// Whether this job got on far enough for another one to be worth it.
+  var hasGained: Bool { position - start >= PackDownload.much }
   /// The files that came of it.
   private(set) var made = 0
   private(set) var fileCount: Int?

@@ -78,7 +78,7 @@ struct PackDownload {
   }
 
   /// An attempt that received this many bytes doesn't count against the retries.
-  private static let much: Int64 = 64 << 10
+  static let much: Int64 = 64 << 10
   /// The number of partial responses that a small pack may arrive in.
   private static let fewSlices: Int64 = 16
 

@@ -68,7 +68,7 @@ extension Device {
       for entry in absent where !fits.contains(entry.sha256) { cache.removeFromBacklog(entry.sha256) }
     }
     result.copied += copied.copied
-    var left = wanted
+    var left = havingRoom(wanted)
     var failure: DeviceError?
     while !left.isEmpty, failure == nil {
       let failed = Locked<Set<SHA256>>([])
@@ -88,6 +88,23 @@ extension Device {
     _ = try supplyCopies(of: backlogEntries(twins: Set(came.map(\.sha256))), &copied)
     result.fetched += came.count
     if let failure { throw failure }
+    // A first pack that couldn't be reached isn't needed any more.
+    if folder.pendingFirstPack != nil, backlogEntries().isEmpty { try folder.forgetFirstPack() }
+  }
+
+  /// Returns those of some entries for whose files the disk has room, in their order; the others would be fetched in vain with each
+  /// job. What is set aside goes first.
+  private func havingRoom(_ entries: [HeldEntry]) -> [HeldEntry] {
+    var room = folder.room()
+    if entries.clampedSum(\.blocks) > room {
+      try? cache.withLock { cache throws(DeviceError) in try cache.dropAside() }
+      room = folder.room()
+    }
+    return entries.filter { entry in
+      guard entry.blocks <= room else { return false }
+      room -= entry.blocks
+      return true
+    }
   }
 
   /// Returns the listed entries in the backlog whose files are missing, one for each file.

@@ -146,6 +146,17 @@ import TestSupport
     #expect(try first.isRight())
   }
 
+  /// Where only the pack can't be reached, everything else comes at once.
+  @Test(arguments: [TransportError.Kind.unreachable, .timedOut])
+  func packsOutOfReachKeepNothingAway(kind: TransportError.Kind) throws {
+    origin.fail { $0.hasSuffix(".xpk") ? .error(TransportError(kind, "no way")) : nil }
+    let report = try bench.device().update()
+    #expect(report.to == "1" && report.backlog == 0 && report.fetched == 7)
+    #expect(first.singleFiles() == 7)
+    origin.fail(nil)
+    #expect(try first.isRight())
+  }
+
   /// A job that is stopped leaves what has come.
   @Test func stoppedJobsAreGoneOnWith() throws {
     let device = try bench.device()

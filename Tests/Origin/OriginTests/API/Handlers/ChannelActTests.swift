@@ -98,17 +98,17 @@ import Values
     var change = try #require(body["bundles"]?.array?.first?.object)
     var set = try #require(change["set"]?.object)
     var entry = try #require(set["https://m.example.com/a.js"]?.object)
-    entry["lazy"] = true
+    entry["urgent"] = true
     set["https://m.example.com/a.js"] = .object(entry)
     change["set"] = .object(set)
     for path in ["releases", "preparations"] {
       let reply = try origin.api(
         "POST", "apps/shop/channels/online/\(path)", ["bundles": [.object(change)]])
       #expect(reply.status == 400, "\(path): \(reply.text)")
-      #expect(reply.text.contains("https://m.example.com/a.js") && reply.text.contains("lazy"))
+      #expect(reply.text.contains("https://m.example.com/a.js") && reply.text.contains("urgent"))
     }
     #expect(try origin.api("GET", "apps").json["channels"]?.array?.isEmpty == true)
-    entry["lazy"] = nil
+    entry["urgent"] = nil
     entry["headers"] = [:]
     set["https://m.example.com/a.js"] = .object(entry)
     change["set"] = .object(set)
