@@ -20,8 +20,8 @@ package enum CheckProblem: Hashable, Sendable {
   case mixed(Reference.Kind, target: String)
   /// `url`: what the target leads to at `route`; `base`: the path of the page's own folder.
   case route(Reference.Kind, target: String, route: String, url: String, base: String)
-  /// A page loads a lazy file as soon as it opens.
-  case lazy(Reference.Kind, target: String)
+  /// A page loads a lazy file as soon as it opens; `page`: its path, if another file than the page names the lazy one.
+  case lazy(Reference.Kind, target: String, page: String?)
   case noCharset
   case empty
   case name(characters: String)

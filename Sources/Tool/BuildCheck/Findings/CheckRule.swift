@@ -24,7 +24,7 @@ package enum CheckRule: String, CaseIterable, Comparable, Sendable {
   case link
   /// What a fallback page loads by relative URLs, which lead elsewhere at a route.
   case route
-  /// A lazy file that a page loads when it opens.
+  /// A lazy file that a page loads when it opens, be it through modules and style sheets.
   case lazy
   case sourcemap
   case manifest
@@ -61,7 +61,7 @@ package enum CheckRule: String, CaseIterable, Comparable, Sendable {
     case .bare: "modules imported by a bare name"
     case .link: "links to pages that don't exist"
     case .route: "relative references of a fallback page, which lead elsewhere at deeper routes"
-    case .lazy: "lazy scripts and styles that pages load when they open"
+    case .lazy: "lazy scripts, styles and preloaded files that pages load when they open"
     case .sourcemap: "missing or invalid source maps"
     case .manifest: "invalid web app manifests"
     case .template: "marks of a template that nothing has replaced, such as {{ title }}"

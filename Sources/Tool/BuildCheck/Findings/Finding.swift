@@ -76,9 +76,9 @@ extension CheckProblem {
       "\(kind.noun) \(target) is relative to the address of the page, which is the fallback of \(route), too: there it is "
         + "\(url), which is not in the bundle: put <base href=\"\(base)\"> first in <head>, build with the base path \(base), or "
         + "leave such routes out with \"except\""
-    case .lazy(let kind, let target):
-      "\(kind.noun) \(target) is lazy, so updates leave it out, but the page loads it when it opens, also offline: take it "
-        + "out of \"lazy\""
+    case .lazy(let kind, let target, let page):
+      "\(kind.noun) \(target) is lazy, so updates leave it out, but \(page ?? "the page") loads it when it opens, also offline: "
+        + "take it out of \"lazy\""
     case .noCharset:
       "the page has no charset in its first 1,024 bytes: put <meta charset=\"utf-8\"> first in <head>"
     case .empty: "the file is empty: build again, or exclude it"
@@ -145,7 +145,7 @@ extension Reference.Kind {
     case .media: "the media file"
     case .frame: "the embedded page"
     case .icon: "the icon"
-    case .hint: "the preloaded file"
+    case .preload, .hint: "the preloaded file"
     case .appManifest: "the web app manifest"
     case .link, .appPage: "the page"
     case .styleURL: "the file"

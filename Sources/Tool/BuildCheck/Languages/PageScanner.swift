@@ -145,7 +145,10 @@ struct PageScanner {
       "icon", "apple-touch-icon", "apple-touch-icon-precomposed", "mask-icon",
     ]) {
       add(.icon, value)
-    } else if !words.isDisjoint(with: ["preload", "modulepreload", "prefetch", "apple-touch-startup-image"]) {
+    } else if !words.isDisjoint(with: ["preload", "modulepreload"]) {
+      // With a media query, only some devices load it.
+      add(tag.value("media") == nil ? .preload : .hint, value)
+    } else if !words.isDisjoint(with: ["prefetch", "apple-touch-startup-image"]) {
       add(.hint, value)
     }
   }

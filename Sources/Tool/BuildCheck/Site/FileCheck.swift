@@ -70,7 +70,7 @@ struct FileCheck {
       return outside(reference, url)
     }
     if let target = site.file(url) {
-      checkLaziness(reference, of: target)
+      noteLoad(reference, of: target)
       return use(reference, target)
     }
     if let target = site.fileWithoutQuery(url) {
@@ -88,14 +88,12 @@ struct FileCheck {
       FileReport.Miss(reference: reference, url: url, position: TextPosition(of: reference.at, in: bytes)))
   }
 
-  /// Checks that what a page loads at once comes with updates.
-  private mutating func checkLaziness(_ reference: Reference, of target: Int) {
-    guard site.files[target].isLazy, text.isDocument, reference.isCertain else { return }
-    switch reference.kind {
-    case .script, .moduleScript, .stylesheet:
-      add(.lazy, .warning, .lazy(reference.kind, target: reference.text), at: reference.at)
-    default: break
-    }
+  /// Notes what is loaded with this file, which pages need from updates.
+  private mutating func noteLoad(_ reference: Reference, of target: Int) {
+    guard reference.isCertain, reference.kind.isLoadedAtOnce else { return }
+    report.isPage = text.isDocument
+    let position = site.files[target].isLazy ? TextPosition(of: reference.at, in: bytes) : nil
+    report.loads.append(FileReport.Load(to: target, reference: reference, lazyAt: position))
   }
 
   /// Records that one of several alternatives exists, or comes from elsewhere.
@@ -185,8 +183,19 @@ struct FileReport: Sendable {
     let isFromPage: Bool
   }
 
+  /// A file that is loaded together with this one.
+  struct Load: Sendable {
+    let to: Int
+    let reference: Reference
+    /// Where a lazy file is named; nil for others.
+    let lazyAt: TextPosition?
+  }
+
   var misses: [Miss] = []
   var edges: [Edge] = []
+  var loads: [Load] = []
+  /// Whether the file is a page of its own, if it loads anything.
+  var isPage = false
   /// The files that it references.
   var used: Set<Int> = []
   /// The groups of alternatives of which one exists or is external, with the first such one's offset.

@@ -39,12 +39,21 @@ package struct SiteCheck: Sendable {
   }
 
   /// Reads the files. If not nil, `changed` has the URLs of the only files to read, for a release that removes nothing and whose
-  /// other files were checked before. If one of them lacks something, all are read.
+  /// other files were checked before. If one of them lacks something, or loads what is lazy, all are read; so they are for a lazy
+  /// script or style sheet.
   package func read(changed: Set<String>? = nil) throws(CheckError) -> Reading {
     var reports = try reports(changed)
     // What a missing file means depends on what loads the file that needs it.
-    if changed != nil, reports.contains(where: { !$0.misses.isEmpty }) { reports = try self.reports(nil) }
+    if let changed, needsAll(reports, changed) { reports = try self.reports(nil) }
     return Reading(reports: reports)
+  }
+
+  private func needsAll(_ reports: [FileReport], _ changed: Set<String>) -> Bool {
+    reports.contains { report in !report.misses.isEmpty || report.loads.contains { $0.lazyAt != nil } }
+      || site.files.contains { file in
+        guard file.isLazy, changed.contains(file.url.text) else { return false }
+        return TextForm(file) == .script || TextForm(file) == .style
+      }
   }
 
   /// Returns the findings; `live` has the match keys of missing URLs that are in other live bundles.

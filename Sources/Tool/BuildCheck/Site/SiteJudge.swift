@@ -50,6 +50,30 @@ struct SiteJudge {
         }
       }
     }
+    return findings + lazyFiles()
+  }
+
+  /// Returns a finding for each lazy file that a page loads when it opens, directly or indirectly.
+  private func lazyFiles() -> [Finding] {
+    var findings: [Finding] = []
+    var reported: Set<Int> = []
+    var loaded: Set<Int> = []
+    var next = reports.indices.filter { reports[$0].isPage }.map { (file: $0, page: $0) }
+    var done = 0
+    while done < next.count {
+      let (file, page) = next[done]
+      done += 1
+      for load in reports[file].loads {
+        if let position = load.lazyAt, reported.insert(load.to).inserted {
+          findings.append(
+            Finding(
+              rule: .lazy, severity: .warning, place: site.files[file].place, position: position,
+              problem: .lazy(
+                load.reference.kind, target: load.reference.text, page: file == page ? nil : name(page))))
+        }
+        if load.reference.kind.leadsOn, loaded.insert(load.to).inserted { next.append((load.to, page)) }
+      }
+    }
     return findings
   }
 

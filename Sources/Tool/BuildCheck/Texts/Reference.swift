@@ -5,7 +5,7 @@ package struct Reference: Hashable, Sendable {
   /// How the target is loaded, which determines whether it may be missing.
   package enum Kind: Hashable, Sendable {
     // In pages
-    case script, moduleScript, stylesheet, image, media, frame, icon, hint, appManifest, link
+    case script, moduleScript, stylesheet, image, media, frame, icon, preload, hint, appManifest, link
     // In style sheets
     case styleImport, styleURL
     // In scripts
@@ -20,6 +20,17 @@ package struct Reference: Hashable, Sendable {
     /// Whether the target is opened as a document, so that a fallback page may answer.
     package var isNavigation: Bool { self == .link || self == .appPage || self == .frame }
 
+    /// Whether a page that opens loads the target at once, be it through other such files.
+    var isLoadedAtOnce: Bool { self == .preload || leadsOn }
+
+    /// Whether what the target itself refers to is loaded with it.
+    var leadsOn: Bool {
+      switch self {
+      case .script, .moduleScript, .stylesheet, .styleImport, .staticImport: true
+      default: false
+      }
+    }
+
     /// Whether a missing target breaks a page.
     package var breaksPages: Bool {
       switch self {
@@ -27,7 +38,7 @@ package struct Reference: Hashable, Sendable {
         .staticImport,
         .dynamicImport, .moduleStyle:
         true
-      case .icon, .hint, .appManifest, .link, .moduleURL, .sourceMap, .appIcon, .appPage: false
+      case .icon, .preload, .hint, .appManifest, .link, .moduleURL, .sourceMap, .appIcon, .appPage: false
       }
     }
   }

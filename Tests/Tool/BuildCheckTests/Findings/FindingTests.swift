@@ -51,8 +51,13 @@ import Testing
         + "without the reference first"
     ),
     (
-      .lazy(.script, target: "a.js"),
+      .lazy(.script, target: "a.js", page: nil),
       "the script a.js is lazy, so updates leave it out, but the page loads it when it opens, also offline: take it "
+        + "out of \"lazy\""
+    ),
+    (
+      .lazy(.staticImport, target: "./b.js", page: "index.html"),
+      "the module ./b.js is lazy, so updates leave it out, but index.html loads it when it opens, also offline: take it "
         + "out of \"lazy\""
     ),
     (

@@ -70,6 +70,60 @@ import Values
     #expect(try Self.findings(files) == [])
   }
 
+  /// Scripts and style sheets lead on to what they load themselves; what is only preloaded doesn't.
+  @Test(arguments: [
+    ("<script type=module src=m.js></script>", ["warning lazy m.js:1:8"]),
+    ("<script type=module>import './m.js'</script>", ["warning lazy m.js:1:8"]),
+    ("<script type=module>import './b.js'</script>", ["warning lazy index.html:3:28"]),
+    ("<script type=module src=n.js></script>", ["warning lazy m.js:1:8"]),
+    ("<link rel=stylesheet href=s.css>", ["warning lazy s.css:1:9"]),
+    ("<style>@import 's.css'</style>", ["warning lazy s.css:1:9"]),
+    ("<link rel=modulepreload href=c.js>", ["warning lazy index.html:3:30"]),
+    ("<link rel=preload as=font href=f.woff2>", ["warning lazy index.html:3:32"]),
+    ("<link rel=preload as=font media=print href=f.woff2><link rel=prefetch href=c.js>", []),
+    ("<link rel=modulepreload href=m.js><script>import('./m.js')</script>", []),
+    ("<template><script type=module src=m.js></script></template>", []),
+    ("<link rel=stylesheet href=font.css>", []),
+  ])
+  func lazyFilesThatAPageLoadsIndirectly(body: String, findings: [String]) throws {
+    let files = [
+      "index.html": Self.page(body), "m.js": "import './b.js'; import('./c.js')",
+      "n.js": "export * from './m.js'",
+      "b.js": "1", "c.js": "1", "s.css": "@import 't.css';", "t.css": "t{}", "f.woff2": "f",
+      "font.css": "@font-face{src:url(f.woff2)}",
+    ]
+    #expect(try Self.findings(files, lazy: ["b.js", "c.js", "t.css", "f.woff2"]) == findings)
+    #expect(try Self.findings(files) == [])
+  }
+
+  /// However many files load it, and in modules that import each other.
+  @Test func aLazyFileIsReportedOnce() throws {
+    let files = [
+      "a.html": Self.page("<script type=module src=a.js></script>"),
+      "b.html": Self.page("<script type=module src=a.js></script><link rel=modulepreload href=b.js>"),
+      "a.js": "import './b.js'; import './c.js'", "b.js": "import './a.js'; import './c.js'", "c.js": "1",
+    ]
+    #expect(try Self.findings(files, lazy: ["c.js"]) == ["warning lazy a.js:1:25"])
+    #expect(
+      try Self.findings(files, lazy: ["b.js", "c.js"])
+        == ["warning lazy a.js:1:25", "warning lazy b.html:3:68"])
+  }
+
+  /// Of a few changed files, it isn't known whether a page loads them.
+  @Test func lazyFilesAmongChangedOnes() throws {
+    let files = [
+      "index.html": Self.page("<script type=module src=a.js></script>"), "a.js": "import './b.js'",
+      "b.js": "1",
+      "b.js.map": "{}",
+    ]
+    let found = ["warning lazy a.js:1:8"]
+    func url(_ name: String) -> String { "https://m.example.com/shop/\(name)" }
+    for name in ["a.js", "b.js"] {
+      #expect(try Self.findings(files, changed: [url(name)], lazy: ["b.js", "b.js.map"]) == found)
+    }
+    #expect(try Self.findings(files, changed: [url("b.js.map")], lazy: ["b.js", "b.js.map"]) == [])
+  }
+
   /// Devices don't get source maps that are lazy.
   @Test func lazySourceMapsAreNoWeight() throws {
     let files = ["index.html": Self.page("<script src=a.js></script>"), "a.js": "1", "a.js.map": "{}"]
