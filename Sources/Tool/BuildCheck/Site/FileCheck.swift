@@ -145,25 +145,47 @@ struct FileCheck {
     case .script, .moduleScript, .stylesheet: break
     default: return
     }
-    for base in site.bases {
-      guard let own = try? ResourceURL(base.prefix), own.authority == url.authority, own.scheme == url.scheme,
-        let inside = try? ResourceURL(base.url.text + url.path), site.file(inside) != nil
-      else { continue }
-      return add(
-        .outside, .warning,
-        .outside(reference.kind, target: reference.text, url: url.text, inside: inside.text), at: reference.at
-      )
+    // Paths from the host's root mean nothing if the host isn't known: then it has a reserved name.
+    guard !url.host.hasSuffix(".invalid"), let inside = inside(url) else { return }
+    let finding = finding(
+      .outside, .warning,
+      .outside(reference.kind, target: reference.text, url: url.text, inside: inside.text),
+      at: reference.at)
+    report.strays.append(FileReport.Stray(url: url, finding: finding))
+  }
+
+  /// Returns the URL in the bundle of which `url` is a form with another base path, or without one.
+  private func inside(_ url: ResourceURL) -> ResourceURL? {
+    let bases = site.bases.filter { base in
+      guard let own = try? ResourceURL(base.prefix) else { return false }
+      return own.authority == url.authority && own.scheme == url.scheme
+    }
+    var rest = url.path
+    while true {
+      for base in bases {
+        if let inside = try? ResourceURL(base.url.text + rest), site.file(inside) != nil { return inside }
+      }
+      // A name alone is too little to tell that the same file is meant, and so is what another bundle has.
+      guard let next = rest.dropFirst().firstIndex(of: "/"), !site.isForeign(url) else { return nil }
+      rest = rest[next...]
+      guard rest.dropFirst().contains("/") else { return nil }
     }
   }
 
   private mutating func add(
     _ rule: CheckRule, _ severity: Finding.Severity, _ problem: CheckProblem, at place: Int, repeats: Int = 0
   ) {
-    var finding = Finding(
-      rule: rule, severity: severity, place: file.place,
-      position: TextPosition(of: place, in: bytes), problem: problem)
+    var finding = finding(rule, severity, problem, at: place)
     finding.repeats = repeats
     report.findings.append(finding)
+  }
+
+  private func finding(
+    _ rule: CheckRule, _ severity: Finding.Severity, _ problem: CheckProblem, at place: Int
+  ) -> Finding {
+    Finding(
+      rule: rule, severity: severity, place: file.place, position: TextPosition(of: place, in: bytes),
+      problem: problem)
   }
 }
 
@@ -174,6 +196,12 @@ struct FileReport: Sendable {
     let reference: Reference
     let url: ResourceURL
     let position: TextPosition
+  }
+
+  /// A reference to a URL outside the bundle, and what is to be said of it unless another live bundle has that URL.
+  struct Stray: Sendable {
+    let url: ResourceURL
+    let finding: Finding
   }
 
   /// A module that this file loads.
@@ -192,6 +220,7 @@ struct FileReport: Sendable {
   }
 
   var misses: [Miss] = []
+  var strays: [Stray] = []
   var edges: [Edge] = []
   var loads: [Load] = []
   /// Whether the file is a page of its own, if it loads anything.

@@ -74,6 +74,9 @@ package struct Site: Sendable {
     return isForeign ? nil : own
   }
 
+  /// Whether `url` lies below a base of a bundle that isn't checked.
+  func isForeign(_ url: ResourceURL) -> Bool { foreignBases.contains { url.text.hasPrefix($0) } }
+
   /// Returns the path below its base, without escapes.
   func path(of url: ResourceURL, under base: Base) -> String {
     Self.decoded(url.text.dropFirst(base.prefix.count))

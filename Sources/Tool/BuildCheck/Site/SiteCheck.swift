@@ -29,8 +29,8 @@ package struct SiteCheck: Sendable {
   package struct Reading: Sendable {
     fileprivate let reports: [FileReport]
 
-    /// URLs that are referenced but don't exist.
-    package var missing: [ResourceURL] { reports.flatMap { $0.misses.map(\.url) } }
+    /// URLs that are referenced but don't exist, or lie outside the bundles.
+    package var missing: [ResourceURL] { reports.flatMap { $0.misses.map(\.url) + $0.strays.map(\.url) } }
 
     /// Those of them that are opened as documents, which another bundle's fallback page may answer.
     package var missingPages: [ResourceURL] {

@@ -25,6 +25,7 @@ struct SiteJudge {
     var firstMap: Int?
     for (index, report) in reports.enumerated() {
       findings += report.findings
+      findings += report.strays.filter { !live.contains($0.url.matchKey) }.map(\.finding)
       var seen: [String: Int] = [:]
       // A browser that finds one alternative doesn't request the next: only the first missing one of a group is reported.
       var reported: Set<Int> = []

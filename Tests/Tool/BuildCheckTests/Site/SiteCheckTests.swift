@@ -149,6 +149,24 @@ import Values
     #expect(try !Self.findings(files, live: [key]).contains { $0.hasPrefix("error") })
   }
 
+  /// A base path that is another's, or a placeholder that the server replaces.
+  @Test(arguments: [
+    ("/assets/a.js", ["warning outside index.html:3:13"]), ("/a.js", ["warning outside index.html:3:13"]),
+    ("/APP_BASE_PLACEHOLDER/assets/a.js", ["warning outside index.html:3:13"]),
+    ("/static/app/assets/a.js?v=1", ["warning outside index.html:3:13"]),
+    // Names that others may have, too.
+    ("/lib/a.js", []), ("/live/assets/a.js", []), ("/help/assets/a.js", []),
+    ("https://cdn.example.net/x/assets/a.js", []), ("/none/assets/b.js", []), ("/a.js/", []),
+  ])
+  func otherBasePaths(source: String, findings: [String]) throws {
+    let files = ["index.html": Self.page("<script src=\(source)></script>"), "assets/a.js": "1", "a.js": "1"]
+    var options = CheckOptions.all
+    options.others = [try BaseURL("https://m.example.com/help")]
+    let live = try ResourceURL("https://m.example.com/live/assets/a.js").matchKey
+    #expect(try Self.findings(files, options: options, live: [live]) == findings)
+    #expect(try Self.findings(files, base: "https://bundle.invalid/of/this/folder", options: options) == [])
+  }
+
   @Test func rulesCanBeTurnedOff() throws {
     let files = ["index.html": Self.page("<script src=none.js></script>"), "a.js.map": "{}", "empty.js": ""]
     let all = try Self.findings(files)

@@ -93,6 +93,9 @@ import Values
         "assets/app.js": "1", "assets/app.css": "a{}",
       ]),
     Build(
+      "a page whose base the server would replace",
+      ["index.html": page("<script src=/BASE_PLACEHOLDER/assets/app.js></script>"), "assets/app.js": "1"]),
+    Build(
       "a page built for another folder",
       [
         "index.html": page("<script src=static/assets/app.js></script>"), "assets/app.js": "1",
