@@ -2,10 +2,13 @@ import Manifests
 import System
 import Values
 
-/// What `xcache init` proposes to leave out of updates until a page asks for it: files that most devices never open.
+/// What `xcache init` proposes to leave out of updates until a page asks for it: files that most devices never open. Source maps
+/// aren't among them, since the file that `init` writes doesn't publish any.
 package struct LazyProposal: Hashable, Sendable {
   /// The patterns, sorted; empty if nothing is proposed.
   package let patterns: [String]
+  /// Whether the folder has source maps.
+  package let hasSourceMaps: Bool
 
   /// Looks at a folder; proposes nothing if it can't be read.
   package init(_ folder: String) { self.init(of: ((try? Scan.files(in: folder)) ?? []).map(\.path)) }
@@ -13,11 +16,8 @@ package struct LazyProposal: Hashable, Sendable {
   /// Looks at files by their paths below the folder.
   package init(of paths: [String]) {
     let files = paths.map(File.init)
-    var patterns: [String] = []
-    if files.contains(where: { $0.ending == "map" }) { patterns.append("*.map") }
-    patterns += Self.oldFonts(files)
-    patterns += Self.languages(files)
-    self.patterns = patterns.sorted()
+    hasSourceMaps = files.contains { $0.ending == "map" }
+    patterns = (Self.oldFonts(files) + Self.languages(files)).sorted()
   }
 
   private struct File {

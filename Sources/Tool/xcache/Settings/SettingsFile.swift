@@ -119,15 +119,15 @@ extension BundleSettings {
         headers = try value.headerRules()
         written += value.written(headers.map(\.pattern))
       case "fallback": for item in try value.elements() { fallbacks.append(try FallbackSettings(item)) }
-      case "lazy":
-        lazy = value.written(try value.globs())
-        written += lazy.filter { !FileFilter.isStandard($0.pattern) }
+      case "lazy": lazy = value.written(try value.globs())
       case "index": mapsIndex = try value.bool()
       case let key where FallbackSettings.keys.contains(key):
         throw value.misplaced(in: "an item of fallback: bundles / \(name) / fallback / 1 / \(key)")
       default: throw value.unknown(Self.keys)
       }
     }
+    // A precaution that is also excluded can't ever match.
+    written += lazy.filter { !FileFilter.isStandard($0.pattern) || filter.exclude.contains($0.pattern) }
   }
 }
 

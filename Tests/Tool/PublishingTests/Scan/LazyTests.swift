@@ -77,7 +77,7 @@ import Values
   @Test(
     arguments: [
       (["index.html", "a.js"], []),
-      (["a.js.map", "css/a.css.map"], ["*.map"]),
+      (["a.js.map", "css/a.css.map"], []),
       // The forms of a font that browsers with woff2 pass over.
       (["f/A.woff2", "f/A.woff", "f/A.ttf", "f/A.eot"], ["*.eot", "*.ttf", "*.woff"]),
       (["f/A.woff2", "g/A.ttf"], []),
@@ -107,6 +107,12 @@ import Values
     ] as [([String], [String])])
   func proposedPatterns(_ paths: [String], _ patterns: [String]) {
     #expect(LazyProposal(of: paths).patterns == patterns)
+  }
+
+  /// `init` leaves them out of the release, and says so.
+  @Test func sourceMaps() {
+    #expect(LazyProposal(of: ["a.js", "css/a.css.map"]).hasSourceMaps)
+    #expect(!LazyProposal(of: ["a.js", "map"]).hasSourceMaps)
   }
 
   @Test func languages() {

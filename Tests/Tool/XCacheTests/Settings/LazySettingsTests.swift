@@ -30,6 +30,16 @@ import Values
     #expect(try settings.source().written.map(\.keys) == ["--include"])
   }
 
+  @Test("A pattern that is excluded, too, should match something, also one for source maps") func excluded()
+    throws
+  {
+    let text = #"""
+      {"bundles": {"main": {"dirs": ["dist"], "baseURL": "https://m.example.com/app/", "lazy": ["*.map"], "exclude": ["*.map"]}}}
+      """#
+    let settings = try Settings(json: try JSONValue.parse(Array(text.utf8)), file: "xcache.json").bundles[0]
+    #expect(try settings.source().written.map(\.keys) == ["bundles / main / lazy"])
+  }
+
   @Test(arguments: [
     (#""*.map""#, "lazy should be a list: […]"), ("[1]", "lazy / 1 should be a pattern, such as *.map"),
     (#"["*.map", "a[b"]"#, #"lazy / 2 should be a pattern, such as *.map, not "a[b""#),

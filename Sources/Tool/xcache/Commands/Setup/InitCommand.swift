@@ -18,7 +18,7 @@ enum InitCommand {
       needs, and publishes dir/index.html as dir/, too ("exclude" and "index"). If one page alone, not counting 404.html, loads a
       script that sets the path (pushState and popstate), it also answers the app's routes ("fallback"): delete that
       from the file if there are none. Files that few devices open are fetched when a page asks for them ("lazy"):
-      source maps, fonts that also exist as woff2, and those of a folder that are named by languages.
+      fonts that also exist as woff2, and the files of a folder that are named by languages.
       """,
     options: [
       .value("app", "NAME", environment: "XCACHE_APP", "the app"),
@@ -67,6 +67,11 @@ enum InitCommand {
     if try Kernel.status(folder) == nil { terminal.remark("the folder \(folder) doesn't exist yet") }
     if let fallback { terminal.remark(Self.remark(fallback)) }
     if !lazy.patterns.isEmpty { terminal.remark(Self.remark(lazy)) }
+    if lazy.hasSourceMaps {
+      terminal.remark(
+        "source maps aren't published; to have devices fetch them when asked, delete \"*.map\" from \"exclude\" and put it into "
+          + "\"lazy\"")
+    }
     if arguments.has("json") {
       terminal.say(json: ["file": .string(path), "settings": document])
     } else {
