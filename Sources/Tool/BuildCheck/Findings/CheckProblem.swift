@@ -33,9 +33,11 @@ package enum CheckProblem: Hashable, Sendable {
   case removed(url: String, bundle: String)
   case notRead(bundle: String, files: Int)
   case prefetchPage(String)
-  case weight(what: String, files: Int, bytes: Int64, exclude: [String])
-  /// `at`: the pattern's keys in the settings; `excludes`: whether it was to leave files out.
-  case idlePattern(String, at: String, excludes: Bool)
+  /// `mayBeLazy`: whether somebody may ask for the files, so that updates alone can leave them out.
+  case weight(what: String, files: Int, bytes: Int64, exclude: [String], mayBeLazy: Bool = false)
+  /// `at`: the pattern's keys in the settings; `excludes`: whether it was to leave files out; `below`: the folder with whose path it
+  /// begins, though paths begin below that.
+  case idlePattern(String, at: String, excludes: Bool, below: String? = nil)
   /// `path`: the file's below the published folder.
   case secret(Secret, path: String)
   /// `--allow-secret` names no file.

@@ -99,12 +99,13 @@ extension CheckProblem {
     case .template(let mark):
       "\(mark.split(whereSeparator: \.isWhitespace).joined(separator: " ")) was left by a template, and browsers show or request it as it is: publish the page that the build or "
         + "the server makes of it"
-    case .weight(let what, let files, let bytes, let exclude):
+    case .weight(let what, let files, let bytes, let exclude, let mayBeLazy):
       "\(files) \(what) (\(Bytes.text(bytes))) \(files == 1 ? "is" : "are") not needed on devices: leave \(files == 1 ? "it" : "them") out with "
         + exclude.map { "--exclude '\($0)'" }.joined(separator: " ")
-    case .idlePattern(let pattern, let keys, let excludes):
+        + (mayBeLazy ? ", or name \(files == 1 ? "it" : "them") in \"lazy\" in xcache.json" : "")
+    case .idlePattern(let pattern, let keys, let excludes, let folder):
       "\(keys): the pattern \(pattern.debugDescription) \(excludes ? "excludes nothing" : "matches no published file"): "
-        + "correct or remove it"
+        + (folder.map { "paths begin below \($0), without it" } ?? "correct or remove it")
     case .secret(let secret, let path): Self.secret(secret, path)
     case .idleAllowance(let path):
       "--allow-secret \(ShellWord.quoted(path)) names no published file: give its path below the folder, or leave it out"

@@ -89,6 +89,8 @@ struct Weight: Sendable {
   private let patterns: [Pattern]
   /// Whether only copies of existing files count: the file's name with another extension.
   private let isCopy: Bool
+  /// Whether developers' tools ask for such files.
+  private let mayBeLazy: Bool
 
   /// A name pattern as in `--exclude`, with at most one `*`, at the start or the end. A `Glob` would do, but 100,000 names are
   /// compared with each of fifteen.
@@ -113,15 +115,18 @@ struct Weight: Sendable {
     }
   }
 
-  private init(_ one: String, _ several: String, _ patterns: [String], isCopy: Bool = false) {
+  private init(
+    _ one: String, _ several: String, _ patterns: [String], isCopy: Bool = false, mayBeLazy: Bool = false
+  ) {
     self.one = one
     self.several = several
     self.patterns = patterns.map(Pattern.init)
     self.isCopy = isCopy
+    self.mayBeLazy = mayBeLazy
   }
 
   private static let kinds = [
-    Weight("source map", "source maps", ["*.js.map", "*.mjs.map", "*.css.map"]),
+    Weight("source map", "source maps", ["*.js.map", "*.mjs.map", "*.css.map"], mayBeLazy: true),
     Weight("compressed copy", "compressed copies", ["*.gz", "*.br", "*.zst"], isCopy: true),
     Weight("desktop file", "desktop files", ["._*", "Thumbs.db", "desktop.ini"]),
     Weight("editor backup", "editor backups", ["*~", "*.swp", "*.swo", "*.bak", "*.orig"]),
@@ -163,6 +168,6 @@ struct Weight: Sendable {
       problem: .weight(
         what: found.count == 1 ? one : several, files: found.count,
         bytes: found.reduce(0) { $0 + $1.file.size },
-        exclude: Set(found.map(\.pattern)).sorted()))
+        exclude: Set(found.map(\.pattern)).sorted(), mayBeLazy: mayBeLazy))
   }
 }

@@ -79,7 +79,8 @@ extension Finding {
     return idle.filter { seen.insert($0).inserted }.map { written in
       Finding(
         rule: .pattern, severity: .warning, place: written.file.isEmpty ? nil : written.file, position: nil,
-        problem: .idlePattern(written.pattern.text, at: written.keys, excludes: written.excludes))
+        problem: .idlePattern(
+          written.pattern.text, at: written.keys, excludes: written.excludes, below: written.below))
     }
   }
 }

@@ -69,6 +69,8 @@ package struct BundleSource: Hashable, Sendable {
     package let keys: String
     /// Whether it excludes files.
     package let excludes: Bool
+    /// The path of a published folder with which the pattern begins, of one that matches nothing.
+    var below: String?
 
     package init(_ pattern: Glob, file: String, keys: String, excludes: Bool) {
       self.pattern = pattern

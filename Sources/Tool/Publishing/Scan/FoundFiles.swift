@@ -22,6 +22,18 @@ struct FoundBundle {
       written.excludes
         ? unused.contains(written.pattern)
         : !files.joined().contains { written.pattern.matches($0.path) }
+    }.map { written in
+      var written = written
+      written.below = Self.folder(above: written.pattern.text, source.folders.map(\.path))
+      return written
+    }
+  }
+
+  /// Returns the start of a pattern that is the path of one of the folders, or the end of it.
+  private static func folder(above pattern: String, _ folders: [String]) -> String? {
+    let path = pattern.hasPrefix("./") ? pattern.dropFirst(2) : pattern.drop { $0 == "/" }
+    return path.indices.filter { path[$0] == "/" }.map { String(path[..<$0]) }.first { start in
+      folders.contains { "/\($0)".hasSuffix("/\(start)") || "/\($0)".hasSuffix("/\(start)/") }
     }
   }
 }

@@ -122,7 +122,7 @@ extension BundleSettings {
       case "lazy": lazy = value.written(try value.globs())
       case "index": mapsIndex = try value.bool()
       case let key where FallbackSettings.keys.contains(key):
-        throw value.misplaced(in: "an item of fallback: bundles / \(name) / fallback / 1 / \(key)")
+        throw value.misplaced(in: "an item of fallback: bundles / \(name) / fallback / item 1 / \(key)")
       default: throw value.unknown(Self.keys)
       }
     }
@@ -206,7 +206,7 @@ struct SettingsNode {
 
   func elements() throws(SettingsError) -> [SettingsNode] {
     guard let array = value.array else { throw wanted("a list: […]") }
-    return array.enumerated().map { SettingsNode(value: $1, file: file, keys: keys + ["\($0 + 1)"]) }
+    return array.enumerated().map { SettingsNode(value: $1, file: file, keys: keys + ["item \($0 + 1)"]) }
   }
 
   func globs() throws(SettingsError) -> [Glob] {

@@ -70,9 +70,11 @@ import Testing
       "1 source map (999 B) is not needed on devices: leave it out with --exclude '*.js.map'"
     ),
     (
-      .weight(what: "source maps", files: 236, bytes: 32_800_000, exclude: ["*.css.map", "*.js.map"]),
+      .weight(
+        what: "source maps", files: 236, bytes: 32_800_000, exclude: ["*.css.map", "*.js.map"],
+        mayBeLazy: true),
       "236 source maps (32.8 MB) are not needed on devices: leave them out with --exclude '*.css.map' --exclude "
-        + "'*.js.map'"
+        + "'*.js.map', or name them in \"lazy\" in xcache.json"
     ),
     (
       .idlePattern("a\u{1B}*", at: "bundles / main / include", excludes: false),
@@ -81,6 +83,10 @@ import Testing
     (
       .idlePattern("*.map", at: "bundles / main / exclude", excludes: true),
       "bundles / main / exclude: the pattern \"*.map\" excludes nothing: correct or remove it"
+    ),
+    (
+      .idlePattern("dist/*.map", at: "bundles / main / lazy", excludes: false, below: "dist"),
+      "bundles / main / lazy: the pattern \"dist/*.map\" matches no published file: paths begin below dist, without it"
     ),
     (
       .bare("vue\n"), "import \"vue\\n\" doesn't name a file: bundle it, or map it in an import map"

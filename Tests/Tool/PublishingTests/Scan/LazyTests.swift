@@ -65,6 +65,22 @@ import Values
       ])
   }
 
+  @Test(
+    arguments: [
+      ("dist/*.map", "dist"), ("./dist/*.map", "dist"), ("/dist/a.map", "dist"), ("web/dist/**", "web/dist"),
+      ("ist/*.map", nil), ("dist", nil), ("dist.map", nil), ("x/dist/*.map", nil),
+    ] as [(String, String?)])
+  func patternsThatNameTheFolder(pattern: String, folder name: String?) throws {
+    try write("web/dist/index.html")
+    let written = try source(pattern).written
+    for path in ["\(folder.path)/web/dist", "\(folder.path)/web/dist/"] {
+      let source = BundleSource(
+        try BundleName("main"),
+        folders: [.init(path, baseURL: try BaseURL("https://m.example.com/app/"))], written: written)
+      #expect(try FoundBundle(source).idle.map(\.below) == [name])
+    }
+  }
+
   @Test func changedPatternsAreAnotherState() throws {
     try write("index.html", "a.map")
     let states = try [source(), source("*.map"), source("*.txt"), source("*.map", "*.txt")]

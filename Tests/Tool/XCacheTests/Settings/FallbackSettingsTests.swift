@@ -41,63 +41,63 @@ import Values
     (#"{"prefix": "/app/"}"#, "fallback should be a list: […]"),
     (
       #"[{"prefix": "/app/"}]"#,
-      #"fallback / 1 should be an object such as {"prefix": "/app/", "page": "/app/index.html"}"#
+      #"fallback / item 1 should be an object such as {"prefix": "/app/", "page": "/app/index.html"}"#
     ),
     (
       #"[{"prefix": "/app/", "pages": "/x"}]"#,
-      "fallback / 1 / pages is not a key of xcache.json; did you mean page?"
+      "fallback / item 1 / pages is not a key of xcache.json; did you mean page?"
     ),
     (
       #"[{"prefix": "/app/", "exclude": ["/x"]}]"#,
-      "fallback / 1 / exclude is not a key of xcache.json; did you mean except?"
+      "fallback / item 1 / exclude is not a key of xcache.json; did you mean except?"
     ),
     (
       #"[], "except": ["/x"]"#,
-      "except is not a key here: it belongs in an item of fallback: bundles / main / fallback / 1 / except"
+      "except is not a key here: it belongs in an item of fallback: bundles / main / fallback / item 1 / except"
     ),
     (
       #"[{"prefix": "/app", "page": "/a.html"}]"#,
-      #"fallback / 1 / prefix: "/app" is not a path that begins and ends with /, without a query; write it like /app/"#
+      #"fallback / item 1 / prefix: "/app" is not a path that begins and ends with /, without a query; write it like /app/"#
     ),
     (
       #"[{"prefix": "/app/?a", "page": "/a.html"}]"#,
-      "fallback / 1 / prefix: \"/app/?a\" is not a path that begins and ends with /, without a query; write it like /app/"
+      "fallback / item 1 / prefix: \"/app/?a\" is not a path that begins and ends with /, without a query; write it like /app/"
     ),
     (
       #"[{"prefix": "/app/#a", "page": "/a.html"}]"#,
-      "fallback / 1 / prefix: \"/app/#a\" is not a path that begins and ends with /, without a query; write it like /app/"
+      "fallback / item 1 / prefix: \"/app/#a\" is not a path that begins and ends with /, without a query; write it like /app/"
     ),
     (
       #"[{"prefix": "https://other.example.com/", "page": "/a.html"}]"#,
-      "fallback / 1 / prefix should be of the page's host, https://m.example.com: a page answers only routes of its own"
+      "fallback / item 1 / prefix should be of the page's host, https://m.example.com: a page answers only routes of its own"
     ),
     (
       #"[{"prefix": "/", "page": "index.html"}]"#,
-      "fallback / 1 / page should be a URL, or a path such as /app/index.html: index.html has no scheme: write https://… or http://…"
+      "fallback / item 1 / page should be a URL, or a path such as /app/index.html: index.html has no scheme: write https://… or http://…"
     ),
     (
       #"[{"prefix": "/", "page": "/a.html", "except": ["api/*"]}]"#,
-      #"fallback / 1 / except: "api/*" in "except" doesn't begin with /; write a path like /app/api/*"#
+      #"fallback / item 1 / except: "api/*" in "except" doesn't begin with /; write a path like /app/api/*"#
     ),
     (
       #"[{"prefix": "/app/", "page": "/a.html", "except": ["/app/api/*", "/api/*"]}]"#,
-      "fallback / 1 / except should be paths below /app/, where the page answers; /api/* is none"
+      "fallback / item 1 / except should be paths below /app/, where the page answers; /api/* is none"
     ),
     (
       #"[{"prefix": "/app/", "page": "/a.html", "except": ["/app"]}]"#,
-      "fallback / 1 / except should be paths below /app/, where the page answers; /app is none"
+      "fallback / item 1 / except should be paths below /app/, where the page answers; /app is none"
     ),
     (
       #"[{"prefix": "/", "page": "/a.html"}, {"prefix": "/", "page": "/a.html"}]"#,
-      "fallback / 2: the prefix / appears twice"
+      "fallback / item 2: the prefix / appears twice"
     ),
     (
       #"[{"prefix": "/", "page": "/a.html"}, {"prefix": "/", "page": "/b.html"}]"#,
-      "fallback / 2 / prefix should be another one, because https://m.example.com/a.html answers the routes below / already"
+      "fallback / item 2 / prefix should be another one, because https://m.example.com/a.html answers the routes below / already"
     ),
     (
       "[" + (1...5).map { #"{"prefix": "/\#($0)/", "page": "/a.html"}"# }.joined(separator: ",") + "]",
-      "fallback / 5: a page can be the fallback of 1 to 4 prefixes, not of 5"
+      "fallback / item 5: a page can be the fallback of 1 to 4 prefixes, not of 5"
     ),
   ])
   func mistakes(_ fallback: String, _ message: String) {
@@ -149,7 +149,7 @@ import Values
     }
     #expect(
       error?.message
-        == "xcache.json: bundles / main / fallback / 1 / page should be a URL, because the bundle's base URLs are of "
+        == "xcache.json: bundles / main / fallback / item 1 / page should be a URL, because the bundle's base URLs are of "
         + "several hosts")
   }
 }

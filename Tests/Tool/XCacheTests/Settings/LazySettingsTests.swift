@@ -41,8 +41,8 @@ import Values
   }
 
   @Test(arguments: [
-    (#""*.map""#, "lazy should be a list: […]"), ("[1]", "lazy / 1 should be a pattern, such as *.map"),
-    (#"["*.map", "a[b"]"#, #"lazy / 2 should be a pattern, such as *.map, not "a[b""#),
+    (#""*.map""#, "lazy should be a list: […]"), ("[1]", "lazy / item 1 should be a pattern, such as *.map"),
+    (#"["*.map", "a[b"]"#, #"lazy / item 2 should be a pattern, such as *.map, not "a[b""#),
     (#"{"*.map": true}"#, "lazy should be a list: […]"),
   ])
   func mistakes(_ lazy: String, _ message: String) {

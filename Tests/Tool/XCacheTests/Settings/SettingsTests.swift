@@ -129,12 +129,12 @@ import Values
     (#"{"bundles":{"main":{"dirs":"x"}}}"#, ": bundles / main / dirs should be a list"),
     (
       #"{"bundles":{"main":{"dirs":[{"baseURL":"http://x"}]}}}"#,
-      ": bundles / main / dirs / 1 should be a path"
+      ": bundles / main / dirs / item 1 should be a path"
     ),
     (#"{"bundles":{"main":{"baseURL":"x/y"}}}"#, ": bundles / main / baseURL should be"),
     (
       #"{"bundles":{"main":{"include":["a","["]}}}"#,
-      #": bundles / main / include / 2 should be a pattern, such as *.map, not "[""#
+      #": bundles / main / include / item 2 should be a pattern, such as *.map, not "[""#
     ),
     (
       #"{"bundles":{"main":{"ctypes":{"*.x":"html"}}}}"#,
@@ -195,7 +195,7 @@ import Values
     let wrong = try JSONValue.parse(Array(#"{"check":{"off":["wieght"]}}"#.utf8))
     let error = #expect(throws: SettingsError.self) { try Settings(json: wrong, file: "/x/xcache.json") }
     #expect(
-      error?.message.contains("/x/xcache.json: check / off / 1 should be a rule: missing, case") == true)
+      error?.message.contains("/x/xcache.json: check / off / item 1 should be a rule: missing, case") == true)
   }
 
   @Test func missingSettings() throws {

@@ -76,7 +76,13 @@ enum CheckCommand {
     let names = Set(bundles.map(\.name))
     var options = try options(arguments, settings)
     options.others = settings.bundles.filter { !names.contains($0.name) }.flatMap(\.baseURLs)
-    let report = try LocalCheck.report(bundles, options)
+    let report: CheckReport
+    do {
+      report = try LocalCheck.report(bundles, options)
+    } catch .nothingToPublish(let folder) {
+      throw Failure(
+        "\(folder) contains no files to check: build first, or correct include and exclude", name: "no-files")
+    }
     let failure =
       report.errors > 0 ? Failure(CheckOutput.summary(report), code: .refused, name: "check") : nil
     if arguments.has("json") {
