@@ -36,6 +36,10 @@ enum PublishCommand {
       next key completes it with 'xcache sign' within 30 days. Publishing the same again while it waits changes nothing.
       --statements-out FILE writes what is to be signed, and --statement FILE publishes with it, without the origin in
       between.
+      GLOB, like each pattern in xcache.json, is a name at any depth (*.map) or, with a slash in it, a path below DIR, which
+      isn't part of it (img/*.png, /README.md). If it matches a folder, it matches everything in it. * and ? stay within
+      one name, ** as a whole name is any number of folders, [a-z] and [!a-z] are one character, and \\ goes before a
+      character that is meant as it is.
       """,
     options: Command.remote + Command.channel + [
       .value("bundle", "NAME[=DIR]", "the bundle and its folder; repeatable"),
