@@ -35,6 +35,8 @@ package struct LazyProposal: Hashable, Sendable {
       ending = String(name[dot...].dropFirst()).lowercased()
     }
 
+    var isPage: Bool { PageFallbacks.isDocument(ContentType.of(fileName: "a.\(ending)").text) }
+
     /// The folder and name without the hash that a bundler put behind `-` or `.`.
     var withoutHash: String {
       for mark in stem.indices.reversed() where stem[mark] == "-" || stem[mark] == "." {
@@ -87,15 +89,44 @@ package struct LazyProposal: Hashable, Sendable {
   /// The fewest files that are taken for an app's languages.
   private static let fewestLanguages = 5
 
-  /// Patterns for the files of folders in which those of one ending are all named by languages, such as `locales/*.json`.
-  private static func languages(_ files: [File]) -> [String] {
-    Dictionary(grouping: files.filter { !$0.ending.isEmpty }) { [$0.folder, $0.ending] }
-      .filter { place, files in
-        files.count >= fewestLanguages && files.allSatisfy { LanguageName.isOne($0.stem) }
-          && !PageFallbacks.isDocument(ContentType.of(fileName: "a.\(place[1])").text)
-      }
+  /// Files whose paths differ only in what stands between two parts, as the languages do in `locales/de.json`.
+  private struct Family: Hashable {
+    let start: String
+    let end: String
+
+    /// The pattern that matches these files, and no others.
+    var pattern: String {
+      let pattern = "\(LazyProposal.escaped(start))*\(end)"
       // A pattern without a slash would match at any depth.
-      .map { place, _ in "\(place[0].isEmpty ? "/" : escaped(place[0]))*.\(place[1])" }
+      return pattern.contains("/") ? pattern : "/\(pattern)"
+    }
+
+    /// Whether all files of `other` are also of this family.
+    func contains(_ other: Family) -> Bool {
+      end == other.end && other.start.hasPrefix(start)
+        && !other.start.dropFirst(start.count).contains("/")
+    }
+  }
+
+  /// Patterns for files that are named by languages, such as `locales/de.json` and `messages.de.json`, or whose folders are, such as
+  /// `locales/de/app.json`.
+  private static func languages(_ files: [File]) -> [String] {
+    let pageFolders = Set(files.filter(\.isPage).map(\.folder))
+    var families: [Family: Set<String>] = [:]
+    for file in files where !file.ending.isEmpty && !file.isPage {
+      let end = ".\(file.ending)"
+      families[Family(start: file.folder, end: end), default: []].insert(file.stem)
+      for mark in file.stem.indices where "-_.".contains(file.stem[mark]) {
+        let family = Family(start: file.folder + file.stem[...mark], end: end)
+        families[family, default: []].insert(String(file.stem[mark...].dropFirst()))
+      }
+      guard let name = file.folder.split(separator: "/").last else { continue }
+      let family = Family(start: String(file.folder.dropLast(name.count + 1)), end: "/*\(end)")
+      // A language with pages of its own is an app of its own, and no empty name is a language.
+      families[family, default: []].insert(pageFolders.contains(file.folder) ? "" : String(name))
+    }
+    let found = families.filter { $1.count >= fewestLanguages && $1.allSatisfy(LanguageName.isOne) }.keys
+    return found.filter { family in !found.contains { $0 != family && $0.contains(family) } }.map(\.pattern)
   }
 
   /// A path as a pattern: frameworks make some like `[slug]`.

@@ -149,6 +149,33 @@ import Values
     #expect(proposed(names.map { $0.replacing(".json", with: ".html") }) == [])
   }
 
+  /// The layouts of i18next, Angular, and others.
+  @Test(arguments: [
+    ("locales/*/app.json", ["locales/*/*.json"]), ("locales/*/a/app.json", []), ("*/app.json", ["*/*.json"]),
+    ("messages.*.json", ["/messages.*.json"]), ("i18n/app-*.js", ["i18n/app-*.js"]),
+    ("i18n/app_*.js", ["i18n/app_*.js"]), ("app.*.html", []), ("a.b.*.json", ["/a.b.*.json"]),
+  ])
+  func layoutsOfLanguages(path: String, patterns: [String]) {
+    let names = ["de", "en", "pt-BR", "pt-PT", "zh_Hans", "fil"]
+    let files = names.map { path.replacing("*", with: $0) }
+    #expect(
+      LazyProposal(of: files + ["a.js", "x/y.json"].filter { _ in path != "*/app.json" }).patterns == patterns
+    )
+    #expect(LazyProposal(of: Array(files.prefix(4))).patterns == [])
+    // One that is no language.
+    #expect(LazyProposal(of: files + [path.replacing("*", with: "index")]).patterns == [])
+    for pattern in patterns {
+      let glob = Glob(pattern)
+      #expect(files.allSatisfy { glob?.matches($0) == true } && glob?.matches("other/x/de.json") == false)
+    }
+  }
+
+  /// Each is an app of its own, which needs its scripts when it opens.
+  @Test func foldersOfLanguagesWithPages() {
+    let files = ["de", "en", "fr", "it", "es"].flatMap { ["app/\($0)/index.html", "app/\($0)/main.js"] }
+    #expect(LazyProposal(of: files).patterns == [])
+  }
+
   /// What is proposed matches what it was proposed for, and nothing more.
   @Test func proposedPatternsAreValid() throws {
     let names = ["de", "en", "fr", "it", "es"].map { "a/[slug]/\($0).json" }

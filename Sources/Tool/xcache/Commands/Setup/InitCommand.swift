@@ -18,7 +18,8 @@ enum InitCommand {
       needs, and publishes dir/index.html as dir/, too ("exclude" and "index"). If one page alone, not counting 404.html, loads a
       script that sets the path (pushState and popstate), it also answers the app's routes ("fallback"): delete that
       from the file if there are none. Files that few devices open are fetched when a page asks for them ("lazy"):
-      fonts that also exist as woff2, and the files of a folder that are named by languages.
+      fonts that also exist as woff2, and the files of five languages or more (locales/de.json, locales/de/app.json,
+      app.de.json).
       """,
     options: [
       .value("app", "NAME", environment: "XCACHE_APP", "the app"),
