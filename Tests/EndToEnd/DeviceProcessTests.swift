@@ -182,8 +182,13 @@ struct DeviceProcessTests {
       #expect(try Wait.until(30) { try device.state()["lastPoll"]?["to"]?.string == "1" })
       let state = try device.state()
       #expect(state["queue"]?["waitingFiles"]?.integer == 0 && state["interceptionOff"] == .bool(false))
-      #expect(state["events"]?.array?.last?["event"]?.string == "switched")
-      #expect(try device.web.ask("/?token=\(device.token)").text.contains("version 0 → 1"))
+      #expect(
+        try Wait.until(30) {
+          try device.state()["events"]?.array?.compactMap { $0["event"]?.string }
+            == ["updateFound", "switched", "completed"]
+        })
+      let page = try device.web.ask("/?token=\(device.token)").text
+      #expect(page.contains("version 0 → 1") && page.contains("version 1 is complete"))
       try device.end()
       let lines = try device.child.standardOutput.split(separator: "\n").map {
         try JSONValue.parse(Array($0.utf8))
@@ -195,6 +200,25 @@ struct DeviceProcessTests {
       try site.start()
       let status = try site.run("status", "--app", "shop").output
       #expect(status.contains(" from the device"), "\(status)")
+    }
+  }
+
+  @Test("The control page counts lazy files, and names no option of pull")
+  func lazyFiles() throws {
+    try Site.with { site throws in
+      try site.scratch.folder("dist", ["index.html": "<p>one", "de.json": "{}"])
+      try site.scratch.write(
+        "xcache.json",
+        """
+        {"app": "shop", "bundles": {"main": {"baseURL": "\(Site.base)", "dirs": ["dist"], "lazy": ["*.json"]}}}
+        """)
+      #expect(try site.run("publish", "--create", "--now").exitCode == 0)
+      let device = try Process(site)
+      #expect(try Wait.until(60) { try device.state()["lastPoll"]?["to"]?.string == "1" })
+      let page = try device.web.ask("/?token=\(device.token)").text
+      #expect(page.contains("1 of 2 are held; 1 lazy file isn't here<"), "\(page)")
+      #expect(page.contains("devices fetch it when a page asks<") && !page.contains("--complete"), "\(page)")
+      try device.end()
     }
   }
 

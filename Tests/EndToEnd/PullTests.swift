@@ -1,6 +1,8 @@
 import Glibc
+import SocketServer
 import System
 import Testing
+import TestSupport
 import Values
 
 @Suite("xcache pull")
@@ -50,6 +52,29 @@ struct PullTests {
       #expect(update?["fetched"]?.integer == 0 && update?["copied"]?.integer == 1)
       #expect(try site.tree(of: "device").texts == ["new-name.js": "the same bytes"])
     }
+  }
+
+  @Test("A static copy that is given as --server is said to be one")
+  func copyAsServer() throws {
+    let hasCopy = Locked(true)
+    let server = SocketServer { request in
+      let isCopy = request.path == "/xcache/shop/version.json" && hasCopy.withLock { $0 }
+      return isCopy ? .answer(body: Array("{}".utf8)) : .answer(404)
+    }
+    let scratch = try Scratch()
+    func pull() throws -> Outcome {
+      let words = [Binary.path, "pull", "--server", server.url, "--to", "device", "--app", "shop", "--force"]
+      return try Outcome(Child(words, environment: ["HOME": scratch.path], in: scratch.path))
+    }
+    let refused = try pull()
+    #expect(refused.exitCode == 1)
+    #expect(
+      refused.errors.contains(
+        "Or is this a static copy? Give it as --fallback, and the origin as --server."),
+      "\(refused.errors)")
+    hasCopy.withLock { $0 = false }
+    let lost = try pull()
+    #expect(lost.exitCode == 1 && !lost.errors.contains("static copy"), "\(lost.errors)")
   }
 
   @Test("--tree removes files that aren't in the manifest, and restores changed ones")

@@ -26,4 +26,15 @@ extension Device {
       }
     }
   }
+
+  /// The version held, if all its files are here, but for lazy ones; nil if not, or if there is none.
+  package var completeVersion: String? {
+    cache.withLock { cache in
+      let index = cache.index
+      guard index.version > .none, index.entries.allSatisfy({ $0.isLazy || cache.has($0) }) else {
+        return nil
+      }
+      return index.version.text
+    }
+  }
 }

@@ -88,21 +88,35 @@ extension Runtime {
       state.updates -= 1
       state.health.setVersion(device.version)
     }
+    if case .success(let report) = result {
+      if report.from != report.to, !isTold.withLock({ $0 }) {
+        hub.send(.switched(from: report.from, to: report.to))
+      }
+      tellCompletion()
+    }
     startBacklog()
     device.tellReturn()
     device.tellEvidence()
     sendCounts()
     switch result {
-    case .success(let report):
-      if report.from != report.to, !isTold.withLock({ $0 }) {
-        hub.send(.switched(from: report.from, to: report.to))
-      }
-      return report
+    case .success(let report): return report
     case .failure(let error):
       // Whoever stopped it knows already.
       if !signal.isSet { hub.send(.failed(error)) }
       return nil
     }
+  }
+
+  /// Tells that the version held is complete, if it is, and nobody was told.
+  private func tellCompletion() {
+    guard let device, device.version != state.withLock({ $0.completed }),
+      let version = device.completeVersion
+    else { return }
+    let isNew = state.withLock { state in
+      defer { state.completed = version }
+      return state.completed != version
+    }
+    if isNew { hub.send(.completed(version: version)) }
   }
 
   /// Applies a new policy, and switches interception back on in case it was off after crashes.
@@ -133,7 +147,10 @@ extension Runtime {
         try device.fetchBacklog(until: signal, progress: { hub.send(.progress($0)) })
       }
       self?.state.withLock { $0.backlog = nil }
-      if case .failure(let error) = result, !error.isStop { hub.send(.failed(error)) }
+      switch result {
+      case .success: self?.tellCompletion()
+      case .failure(let error): if !error.isStop { hub.send(.failed(error)) }
+      }
     }
   }
 

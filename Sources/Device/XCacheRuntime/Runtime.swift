@@ -69,6 +69,8 @@ public final class Runtime: Sendable {
     var concurrentPoll: StopSignal?
     /// Stops the job that fetches the backlog; nil if there is none.
     var backlog: StopSignal?
+    /// The last version that `RuntimeEvent.completed` named.
+    var completed: String?
     /// The last return to the version before.
     var returning: Task<Bool, Never>?
     /// The number of the first page since then.

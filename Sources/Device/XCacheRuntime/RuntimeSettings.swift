@@ -44,6 +44,9 @@ public enum RuntimeEvent: Sendable {
   case progress(Progress)
   /// Pages opened from now on get this version.
   case switched(from: String, to: String)
+  /// Every file of this version is here, but for lazy ones: pages of it need no network. Sent once for each version, after the switch to
+  /// it; also for a version that was held before the start, once an update has found nothing newer.
+  case completed(version: String)
   /// An update, or a file that a page waited for, couldn't be fetched; what was held stays.
   case failed(DeviceError)
   /// The policy changed.

@@ -89,6 +89,44 @@ import Testing
     for await event in rest { if case .switched = event { Issue.record("told twice") } }
   }
 
+  /// A version is complete once its last file is here, and that is told once.
+  @Test func completionIsToldAtTheEnd() async throws {
+    let runtime = try await bench.runtime()
+    let events = runtime.events
+    let url = pack
+    let barrier = Barrier()
+    origin.eachPiece { if $0 == url { barrier.wait() } }
+    let update = Task { await runtime.handle(.launch) }
+    await barrier.reached()
+    #expect(runtime.device?.completeVersion == nil)
+    barrier.open()
+    _ = await update.value
+    _ = await runtime.update(force: true)
+    await runtime.close()
+    var told: [String] = []
+    for await event in events {
+      switch event {
+      case .switched(_, let to): told.append("switched \(to)")
+      case .completed(let version): told.append("completed \(version)")
+      default: break
+      }
+    }
+    #expect(told == ["switched 1", "completed 1"])
+  }
+
+  /// Where an update leaves files for later, the job of the backlog completes the version.
+  @Test func theBacklogCompletes() async throws {
+    let runtime = try await bench.runtime { $0.device.meteredLimit = 1000 }
+    let events = runtime.events
+    runtime.changeConditions { $0.network = .metered }
+    #expect(await runtime.handle(.launch)?.backlog == 6)
+    #expect(runtime.state.withLock { $0.completed } == nil)
+    runtime.changeConditions { $0.network = .unmetered }
+    for await event in events { if case .completed(version: "1") = event { break } }
+    #expect(held(runtime) == 6)
+    await runtime.close()
+  }
+
   /// An update that nobody waits for any more ends, and the job of the backlog goes on.
   @Test func cancelledInstallsAreGoneOnWith() async throws {
     let (runtime, update, barrier) = try await installing()

@@ -16,6 +16,19 @@ import Values
     var early = Self.report(.notDue)
     early.wait = 1
     #expect(PullCommand.lines(early) == ["not due: the next poll is in 1 s (--force polls now)"])
+    #expect(PullCommand.lines(early, isPull: false) == ["not due: the next poll is in 1 s"])
+    // A pack that was interrupted went on without a poll.
+    var pack = PackReport()
+    pack.resumed = 1
+    (early.pack, early.fetched, early.bytesFetched) = (pack, 12, 3_400_000)
+    #expect(
+      PullCommand.lines(early) == [
+        "version 9: the download went on: 12 files, 3.4 MB; no poll, the next is due in 1 s (--force polls now)"
+      ])
+    early.pack?.failure = "it is damaged"
+    #expect(
+      PullCommand.lines(early).last
+        == "the pack was unusable, so files were fetched one by one: it is damaged")
     var current = Self.report(.nothing)
     current.source = .fallback
     current.missing = 1
@@ -31,6 +44,11 @@ import Values
     #expect(
       PullCommand.lines(current).last
         == "1 lazy file isn't here: devices fetch it when a page asks, and --complete does")
+    // Who reads the control page can't give an option.
+    #expect(
+      PullCommand.lines(current, isPull: false).suffix(2) == [
+        "2 listed files are missing", "1 lazy file isn't here: devices fetch it when a page asks",
+      ])
   }
 
   @Test(

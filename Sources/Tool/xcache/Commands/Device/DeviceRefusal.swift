@@ -12,7 +12,14 @@ struct DeviceRefusal {
     do {
       return try work()
     } catch let error as DeviceError {
-      guard case .status(_, 404, _?) = error else { throw error }
+      guard case .status(_, 404, let message) = error else { throw error }
+      // An origin says what it lacks; where there are only files, nobody does.
+      guard message != nil else {
+        guard try has("version.json", in: remote.channel) else { throw error }
+        throw Failure(
+          "\(error) Or is this a static copy? Give it as --fallback, and the origin as --server.",
+          name: "static-copy")
+      }
       throw try failure("\(error)", ofVersion: false)
     }
   }
@@ -38,8 +45,11 @@ struct DeviceRefusal {
   }
 
   /// Whether a channel exists, judged by its smallest document.
-  private func isThere(_ channel: ChannelName) throws -> Bool {
-    let url = "\(try remote.server)/\(channel.space)/\(try remote.app)/policy.json"
+  private func isThere(_ channel: ChannelName) throws -> Bool { try has("policy.json", in: channel) }
+
+  /// Whether the server has a document of a channel, as origins and static copies have them.
+  private func has(_ document: String, in channel: ChannelName) throws -> Bool {
+    let url = "\(try remote.server)/\(channel.space)/\(try remote.app)/\(document)"
     let transport = remote.transport(connections: 1)
     let reply = try? transport.get(TransportRequest(url, limit: 16 << 20)) { _ in true }
     return reply?.status == 200

@@ -40,7 +40,7 @@ enum PullCommand {
       .value("group", "NAME", "a group that the app gave this device, for rollouts; repeatable"),
       .value("version", "V", "become a device with version V instead of the newest"), VersionArgument.option,
       .value("tree", "BASE-URL", "also write the files below this URL to DIR/tree, by path"),
-      .flag("complete", "also download listed files that are missing or damaged"),
+      .flag("complete", "also download listed files that are missing or damaged, and lazy files"),
       .flag(
         "compare-gzip", "also show the size of these files as whole gzip downloads (slow)"),
       .flag("force", "poll even if the poll interval hasn't passed"), Command.all,
@@ -190,12 +190,18 @@ enum PullCommand {
   }
 
   /// Describes an update's result.
-  static func lines(_ update: UpdateReport) -> [String] {
+  /// - Parameter isPull: whether `pull` says it, so that its options can be named.
+  static func lines(_ update: UpdateReport, isPull: Bool = true) -> [String] {
     var lines: [String] = []
     if update.source == .fallback { lines.append("the origin failed too often; using the static copy") }
     switch update.kind {
     case .notDue:
-      lines.append("not due: the next poll is in \((update.wait + 999) / 1000) s (--force polls now)")
+      let wait = "\((update.wait + 999) / 1000) s\(isPull ? " (--force polls now)" : "")"
+      lines.append(
+        update.pack == nil && update.fetched == 0
+          ? "not due: the next poll is in \(wait)"
+          : "version \(update.to): the download went on: \(Count.text(update.fetched, "file")), "
+            + "\(Bytes.text(update.bytesFetched)); no poll, the next is due in \(wait)")
     case .nothing: lines.append("up to date: version \(update.to)")
     case .patch, .pack, .whole:
       let how =
@@ -222,17 +228,17 @@ enum PullCommand {
       }
     }
     if let pack = update.pack {
-      lines += Self.lines(pack, isFirst: update.kind != .patch && update.kind != .pack)
+      lines += Self.lines(pack, of: update.kind)
     }
     lines += documents(update.documents)
     if update.missing > 0 {
       lines.append(
-        "\(Count.text(update.missing, "listed file")) \(update.missing == 1 ? "is" : "are") missing; --complete fetches them"
+        "\(Count.text(update.missing, "listed file")) \(update.missing == 1 ? "is" : "are") missing\(isPull ? "; --complete fetches them" : "")"
       )
     }
     if update.lazy > 0 {
       lines.append(
-        "\(Count.text(update.lazy, "lazy file")) \(update.lazy == 1 ? "isn't" : "aren't") here: devices fetch \(update.lazy == 1 ? "it" : "them") when a page asks, and --complete does"
+        "\(Count.text(update.lazy, "lazy file")) \(update.lazy == 1 ? "isn't" : "aren't") here: devices fetch \(update.lazy == 1 ? "it" : "them") when a page asks\(isPull ? ", and --complete does" : "")"
       )
     }
     return lines
@@ -242,10 +248,11 @@ enum PullCommand {
     later == 0 ? [] : ["\(Count.text(later, "file")) fetched that had been left for later"]
   }
 
-  /// - Parameter isFirst: whether it is a first pack.
-  private static func lines(_ pack: PackReport, isFirst: Bool) -> [String] {
+  private static func lines(_ pack: PackReport, of kind: UpdateReport.Kind) -> [String] {
+    let isFirst = kind != .patch && kind != .pack
     var lines: [String] = []
-    if pack.resumed > 0 {
+    // Without a poll, the first line says that the download went on.
+    if pack.resumed > 0, kind != .notDue {
       lines.append("the pack's download was resumed \(Count.text(pack.resumed, "time"))")
     }
     if let failure = pack.failure {

@@ -241,7 +241,7 @@ extension ControlPage {
     return [
       (
         "Files",
-        "\(held.files.count - held.waiting - held.lazy) of \(held.files.count) are held\(held.lazy > 0 ? ", \(held.lazy) lazy ones aren't" : "")"
+        "\(held.files.count - held.waiting - held.lazy) of \(held.files.count) are held\(held.lazy > 0 ? "; \(Count.text(held.lazy, "lazy file")) \(held.lazy == 1 ? "isn't" : "aren't") here" : "")"
       ),
       (
         "Queue",

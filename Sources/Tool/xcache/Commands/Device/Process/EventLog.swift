@@ -35,7 +35,7 @@ final class EventLog: Sendable {
   /// The lines, newest last.
   var lines: [Line] { state.withLock { $0.lines } }
 
-  /// The result of the last poll that was answered; nil before the first.
+  /// The result of the last poll that was answered, and until its files are here what it found; nil before the first.
   var lastPoll: Line? { state.withLock { $0.lastPoll } }
 
   /// Prints the process's URLs.
@@ -55,9 +55,15 @@ final class EventLog: Sendable {
     }
     guard let (words, json) = Self.describe(event) else { return }
     let line = Self.line(words, json)
+    let found: Line? =
+      if case .updateFound(let version) = event { Self.line(words, [("found", .string(version))]) } else {
+        nil
+      }
     state.withLock { state in
       state.lines.append(line)
       if state.lines.count > Self.maxLines { state.lines.removeFirst() }
+      // Events may come later than the report.
+      if let found, state.lastPoll?.json["to"] != found.json["found"] { state.lastPoll = found }
     }
     terminal.endProgress()
     if isJSON { terminal.say(json: line.json) } else { terminal.say("\(line.time) \(words)") }
@@ -70,7 +76,7 @@ final class EventLog: Sendable {
       ("from", .string(report.from)), ("kind", .string(report.kind.rawValue)),
       ("source", report.source.map { .string($0.rawValue) } ?? .null), ("to", .string(report.to)),
     ]
-    let line = Self.line(PullCommand.lines(report).joined(separator: "; "), json)
+    let line = Self.line(PullCommand.lines(report, isPull: false).joined(separator: "; "), json)
     state.withLock { $0.lastPoll = line }
   }
 
@@ -89,6 +95,8 @@ final class EventLog: Sendable {
       ("version \(version) is being installed", [("event", "updateFound"), ("version", .string(version))])
     case .switched(let from, let to):
       ("version \(from) → \(to)", [("event", "switched"), ("from", .string(from)), ("to", .string(to))])
+    case .completed(let version):
+      ("version \(version) is complete", [("event", "completed"), ("version", .string(version))])
     // Ending this process stopped it.
     case .failed(.closed): nil
     case .failed(let error): ("\(error)", [("event", "failed"), ("reason", .string("\(error)"))])
