@@ -59,6 +59,29 @@ struct LazyTests {
     }
   }
 
+  @Test("A publish by hand says that it drops what is lazy, and which page answers routes") func dropped()
+    throws
+  {
+    try Site.with { site in
+      let fallback = #"[{"prefix": "/shop/", "page": "/shop/index.html"}]"#
+      try Self.write(site, #"["locales/*.json"], "fallback": \#(fallback)"#)
+      let first = try site.run("publish", "--create", "--now")
+      #expect(first.exitCode == 0 && !first.errors.contains("no longer lazy"), "\(first.errors)")
+      try Kernel.remove(site.scratch.path + "/xcache.json")
+      let byHand = ["publish", "dist", "--app", "shop", "--bundle", "main", "--base-url", Site.base, "--now"]
+      for more in [["--dry-run"], []] {
+        let outcome = try Outcome(site.start(byHand + more))
+        #expect(outcome.exitCode == 0)
+        #expect(
+          outcome.errors.contains(
+            "warning: bundle main: 2 files are no longer lazy, and \(Site.base)/index.html answers no routes any more; "
+              + "was xcache.json left out?"), "\(outcome.errors)")
+      }
+      let again = try Outcome(site.start(byHand))
+      #expect(again.exitCode == 0 && !again.errors.contains("no longer"), "\(again.errors)")
+    }
+  }
+
   @Test("publish, also as a dry run, and diff say what devices download, and what is lazy") func sizes()
     throws
   {

@@ -13,6 +13,8 @@ extension Publisher {
     /// The release removes this many addresses of folders, of which this is one, though their `index.html` stays: perhaps
     /// `--index` was dropped. Reported before any file is sent.
     case indexDropped(BundleName, folders: Int, url: String)
+    /// The release says nothing of what is lazy, or of routes, and the live bundle does. Reported before any file is sent.
+    case settingsDropped(DroppedSettings)
     /// There is a key, and nothing to sign: the app has no root, or one that is off.
     case notSigned(AppName)
     /// The app has a root, and this dry run no key; the release would need one.
@@ -43,7 +45,8 @@ extension Publisher {
     /// Whether it is something to know about the release, and not how far it has come.
     package var isRemark: Bool {
       switch self {
-      case .newKind, .indexDropped, .notSigned, .lacksKey, .raisesFloor, .wouldSign, .wouldWait,
+      case .newKind, .indexDropped, .settingsDropped, .notSigned, .lacksKey, .raisesFloor, .wouldSign,
+        .wouldWait,
         .waitsAlready,
         .stillWaits:
         true

@@ -118,6 +118,9 @@ package struct Publisher: Sendable {
       if let first = folders.first {
         progress(.indexDropped(plan.bundle, folders: folders.count, url: first))
       }
+      if let dropped = DroppedSettings(plan.bundle, bundle.resources, live: held) {
+        progress(.settingsDropped(dropped))
+      }
       if !options.allowsNoPages,
         let pages = plan.pagesIfNoneStays(live: held, elsewhere: local.urls(without: plan.bundle))
       {

@@ -240,6 +240,7 @@ enum PublishCommand {
       terminal.remark(
         "bundle \(bundle): this release removes \(Count.text(folders, "folder URL")) of the live version, such as \(url), "
           + "and \(folders == 1 ? "its" : "their") index.html stays; was --index dropped?")
+    case .settingsDropped(let dropped): terminal.remark(warning(dropped))
     case .notSigned, .lacksKey, .raisesFloor, .signsForUnknown, .wouldSign, .wouldWait, .waitsAlready,
       .stillWaits:
       if let remark = GivenSigning.remark(progress) { terminal.remark(remark) }
@@ -253,6 +254,19 @@ enum PublishCommand {
     case .releasing: drawn.show("releasing")
     case .waitingForDeltas(let left): drawn.show("making deltas from older versions: \(left) left")
     }
+  }
+
+  /// Says what `xcache.json` had set, and this release doesn't.
+  static func warning(_ dropped: DroppedSettings) -> String {
+    let (files, pages) = (dropped.lazy, dropped.pages)
+    let lazy = files == 0 ? [] : ["\(Count.text(files, "file")) \(files == 1 ? "is" : "are") no longer lazy"]
+    let others = pages.count > 1 ? " and \(Count.text(pages.count - 1, "other page"))" : ""
+    let routes = pages.first.map {
+      "\($0)\(others) \(pages.count == 1 ? "answers" : "answer") no routes any more"
+    }
+    return "warning: bundle \(dropped.bundle): "
+      + (lazy + (routes.map { [$0] } ?? [])).joined(separator: ", and ")
+      + "; was xcache.json left out? \"lazy\" and \"fallback\" have no options"
   }
 
   // MARK: - What is published
