@@ -67,10 +67,13 @@ extension OriginClient {
     try get("\(channel.path)/releases/\(OriginCall.escaped(version))")
   }
 
-  package func diff(from older: String, to newer: String, of channel: ChannelAddress) throws(OriginError)
-    -> OriginAnswer<DiffAnswer>
-  {
-    let query = "from=\(OriginCall.escaped(older))&to=\(OriginCall.escaped(newer))"
+  /// - Parameter limit: the most files to list; nil for all.
+  package func diff(
+    from older: String, to newer: String, of channel: ChannelAddress, limit: Int? = nil
+  ) throws(OriginError) -> OriginAnswer<DiffAnswer> {
+    let query =
+      "from=\(OriginCall.escaped(older))&to=\(OriginCall.escaped(newer))"
+      + (limit.map { "&limit=\($0)" } ?? "")
     var call = OriginCall("GET", "\(channel.path)/diff?\(query)")
     call.limit = Self.manifestLimit
     return try send(call)

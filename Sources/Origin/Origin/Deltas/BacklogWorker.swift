@@ -164,9 +164,11 @@ struct BacklogWorker: Sendable {
   private func tell(_ channel: ChannelInfo, left: Int, _ work: BacklogState) {
     let (bases, first) = (work.later.faults(of: channel), work.laterFirsts.faults(of: channel))
     let failing = bases.count + first.count
+    let makesFirst = hasFirst(channel, work)
     service.backlog.update(channel.id, at: channel.version) { progress in
       (progress.pending, progress.failing) = (left + failing, failing)
       progress.fault = bases.newest ?? first.newest
+      progress.makesFirstPack = makesFirst ? true : nil
     }
   }
 

@@ -80,6 +80,7 @@ final class DeltaBacklog: Sendable {
       progress.pending = progress.pending.flatMap { count in other.pending.map { count + $0 } }
       progress.failing += other.failing
       progress.fault = progress.fault ?? other.fault
+      progress.makesFirstPack = progress.makesFirstPack ?? other.makesFirstPack
     }
     return progress
   }

@@ -11,6 +11,8 @@ struct UpdateCost: Sendable {
   var answer: Int64 = 0
   /// The bytes of the pack that replaces the files; nil if there is none.
   var pack: Int64?
+  /// The files that come one by one beside the pack, which may be that of an earlier version, and their bytes as sent.
+  var unpacked: (files: Int, bytes: Int64) = (0, 0)
   /// The number of distinct files that are downloaded.
   var files = 0
   /// How many of them as deltas.
@@ -23,8 +25,8 @@ struct UpdateCost: Sendable {
   /// The bytes of these as sent.
   var lazyBytes: Int64 = 0
 
-  /// The number of requests: one for the answer, and one for a pack or for each file.
-  var requests: Int { 1 + (pack == nil ? files : 1) }
+  /// The number of requests: one for the answer, and one for a pack, and for each file that isn't in one.
+  var requests: Int { 1 + (pack == nil ? files : 1 + unpacked.files) }
 
   typealias Contents = [(url: ResourceURL, content: ResourceContent)]
 
@@ -151,13 +153,14 @@ struct DiffTransfers: Sendable {
     let isWhole = base == .none || channel.crossesRebase(from: base, to: version)
     if isWhole, version > base, let digest = try store.digest(channel, at: version) {
       var first: PackOffer?
-      let known = try store.derived.pack(PackEnds(firstOf: version, digest: digest), of: channel.id)
-      if base == .none, case .stored(let pack) = known {
+      let answered = channel.at(version, digest: digest)
+      if base == .none, let pack = try firstPack(of: answered, of: channel, store) {
         first = pack.offer(of: channel)
         cost.pack = pack.size
+        cost.unpacked = try unpacked(of: answered, in: pack, store)
       }
       let whole = WholeManifest(
-        channel.at(version, digest: digest), try ManifestMap(store, channel, at: version),
+        answered, try ManifestMap(store, channel, at: version),
         try store.answerExtras(of: channel),
         trust: try store.answerTrust(of: channel, from: nil, to: version), first: first)
       cost.answer = Int64(whole.document.codedCount)
@@ -180,6 +183,34 @@ struct DiffTransfers: Sendable {
         deltas: try DeltaOffers(store: store).render(changes, channel, from: base), from: base, to: version)
     }
     return cost
+  }
+
+  /// The first pack that new devices get, or got, with a version: its own one, or, if answers still name it, an earlier one's.
+  private func firstPack(of version: ChannelInfo, of channel: ChannelInfo, _ store: Store) throws(StoreError)
+    -> StoredPack?
+  {
+    if channel.answeredVersions.contains(version.version) {
+      if case .stored(let pack) = try store.firstPack(of: version) { return pack }
+    } else if let digest = version.digest {
+      let ends = PackEnds(firstOf: version.version, digest: digest)
+      if case .stored(let pack) = try store.derived.pack(ends, of: channel.id) { return pack }
+    }
+    return nil
+  }
+
+  /// The files of a first install that an earlier version's first pack lacks, and their bytes as sent.
+  private func unpacked(of version: ChannelInfo, in pack: StoredPack, _ store: Store) throws(StoreError)
+    -> (files: Int, bytes: Int64)
+  {
+    if pack.version == version.version { return (0, 0) }
+    let packed = try store.firstPackNeed(of: version, at: pack.version).files
+    var unpacked: (files: Int, bytes: Int64) = (0, 0)
+    for (sha256, size) in try store.firstPackNeed(of: version, at: version.version).files
+    where packed[sha256] == nil {
+      unpacked.files += 1
+      unpacked.bytes = unpacked.bytes.addingClamped(sizes[sha256]?.plain ?? size)
+    }
+    return unpacked
   }
 
   /// Returns the bytes of the best plain body, and those of the delta, if there is one.

@@ -86,6 +86,9 @@ package struct ChannelOverview: Codable, Sendable {
     package var failing: Int
     /// Why the newest of these failed.
     package var fault: String?
+    /// True while the first pack is still to be made, or pushed: new devices fetch the files one by one; nil otherwise, as from an older
+    /// origin.
+    package var makesFirstPack: Bool?
 
     package init(
       version: ManifestVersion, pending: Int? = nil, filesDone: Int = 0, files: Int = 0, failing: Int = 0,

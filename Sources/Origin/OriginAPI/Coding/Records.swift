@@ -158,7 +158,7 @@ extension ChannelFreeze: Codable {
 }
 
 extension ChannelOverview.DeltaProgress: Codable {
-  private enum Key: CodingKey { case failing, fault, files, filesDone, pending, version }
+  private enum Key: CodingKey { case failing, fault, files, filesDone, makesFirstPack, pending, version }
 
   package init(from decoder: any Decoder) throws {
     let members = try decoder.container(keyedBy: Key.self)
@@ -167,6 +167,7 @@ extension ChannelOverview.DeltaProgress: Codable {
       filesDone: try members.value(.filesDone), files: try members.value(.files),
       // An older origin doesn't tell.
       failing: try members.valueIfPresent(.failing) ?? 0, fault: try members.valueIfPresent(.fault))
+    makesFirstPack = try members.valueIfPresent(.makesFirstPack)
   }
 
   package func encode(to encoder: any Encoder) throws {
@@ -177,6 +178,7 @@ extension ChannelOverview.DeltaProgress: Codable {
     try members.encode(files, forKey: .files)
     try members.encode(failing, forKey: .failing)
     try members.encode(fault, forKey: .fault)
+    try members.encodeIfPresent(makesFirstPack, forKey: .makesFirstPack)
   }
 }
 

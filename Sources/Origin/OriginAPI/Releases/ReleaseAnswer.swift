@@ -239,18 +239,18 @@ package struct TransferCost: Codable, Hashable, Sendable {
   package let plainBytes: Int64
   /// The bytes of the answer that says what is new, as sent; nil from an older origin.
   package var answer: Int64?
-  /// The bytes of the pack that replaces the files, or nil if there is none.
+  /// The bytes of the pack that replaces the files, or nil if there is none. A first pack may be an earlier version's, and lack a few.
   package var pack: Int64?
-  /// The number of requests: for the answer, and for the pack or each file.
+  /// The number of requests: for the answer, for the pack, and for each file that isn't in one.
   package var requests: Int64?
-  /// The total bytes over the wire: the answer, and the pack or the files; nil from an older origin.
+  /// The total bytes over the wire: the answer, the pack, and the files that aren't in one; nil from an older origin.
   package var total: Int64?
   /// What the update leaves out until pages ask for it, in bytes as sent; nil if nothing. A pack may have such files all the same.
   package var lazy: LazyFiles?
 
   package init(
     files: Int, deltas: Int, bytes: Int64, plainBytes: Int64, answer: Int64? = nil, pack: Int64? = nil,
-    requests: Int? = nil
+    unpackedBytes: Int64 = 0, requests: Int? = nil
   ) {
     self.files = Int64(files)
     self.deltas = Int64(deltas)
@@ -259,7 +259,7 @@ package struct TransferCost: Codable, Hashable, Sendable {
     self.answer = answer
     self.pack = pack
     self.requests = requests.map { Int64($0) }
-    total = (pack ?? bytes).addingClamped(answer ?? 0)
+    total = (pack ?? bytes).addingClamped(unpackedBytes).addingClamped(answer ?? 0)
   }
 
   /// The total bytes over the wire, computed if the origin doesn't say.

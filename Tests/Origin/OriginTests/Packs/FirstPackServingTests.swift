@@ -41,6 +41,12 @@ import Values
     }
   }
 
+  /// What a version costs a device that has nothing.
+  private static func cost(_ origin: TestOrigin, _ version: Int) throws -> JSONValue {
+    let path = "apps/shop/channels/online/diff?from=0&to=\(version)&limit=0"
+    return try #require(try origin.api("GET", path).json["cost"])
+  }
+
   /// The names of all files where the packs of the first channel are.
   static func packNames(_ origin: TestOrigin) -> [String] {
     (try? Folder.textNames(origin.store.folder.packs(of: 1))) ?? []
@@ -79,10 +85,18 @@ import Values
     try origin.publish(Self.files)
     let before = try origin.ask("GET", Self.poll)
     #expect(before.status == 200 && before.json["data"]?["first"] == nil)
+    #expect(try Self.cost(origin, 1)["requests"]?.integer == 7)
     try origin.origin.startBackgroundWork()
     defer { origin.origin.beginStopping() }
     #expect(try PackServingTests.becomesTrue { try Self.first(origin) != nil })
     let (path, size) = try #require(try Self.first(origin))
+    let cost = try Self.cost(origin, 1)
+    #expect(cost["pack"]?.integer == size && cost["requests"]?.integer == 2)
+    #expect(
+      try PackServingTests.becomesTrue {
+        let overview = try origin.api("GET", "apps/shop/channels/online").json
+        return overview["deltas"]?["pending"]?.integer == 0 && overview["deltas"]?["makesFirstPack"] == nil
+      })
     #expect(path.hasPrefix("/hxm/xcache/shop/pack/0-1-"))
     // Another answer has another tag, on each event loop.
     let after = try origin.ask("GET", Self.poll)
@@ -148,6 +162,12 @@ import Values
     try origin.publish(["long/about.html": "<title>about us</title>"])
     #expect(try PackServingTests.becomesTrue { try Self.first(origin)?.path == old })
     #expect(try Self.settles(origin))
+    // A first install takes this pack, and the file that it lacks.
+    let cost = try Self.cost(origin, 2)
+    let size = try #require(try Self.first(origin)?.size)
+    #expect(cost["pack"]?.integer == size && cost["requests"]?.integer == 3)
+    let answer = try origin.ask("GET", Self.poll, ["Accept-Encoding: zstd"]).body.count
+    #expect(cost["total"]?.integer == Int64(answer) + size + Int64("<title>about us</title>".utf8.count))
     #expect(try origin.store.derived.packs().count { $0.pack.isFirst } == 1)
     try origin.publish(["js/zeta.js": Self.script("zeta", 3), "js/alone.js": Self.script("alone", 3)])
     #expect(

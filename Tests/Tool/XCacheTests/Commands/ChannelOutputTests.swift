@@ -37,6 +37,14 @@ import Values
       ])
   }
 
+  @Test func firstPack() throws {
+    let deltas = #","deltas":{"files":0,"filesDone":0,"makesFirstPack":true,"pending":0,"version":"9"}"#
+    #expect(
+      StatusCommand.lines(try Self.overview(deltas), nil, Self.plain)[2...3] == [
+        "deltas     complete", "first pack being made: until then, new devices fetch the files one by one",
+      ])
+  }
+
   @Test func completeChannel() throws {
     let version = #""at":"\#(Self.at)","author":"ann","manifestVersion":"9","version":"3""#
     let more =

@@ -97,6 +97,7 @@ import Testing
       cost.lazy = LazyFiles(files: files, bytes: 2_000)
       #expect(cost.formatted == "4.6 KB in 4 requests, 3 files; \(words)")
     }
+    #expect(text(68, pack: 4_000, requests: 4) == "4.6 KB in 4 requests, 68 files, most of them as a pack")
     // The plain cost isn't shown unless it is larger.
     #expect(text(2, deltas: 1, requests: 3, plain: 4_600) == "4.6 KB in 3 requests, 2 files")
     #expect(
@@ -168,6 +169,19 @@ import Testing
         "bundle web: replaces version 8, which ann released at 2026-11-20 15:17:27 UTC while this publish was under way",
         "receipt 7:ab",
       ])
+  }
+
+  /// A pack for first installs is made after the release.
+  @Test(arguments: [false, true]) func firstInstallsBeforeTheirPack(dryRun: Bool) throws {
+    let new =
+      #""new":{"answer":600,"bytes":4000,"deltas":0,"files":4,"plainBytes":4000,"requests":5,"total":4600}"#
+    let lines = try Self.result(Self.members(), preparation: Self.preparation(new)).lines(
+      dryRun: dryRun, Self.plain)
+    #expect(lines.contains("new devices download at most 4.6 KB in 5 requests, 4 files"))
+    #expect(
+      lines.contains(
+        "  less with their pack, which is made in the background if it gains anything"
+          + (dryRun ? "" : ": see `xcache diff 0 9`")))
   }
 
   @Test func dryRun() throws {
@@ -288,6 +302,22 @@ import Testing
     let lazy = try Self.info("publish", #","lazy":{"bytes":300,"files":2}"#, resources: 5)
     #expect(
       ShowCommand.lines(lazy, Self.plain).contains("holds     5 resources, 900 B, 2 of them (300 B) lazy"))
+  }
+
+  @Test func firstInstallOfARelease() throws {
+    let info = try Self.info("publish", #","cost":\#(Self.cost)"#, resources: 1)
+    #expect(
+      ShowCommand.lines(info, Self.plain).contains(
+        "update    4.6 KB in 2 requests, 1 file, for a device that has nothing yet"))
+    let first = TransferCost(
+      files: 40, deltas: 0, bytes: 9_000, plainBytes: 9_000, answer: 600, pack: 4_000, unpackedBytes: 100,
+      requests: 3)
+    let lines = ShowCommand.lines(info, first: first, Self.plain)
+    #expect(lines.contains("update    4.6 KB in 2 requests, 1 file"))
+    #expect(
+      lines.contains(
+        "first     4.7 KB in 3 requests, 40 files, most of them as a pack (9.0 KB as whole files), for a device that has "
+          + "nothing yet"))
   }
 
   @Test func routesOfARelease() throws {

@@ -359,7 +359,7 @@ extension TransferCost {
   init(_ cost: UpdateCost) {
     self.init(
       files: cost.files, deltas: cost.deltas, bytes: cost.bytes, plainBytes: cost.plainBytes,
-      answer: cost.answer, pack: cost.pack, requests: cost.requests)
+      answer: cost.answer, pack: cost.pack, unpackedBytes: cost.unpacked.bytes, requests: cost.requests)
     if cost.lazyFiles > 0 { lazy = LazyFiles(files: cost.lazyFiles, bytes: cost.lazyBytes) }
   }
 }

@@ -163,6 +163,9 @@ enum StatusCommand {
     lines.append("released   \(overview.at.formatted)")
     lines.append("holds      \(Count.text(overview.resources, "resource")), \(Bytes.text(overview.bytes))")
     if let deltas = overview.deltas { lines.append("deltas     \(message(ofDeltas: deltas))") }
+    if overview.deltas?.makesFirstPack == true {
+      lines.append("first pack being made: until then, new devices fetch the files one by one")
+    }
     lines.append("public URL \(overview.publicURL)")
     if let hosts = overview.hosts { lines.append("hosts      \(hosts.joined(separator: ", "))") }
     if let rollback = overview.rollback {

@@ -11,10 +11,12 @@ enum DiffCommand {
     examples: [
       .init("552 553 --app shop", "what an update changes and costs"),
       .init("'yesterday 18:00' --stat", "from then until now, summarized by file type"),
+      .init("0 553 --stat", "what a new device downloads"),
     ],
     notes: """
       A version is a number, or a time at which it was live: 2026-11-19T14:05+08:00, '10m ago'. --at TIME stands for
-      A. Without B, A is compared with the newest version.
+      A. Without B, A is compared with the newest version. Version 0 is a device that has nothing: its pack is made in the
+      background after a release, and counts once it is stored.
       """,
     options: Command.remote + Command.channel + [VersionArgument.option, FileStatistics.option, Command.all],
     run: run)

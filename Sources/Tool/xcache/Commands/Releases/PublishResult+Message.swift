@@ -110,13 +110,19 @@ extension PreparationAnswer {
         : ["the download size isn't known yet: see `xcache show \(version)` later"]
     }
     var lines: [String] = []
+    let awaitsPack = cost.new.map { $0.pack == nil && $0.files >= TransferCost.leastPacked } ?? false
     let rows: [(String, TransferCost?, Bool)] = [
       ("devices at the current version", cost.last1, ready), ("devices 2 versions back", cost.last2, done),
-      ("devices 5 versions back", cost.last5, done), ("new devices", cost.new, true),
+      ("devices 5 versions back", cost.last5, done), ("new devices", cost.new, !awaitsPack),
     ]
     for (who, update, isExact) in rows {
       guard let update else { continue }
       lines.append("\(who) download \(isExact ? "" : "at most ")\(update.formatted)")
+    }
+    if awaitsPack {
+      lines.append(
+        "  less with their pack, which is made in the background if it gains anything"
+          + (dryRun ? "" : ": see `xcache diff 0 \(version)`"))
     }
     if !done, !dryRun {
       lines.append(
@@ -128,6 +134,9 @@ extension PreparationAnswer {
 }
 
 extension TransferCost {
+  /// The files from which on a first install has a pack, unless that gains nothing (docs/protocol.md, section 8).
+  fileprivate static let leastPacked: Int64 = 4
+
   /// What a device downloads: `4.6 KB in 2 requests, 68 files as a pack (5.9 MB as whole files)`.
   var formatted: String {
     let saved =
@@ -140,7 +149,8 @@ extension TransferCost {
       }
       ?? ""
     guard let requests else { return "\(Bytes.text(bytes)) in \(what)\(saved)\(later)" }
-    let how = pack == nil ? what : "\(what) as a pack"
+    // A first pack may lack some.
+    let how = pack == nil ? what : "\(what)\(requests > 2 ? ", most of them" : "") as a pack"
     return "\(Bytes.text(wireBytes)) in \(Count.text(requests, "request")), \(how)\(saved)\(later)"
   }
 }

@@ -1,4 +1,6 @@
+import Manifests
 import OriginAPI
+import OriginClient
 import Publishing
 import Values
 
@@ -30,15 +32,35 @@ enum ShowCommand {
       return .done
     }
     let release = try remote.api.release(version, of: try remote.address)
+    let first = firstInstall(release.value, remote)
     if arguments.has("json") {
-      terminal.say(json: release.document)
+      var document = release.document.object ?? JSONObject()
+      if let first { document["firstInstall"] = first.document["cost"] }
+      terminal.say(json: .object(document))
     } else {
-      for line in lines(release.value, terminal) { terminal.say(line) }
+      for line in lines(release.value, first: first?.value.cost, terminal) { terminal.say(line) }
     }
     return .done
   }
 
-  static func lines(_ release: ReleaseInfo, _ terminal: Terminal) -> [String] {
+  /// The largest releases of which a first install is computed: it takes a look at each file.
+  private static let firstLimit: Int64 = 256 << 20
+
+  /// Asks what a release costs a device that has nothing; nil if `cost` says that, or if it would take long.
+  private static func firstInstall(_ release: ReleaseInfo, _ remote: RemoteOrigin) -> OriginAnswer<
+    DiffAnswer
+  >? {
+    guard release.cost != nil, release.version > ManifestVersion(1), release.bytes <= firstLimit else {
+      return nil
+    }
+    // What else there is to show doesn't depend on it.
+    return try? remote.api.diff(from: "0", to: release.version.text, of: remote.address, limit: 0)
+  }
+
+  private static let forNew = ", for a device that has nothing yet"
+
+  /// - Parameter first: what it costs a device that has nothing, if that isn't the release's `cost`.
+  static func lines(_ release: ReleaseInfo, first: TransferCost? = nil, _ terminal: Terminal) -> [String] {
     let lazy = release.lazy.map { ", \($0.files) of them (\(Bytes.text($0.bytes))) lazy" } ?? ""
     var lines = [
       terminal.colour("version \(release.version)", .bold) + "  \(LogCommand.kind(release))",
@@ -54,9 +76,10 @@ enum ShowCommand {
     }
     if let cost = release.cost {
       // Of a first version, or one that replaces everything, this is what a new device downloads.
-      let isAll = release.resources > 0 && release.added == release.resources
-      lines.append("update    \(cost.formatted)\(isAll ? ", for a device that has nothing yet" : "")")
+      let isAll = first == nil && release.resources > 0 && release.added == release.resources
+      lines.append("update    \(cost.formatted)\(isAll ? forNew : "")")
     }
+    if let first { lines.append("first     \(first.formatted)\(forNew)") }
     if let glass = release.breakGlass {
       lines.append("despite the freeze by \(glass.frozenBy): \(glass.reason)")
     }
