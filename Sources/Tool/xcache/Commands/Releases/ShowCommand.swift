@@ -50,7 +50,9 @@ enum ShowCommand {
   private static func firstInstall(_ release: ReleaseInfo, _ remote: RemoteOrigin) -> OriginAnswer<
     DiffAnswer
   >? {
-    guard release.cost != nil, release.version > ManifestVersion(1), release.bytes <= firstLimit else {
+    guard release.cost != nil, release.resources > 0, release.version > ManifestVersion(1),
+      release.bytes <= firstLimit
+    else {
       return nil
     }
     // What else there is to show doesn't depend on it.
