@@ -76,13 +76,7 @@ enum CheckCommand {
     let names = Set(bundles.map(\.name))
     var options = try options(arguments, settings)
     options.others = settings.bundles.filter { !names.contains($0.name) }.flatMap(\.baseURLs)
-    let report: CheckReport
-    do {
-      report = try LocalCheck.report(bundles, options)
-    } catch .nothingToPublish(let folder) {
-      throw Failure(
-        "\(folder) contains no files to check: build first, or correct include and exclude", name: "no-files")
-    }
+    let report = try report(bundles, options)
     let failure =
       report.errors > 0 ? Failure(CheckOutput.summary(report), code: .refused, name: "check") : nil
     if arguments.has("json") {
@@ -96,6 +90,17 @@ enum CheckCommand {
       terminal.say(CheckOutput.summary(report))
     }
     return failure?.code ?? .done
+  }
+
+  /// Checks the build; of an empty folder it says what helps here, which isn't what helps a publish.
+  private static func report(_ bundles: [BundleSource], _ options: CheckOptions) throws -> CheckReport {
+    do throws(PublishError) {
+      return try LocalCheck.report(bundles, options)
+    } catch {
+      guard case .nothingToPublish(let folder) = error else { throw error }
+      throw Failure(
+        "\(folder) contains no files to check: build first, or correct include and exclude", name: "no-files")
+    }
   }
 
   // MARK: - What is checked
