@@ -10,9 +10,6 @@
     /// How many bytes of the magic number are still to be dropped.
     private var magicLeft = PackFrame.magic.count
 
-    /// About how much memory in bytes an encoder takes at its best level: two tables, the window and what comes in.
-    package static func memory(for size: Int64) -> Int { Int(min(104 << 20, size * 16 + (4 << 20))) }
-
     /// - Parameters:
     ///   - size: the number of bytes that will be encoded.
     ///   - level: the libzstd level, 1 (fast) to 19 (small).

@@ -2,7 +2,8 @@ import Manifests
 import Store
 import System
 
-/// Makes the deltas and packs from older versions, channel by channel, newest base first, and then the first pack.
+/// Makes the deltas and packs from older versions, channel by channel, newest base first, and then hands the channel to
+/// `FirstPackBacklog`.
 ///
 /// Finished work is recorded in `derived.db`; the rest continues after a restart. A base that fails holds up no other: it is
 /// tried again after a wait.
@@ -14,11 +15,8 @@ struct BacklogWorker: Sendable {
   let service: DeltaService
   /// Uploads packs to where devices download them; nil if the CDN fetches what it lacks.
   let push: ReleasePush?
+  let firsts: FirstPackWorker
   let log: @Sendable (String) -> Void
-
-  private var firsts: FirstPackWorker {
-    FirstPackWorker(store: store, catalog: catalog, answers: builder, packs: service.packs, push: push)
-  }
 
   /// Runs until the service is stopped.
   func start() throws(SystemError) { try thread.start("deltas") { run() } }
@@ -30,7 +28,7 @@ struct BacklogWorker: Sendable {
     }
     var work = BacklogState()
     while true {
-      let pause = min(work.later.pause, work.laterFirsts.pause, Self.maxPause)
+      let pause = min(work.later.pause, Self.maxPause)
       switch service.backlog.next(within: .seconds(pause)) {
       case .end: return
       case .pause: break
@@ -47,8 +45,7 @@ struct BacklogWorker: Sendable {
         }
       }
       service.dropDrafts()
-      let due = work.later.removeDue(hasSpace).union(work.laterFirsts.removeDue(hasSpace))
-      for id in due { service.backlog.requeue(id) }
+      for id in work.later.removeDue(hasSpace) { service.backlog.requeue(id) }
     }
   }
 
@@ -62,17 +59,15 @@ struct BacklogWorker: Sendable {
   /// What the worker knows besides `derived.db`.
   private struct BacklogState {
     var later = PostponedBases()
-    /// The same for first packs, each as a base of 0.
-    var laterFirsts = PostponedBases()
-    /// What was logged last for each channel, so that each fault of a version is logged once.
-    var logged: [Int64: (version: ManifestVersion, words: Set<String>)] = [:]
+    var logged = LoggedFaults()
   }
 
   /// Handles the newest base that is left; true if more are left.
   private func advance(_ channel: ChannelInfo, _ work: inout BacklogState) throws(StoreError) -> Bool {
     try refreshIfStale(channel)
     guard service.awaitPreparations() else { return false }
-    chooseFirst(channel, &work)
+    // Before everything else; the other thread says why it failed, if it fails there, too.
+    try? firsts.choose(channel)
     var left: [ManifestVersion] = []
     for base in try service.backlogBases(of: channel).sorted(by: >)
     where !work.later.holds(channel, base) && !channel.crossesRebase(from: base) {
@@ -82,7 +77,7 @@ struct BacklogWorker: Sendable {
     tell(channel, left: left.count, work)
     guard let base = left.first, !service.isStopping else {
       dropDrafts(of: channel)
-      workOnFirst(channel, &work)
+      service.backlog.addFirst(channel.id)
       return false
     }
     do throws(StoreError) {
@@ -94,53 +89,11 @@ struct BacklogWorker: Sendable {
       }
     }
     tell(channel, left: left.count - 1, work)
-    if left.count == 1 { dropDrafts(of: channel) }
-    return left.count > 1 || hasFirst(channel, work)
-      || !catalog.current.answers(channel.id, with: channel.version)
-  }
-
-  /// Finds out which first pack there is, before everything else; deltas don't wait for it if that fails.
-  private func chooseFirst(_ channel: ChannelInfo, _ work: inout BacklogState) {
-    guard !work.laterFirsts.holds(channel, .none) else { return }
-    do throws(StoreError) {
-      try firsts.choose(channel)
-    } catch {
-      postponeFirst(channel, error, &work)
+    if left.count == 1 {
+      dropDrafts(of: channel)
+      service.backlog.addFirst(channel.id)
     }
-  }
-
-  private func postponeFirst(_ channel: ChannelInfo, _ error: StoreError, _ work: inout BacklogState) {
-    work.laterFirsts.note(channel, .none, .error(error.description))
-    logOnce(
-      "error: the first pack of \(channel.app) \(channel.name) \(channel.version) could not be made; it is tried "
-        + "again: \(error)", channel, &work)
-  }
-
-  /// Whether the first pack is to be made or pushed now.
-  private func hasFirst(_ channel: ChannelInfo, _ work: BacklogState) -> Bool {
-    firsts.hasWork(channel) && !work.laterFirsts.holds(channel, .none)
-  }
-
-  /// Makes and pushes the first pack, after everything that devices of older versions wait for.
-  private func workOnFirst(_ channel: ChannelInfo, _ work: inout BacklogState) {
-    guard !service.isStopping, hasFirst(channel, work) else { return }
-    // It doesn't wait for preparations meanwhile, which may wait for the memory that it has.
-    let shouldContinue = {
-      !service.isStopping && catalog.current.answers(channel.id, with: channel.version)
-    }
-    do throws(StoreError) {
-      switch try firsts.work(channel, shouldContinue: shouldContinue) {
-      case .done: work.laterFirsts.succeeded(channel, .none)
-      case .stopped: if !service.isStopping { service.backlog.requeue(channel.id) }
-      case .noSpace(let size): work.laterFirsts.note(channel, .none, .space(size))
-      case .isUnpushed(let line):
-        work.laterFirsts.note(channel, .none, .push(line))
-        logOnce(line, channel, &work)
-      }
-    } catch {
-      postponeFirst(channel, error, &work)
-    }
-    tell(channel, left: 0, work)
+    return left.count > 1 || !catalog.current.answers(channel.id, with: channel.version)
   }
 
   /// The candidate comes after the full version, and may need the same ones.
@@ -162,12 +115,12 @@ struct BacklogWorker: Sendable {
 
   /// Shows the progress: `left` bases besides those that are postponed.
   private func tell(_ channel: ChannelInfo, left: Int, _ work: BacklogState) {
-    let (bases, first) = (work.later.faults(of: channel), work.laterFirsts.faults(of: channel))
-    let failing = bases.count + first.count
-    let makesFirst = hasFirst(channel, work)
+    let bases = work.later.faults(of: channel)
+    // What keeps one from being made is said by the other thread.
+    let makesFirst = firsts.hasWork(channel)
     service.backlog.update(channel.id, at: channel.version) { progress in
-      (progress.pending, progress.failing) = (left + failing, failing)
-      progress.fault = bases.newest ?? first.newest
+      (progress.pending, progress.failing) = (left + bases.count, bases.count)
+      progress.fault = bases.newest
       progress.makesFirstPack = makesFirst ? true : nil
     }
   }
@@ -189,14 +142,7 @@ struct BacklogWorker: Sendable {
         "error: deltas\(from) to \(channel.app) \(channel.name) \(channel.version) could not be made; they are tried "
         + "again: \(words)"
     }
-    logOnce(line, channel, &work)
-  }
-
-  private func logOnce(_ line: String, _ channel: ChannelInfo, _ work: inout BacklogState) {
-    if work.logged[channel.id]?.version != channel.version {
-      work.logged[channel.id] = (channel.version, [])
-    }
-    if work.logged[channel.id]?.words.insert(line).inserted ?? true { log(line) }
+    if work.logged.note(line, of: channel) { log(line) }
   }
 
   /// Makes the deltas and the pack from a base; false if it stopped before the end.

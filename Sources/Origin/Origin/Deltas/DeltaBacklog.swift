@@ -11,10 +11,14 @@ final class DeltaBacklog: Sendable {
     var progress: [Int64: [ManifestVersion: Progress]] = [:]
     var isRunning = false
     var stale: Set<Int64> = []
+    /// Why first packs failed, by channel and version.
+    var firstFaults: [Int64: [ManifestVersion: String]] = [:]
   }
 
   private let state = Locked(State())
   private let queue = WorkQueue<Int64>()
+  /// The channels that may need a first pack.
+  private let firsts = WorkQueue<Int64>()
 
   /// Adds a channel after a release or at startup, with the versions that polls are answered with. `isStale` means that deltas or
   /// packs offered to devices may be gone.
@@ -22,6 +26,7 @@ final class DeltaBacklog: Sendable {
     state.withLock { state in
       state.progress[channel] = Dictionary(
         versions.map { ($0, Progress(version: $0)) }, uniquingKeysWith: { $1 })
+      state.firstFaults[channel] = state.firstFaults[channel]?.filter { versions.contains($0.key) }
       if isStale { state.stale.insert(channel) }
     }
     queue.addOnce(channel)
@@ -46,7 +51,10 @@ final class DeltaBacklog: Sendable {
     }
   }
 
-  func stop() { queue.stop() }
+  func stop() {
+    queue.stop()
+    firsts.stop()
+  }
 
   enum Turn {
     case channel(Int64)
@@ -56,13 +64,29 @@ final class DeltaBacklog: Sendable {
   }
 
   /// Returns the next channel. Blocks while there is none.
-  func next(within duration: Duration) -> Turn {
+  func next(within duration: Duration) -> Turn { Self.next(queue, within: duration) }
+
+  private static func next(_ queue: WorkQueue<Int64>, within duration: Duration) -> Turn {
     guard let next = queue.next(within: duration) else { return .pause }
     return next.map { .channel($0) } ?? .end
   }
 
   /// Puts a channel with more work to do back at the end of the queue.
   func requeue(_ channel: Int64) { queue.addOnce(channel) }
+
+  /// Returns the next channel that may need a first pack. Blocks while there is none.
+  func nextFirst(within duration: Duration) -> Turn { Self.next(firsts, within: duration) }
+
+  /// Adds a channel that may need a first pack, after what devices of older versions wait for.
+  func addFirst(_ channel: Int64) { firsts.addOnce(channel) }
+
+  /// Notes why a version's first pack failed; nil if it didn't.
+  func noteFirst(_ channel: Int64, at version: ManifestVersion, fault: String?) {
+    state.withLock { state in
+      guard state.progress[channel]?[version] != nil else { return }
+      state.firstFaults[channel, default: [:]][version] = fault
+    }
+  }
 
   func update(_ channel: Int64, at version: ManifestVersion, _ change: (inout Progress) -> Void) {
     state.withLock { state in
@@ -74,7 +98,9 @@ final class DeltaBacklog: Sendable {
 
   /// The progress of a channel. Beside an open candidate, that of both versions together.
   func progress(of channel: Int64) -> Progress? {
-    let all = state.withLock { $0.progress[channel].map { Array($0.values) } ?? [] }
+    let (all, faults) = state.withLock { state in
+      (state.progress[channel].map { Array($0.values) } ?? [], state.firstFaults[channel] ?? [:])
+    }
     guard var progress = all.max(by: { $0.version < $1.version }) else { return nil }
     for other in all where other.version != progress.version {
       progress.pending = progress.pending.flatMap { count in other.pending.map { count + $0 } }
@@ -82,11 +108,17 @@ final class DeltaBacklog: Sendable {
       progress.fault = progress.fault ?? other.fault
       progress.makesFirstPack = progress.makesFirstPack ?? other.makesFirstPack
     }
+    progress.pending = progress.pending.map { $0 + faults.count }
+    progress.failing += faults.count
+    progress.fault = progress.fault ?? faults.max { $0.key < $1.key }?.value
     return progress
   }
 
   /// The number of versions left in all channels; a channel whose number isn't known counts as one.
   var pending: Int {
-    state.withLock { $0.progress.values.reduce(0) { $1.values.reduce($0) { $0 + ($1.pending ?? 1) } } }
+    state.withLock { state in
+      state.progress.values.reduce(0) { $1.values.reduce($0) { $0 + ($1.pending ?? 1) } }
+        + state.firstFaults.values.reduce(0) { $0 + $1.count }
+    }
   }
 }

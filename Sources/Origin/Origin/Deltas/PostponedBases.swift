@@ -2,6 +2,18 @@ import Manifests
 import Store
 import System
 
+/// What was logged about each channel, so that each fault of a version is logged once.
+struct LoggedFaults: Sendable {
+  private var lines: [Int64: (version: ManifestVersion, lines: Set<String>)] = [:]
+
+  /// Notes a line.
+  /// - Returns: whether it is to be logged.
+  mutating func note(_ line: String, of channel: ChannelInfo) -> Bool {
+    if lines[channel.id]?.version != channel.version { lines[channel.id] = (channel.version, []) }
+    return lines[channel.id]?.lines.insert(line).inserted ?? true
+  }
+}
+
 /// Older versions whose deltas or pack are postponed: packs without space until there is some, and what failed or couldn't be
 /// pushed for a while. A newer version makes all of a channel's obsolete.
 struct PostponedBases: Sendable {

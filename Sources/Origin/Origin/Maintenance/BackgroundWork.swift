@@ -8,6 +8,7 @@ struct BackgroundWork: Sendable {
   private let deltas: DeltaService
   /// Makes the deltas and packs from older versions.
   private let backlog: BacklogWorker
+  private let firsts: FirstPackBacklog
   private let maintenance: MaintenanceService
   /// Reads every file back; nil if that is off.
   let scrubber: Scrubber?
@@ -20,8 +21,13 @@ struct BackgroundWork: Sendable {
     let (store, log) = (api.store, options.log)
     self.renderer = renderer
     deltas = api.deltas
+    let worker = FirstPackWorker(
+      store: store, catalog: catalog, answers: builder, packs: api.deltas.packs, push: options.push)
     backlog = BacklogWorker(
-      store: store, catalog: catalog, builder: builder, service: api.deltas, push: options.push, log: log)
+      store: store, catalog: catalog, builder: builder, service: api.deltas, push: options.push,
+      firsts: worker,
+      log: log)
+    firsts = FirstPackBacklog(worker: worker, service: api.deltas, log: log)
     maintenance = MaintenanceService(
       store: store, adoption: api.adoption, answers: builder, plans: api.plans, shared: api.shared,
       failures: failures, gc: options.gc, purges: api.releases.purges,
@@ -31,17 +37,19 @@ struct BackgroundWork: Sendable {
       documents: api.documents, log: log)
     scrubber = options.scrub.map { Scrubber(store: store, period: $0, log: log) }
     webhooks = WebhookService(store: store, log: log)
-    Self.remakeWhatIsLost(store, catalog, api.deltas)
+    Self.remakeWhatIsLost(store, builder, api.deltas, log)
   }
 
-  /// Has deltas and packs that were found damaged or missing made again; they are no longer offered.
+  /// Has deltas and packs that were found damaged or missing made again; they are no longer offered, first packs from now on.
   private static func remakeWhatIsLost(
-    _ store: Store, _ catalog: Published<Catalog>, _ deltas: DeltaService
+    _ store: Store, _ builder: AnswerBuilder, _ deltas: DeltaService,
+    _ log: @escaping @Sendable (String) -> Void
   ) {
-    // Weak: the store, which both hold, keeps the listener.
-    store.changes.subscribe { [weak catalog, weak deltas] in
-      guard let catalog, let deltas else { return }
-      for channel in catalog.current.channels {
+    // Weak: the store keeps the listener, and both others hold the store.
+    store.changes.subscribe { [weak store, weak builder, weak deltas] in
+      guard let store, let builder, let deltas else { return }
+      builder.forgetLostFirsts(store, log)
+      for channel in builder.catalog.current.channels {
         deltas.backlog.add(channel.channel.id, at: channel.channel.answeredVersions, isStale: true)
       }
     }
@@ -50,6 +58,7 @@ struct BackgroundWork: Sendable {
   func start() throws(SystemError) {
     try renderer.start()
     try backlog.start()
+    try firsts.start()
     try maintenance.start()
     try scrubber?.start()
     try webhooks.start()

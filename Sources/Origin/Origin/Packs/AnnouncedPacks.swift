@@ -54,8 +54,6 @@ final class AnnouncedPacks: Sendable {
   struct Findings {
     /// The ids of channels whose answers name packs that are gone.
     var channels: Set<Int64> = []
-    /// The ids of those among them whose whole manifests name a first pack that is gone.
-    var firsts: Set<Int64> = []
     /// Whether open files must be reopened.
     var isChanged = false
   }
@@ -87,25 +85,18 @@ final class AnnouncedPacks: Sendable {
           note(item.pack, of: channel, in: store)
           continue
         }
+        // `forgetLostFirsts` sees to these.
+        if item.pack.isFirst { continue }
         found.channels.insert(id)
-        if item.pack.isFirst { found.firsts.insert(id) }
         // gc removes the packs of versions that it drops.
-        guard try store.digest(channel, at: item.pack.isFirst ? ends.version : ends.base) != nil else {
-          continue
-        }
+        guard try store.digest(channel, at: ends.base) != nil else { continue }
         log(
-          "error: \(Self.name(of: item.pack, channel)) "
+          "error: the pack of \(channel.app) \(channel.name) from \(ends.base) to \(ends.version) "
             + (now == nil ? "is gone, perhaps because it was found damaged" : "was damaged")
             + "; it is made again")
       }
     }
     return found
-  }
-
-  private static func name(of pack: StoredPack, _ channel: ChannelInfo) -> String {
-    pack.isFirst
-      ? "the first pack of \(channel.app) \(channel.name) for \(pack.version)"
-      : "the pack of \(channel.app) \(channel.name) from \(pack.base) to \(pack.version)"
   }
 
   /// Forgets a pack, unless it has been named again.
@@ -122,9 +113,29 @@ extension AnswerBuilder {
   func checkPacks(_ store: Store, _ log: (String) -> Void) throws(StoreError) {
     let found = try packs.announced.check(store, catalog.current, packs.firsts, log)
     // Open descriptors are dropped, and missing packs are made again.
-    if found.isChanged { store.changes.changed() }
-    for channel in found.firsts { forgetFirsts(of: channel) }
+    if found.isChanged {
+      forgetLostFirsts(store, log)
+      store.changes.changed()
+    }
     for channel in found.channels { try refreshPatches(of: channel) }
+  }
+
+  /// Has whole manifests no longer name first packs that aren't stored, or whose version isn't kept, and logs the former.
+  func forgetLostFirsts(_ store: Store, _ log: (String) -> Void) {
+    for channel in catalog.current.channels.map(\.newest.channel) {
+      for pack in packs.firsts.named(channel.id) {
+        // Whatever keeps it from being read is logged by what is done next.
+        guard (try? store.isStored(pack, firstOf: channel)) == false, packs.firsts.forget(channel.id) else {
+          continue
+        }
+        renewWhole(of: channel.id)
+        // gc and purges remove those of versions that they drop.
+        guard (try? store.digest(channel, at: pack.version)) != nil else { continue }
+        log(
+          "error: the first pack of \(channel.app) \(channel.name) for \(pack.version) is gone, perhaps because it was "
+            + "found damaged; it is made again")
+      }
+    }
   }
 
   /// Runs a garbage collection, and forgets the answers from versions that it drops, with their packs and deltas.

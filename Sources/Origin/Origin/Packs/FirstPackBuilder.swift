@@ -26,7 +26,8 @@ struct FirstPackBuilder: Sendable {
 
   private static let level: Int32 = 19
 
-  /// Makes and keeps the pack for a channel's version. `shouldContinue` is asked before each file.
+  /// Makes and keeps the pack for a channel's version. `shouldContinue` is asked before each file that is searched, and before each
+  /// piece of one that is encoded: a large file takes minutes.
   /// - Throws: `corruptBlob`, if a file can't be read as it was published.
   func make(_ channel: ChannelInfo, shouldContinue: () -> Bool) throws(StoreError) -> PackBuilder.FirstOutcome
   {
@@ -42,16 +43,18 @@ struct FirstPackBuilder: Sendable {
       try store.derived.refusePack(ends, of: channel.id)
       return .notWorthwhile
     }
-    guard try packs.hasAnySpace(ends, of: channel.id) else { return .noSpace(1) }
+    let room = try store.firstPackRoom(packs.limits.quota, of: channel.id)
+    guard room > 0 else { return try noSpace(1, ends, of: channel.id) }
     let files = try order.ordered { (file) throws(StoreError) in
       shouldContinue() ? try store.bytes(of: file.sha256, limit: FirstPackOrder.largestSearched) : nil
     }
     let limit = try min(packs.limits.largest, coded(files) - 1)
-    let written = try packs.budget.withMemory(for: PackFrameEncoder.memory(for: need.bytes)) {
-      () throws(StoreError) in try write(files, ends, of: channel.id, limit: limit, shouldContinue)
-    }
-    switch written {
+    // It takes no memory from what deltas and packs share, since these would wait for it.
+    switch try write(files, ends, of: channel.id, limit: min(limit, room), shouldContinue) {
     case .stopped: return .stopped
+    case .tooLarge where room < limit:
+      // How much it needs isn't known. It is tried again once there is an eighth more.
+      return try noSpace(min(limit, room.addingClamped(max(1, room / 8))), ends, of: channel.id)
     case .tooLarge:
       try store.derived.refusePack(ends, of: channel.id)
       return .notWorthwhile
@@ -86,27 +89,41 @@ struct FirstPackBuilder: Sendable {
     try out.append(head.bytes.span.bytes)
     let encoder = PackFrameEncoder(size: head.total, level: Self.level)
     for file in files {
-      guard shouldContinue() else { return .stopped }
-      guard out.size <= limit else { return .tooLarge }
-      var left = file.size
+      var (left, end) = (file.size, Written?.none)
       let isWhole = try store.eachPiece(of: file.sha256) { (bytes) throws(StoreError) in
+        guard shouldContinue() else {
+          end = .stopped
+          return false
+        }
+        guard out.size <= limit else {
+          end = .tooLarge
+          return false
+        }
         left -= Int64(bytes.byteCount)
         // The encoder takes as many bytes as it was told.
         guard left >= 0 else { throw .corruptBlob(file.sha256) }
         try encoder.push(bytes) { (frame) throws(StoreError) in try out.append(frame) }
+        return true
       }
+      if let end { return end }
       guard isWhole, left == 0 else { throw .corruptBlob(file.sha256) }
     }
     try encoder.finish { (frame) throws(StoreError) in try out.append(frame) }
     return out.size <= limit ? .file(out) : .tooLarge
   }
 
+  private func noSpace(_ size: Int64, _ ends: PackEnds, of channel: Int64) throws(StoreError)
+    -> PackBuilder.FirstOutcome
+  {
+    try packs.logNoSpace(ends, of: channel)
+    return .noSpace(size)
+  }
+
   private func keep(_ file: FirstPackFile, of channel: ChannelInfo) throws(StoreError)
     -> PackBuilder.FirstOutcome
   {
     guard try store.makePackSpace(packs.limits.quota, for: file.size, first: channel.id) else {
-      try packs.logNoSpace(file.ends, of: channel.id)
-      return .noSpace(file.size)
+      return try noSpace(file.size, file.ends, of: channel.id)
     }
     let pack = try file.keep()
     // Looked at once the file is there: whoever removes the version later finds the file.

@@ -15,12 +15,18 @@ struct FirstPackWorker: Sendable {
 
   /// Finds out what whole manifests of a version name, unless that is known and still there.
   func choose(_ channel: ChannelInfo) throws(StoreError) {
-    switch firsts.choice(of: channel) {
-    case .refused, .wanted: return
-    case .stored(let pack): if try store.isStored(pack, firstOf: channel) { return }
-    case nil: break
+    try firsts.choosing.withLock { (_) throws(StoreError) in
+      switch firsts.choice(of: channel) {
+      case .refused, .wanted: return
+      case .stored(let pack): if try store.isStored(pack, firstOf: channel) { return }
+      case nil: break
+      }
+      answers.choose(try store.firstPack(of: channel), of: channel)
     }
-    answers.choose(try store.firstPack(of: channel), of: channel)
+  }
+
+  private func choose(_ choice: FirstPackChoice, of channel: ChannelInfo) {
+    firsts.choosing.withLock { _ in answers.choose(choice, of: channel) }
   }
 
   /// Whether there is something to make or to push for a version.
@@ -54,7 +60,7 @@ struct FirstPackWorker: Sendable {
     switch try FirstPackBuilder(packs: packs).make(channel, shouldContinue: shouldContinue) {
     case .kept(let pack): return try pushed(pack, channel)
     case .notWorthwhile:
-      answers.choose(.refused, of: channel)
+      choose(.refused, of: channel)
       return .done
     case .noSpace(let size): return .noSpace(size)
     case .stopped: return .stopped
@@ -69,13 +75,13 @@ struct FirstPackWorker: Sendable {
         try push.pack(pack, channel)
       } catch {
         guard case .pushFailed = error else { throw error }
-        answers.choose(.stored(pack), of: channel)
+        choose(.stored(pack), of: channel)
         return .isUnpushed(error.message(ofDerivedTo: channel, at: channel.version))
       }
       try store.derived.notePushed(pack, of: channel.id)
       pack = pack.pushed
     }
-    answers.choose(.stored(pack), of: channel)
+    choose(.stored(pack), of: channel)
     // An open candidate may name it, too.
     answers.forgetFirsts(of: channel.id, except: channel.version)
     return .done

@@ -7,6 +7,9 @@ final class FirstPacks: Sendable {
   /// By channel, and by the version of the manifest.
   private let choices = Locked<[Int64: [ManifestVersion: FirstPackChoice]]>([:])
 
+  /// Held while one is chosen: what was read before another one was made must not take its place.
+  let choosing = Locked(())
+
   /// What was chosen for a version; nil if nothing yet.
   func choice(of channel: ChannelInfo) -> FirstPackChoice? {
     choices.withLock { $0[channel.id]?[channel.version] }
@@ -28,6 +31,11 @@ final class FirstPacks: Sendable {
   /// Whether some version's manifest names a pack.
   func isNamed(_ pack: StoredPack, of channel: Int64) -> Bool {
     choices.withLock { $0[channel]?.values.contains { Self.pack($0)?.sha256 == pack.sha256 } ?? false }
+  }
+
+  /// The packs that manifests of a channel name.
+  func named(_ channel: Int64) -> Set<StoredPack> {
+    choices.withLock { Set(($0[channel] ?? [:]).values.compactMap(Self.pack)) }
   }
 
   /// Forgets what was chosen for a channel.

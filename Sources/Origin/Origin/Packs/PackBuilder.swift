@@ -241,7 +241,7 @@ struct PackBuilder: Sendable {
 
   /// Whether there is any space for a pack, before its files are coded.
   func hasAnySpace(_ ends: PackEnds, of channel: Int64) throws(StoreError) -> Bool {
-    if try store.hasPackSpace(limits.quota, for: 1, first: ends.base == .none ? channel : nil) { return true }
+    if try store.hasPackSpace(limits.quota, for: 1) { return true }
     try logNoSpace(ends, of: channel)
     return false
   }

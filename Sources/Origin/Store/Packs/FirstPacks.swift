@@ -114,9 +114,9 @@ extension Store {
     return nil
   }
 
-  /// Passes a released file's bytes to `body`, piece by piece.
-  /// - Returns: false if there is no such file, or its bytes aren't those of its name.
-  package func eachPiece(of sha256: SHA256, _ body: (RawSpan) throws(StoreError) -> Void) throws(StoreError)
+  /// Passes a released file's bytes to `body`, piece by piece, until it returns false.
+  /// - Returns: false if it did, if there is no such file, or if the bytes aren't those of its name.
+  package func eachPiece(of sha256: SHA256, _ body: (RawSpan) throws(StoreError) -> Bool) throws(StoreError)
     -> Bool
   {
     let path = folder.blob(sha256)
@@ -134,7 +134,7 @@ extension Store {
       if count == 0 { break }
       let bytes = UnsafeRawBufferPointer(rebasing: buffer[..<count]).bytes
       hasher.update(bytes)
-      try body(bytes)
+      guard try body(bytes) else { return false }
       offset += Int64(count)
     }
     return hasher.finish() == sha256

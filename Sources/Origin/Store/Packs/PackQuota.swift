@@ -25,12 +25,17 @@ extension Store {
   }
 
   /// Whether `makePackSpace` would find room for `size` more bytes. `channel` is one that is about to get a newer
-  /// version, and `first` one that is about to get a newer first pack; nil if none is.
-  package func hasPackSpace(
-    _ quota: Int64, for size: Int64, replacing channel: Int64? = nil, first: Int64? = nil
-  ) throws(StoreError) -> Bool {
+  /// version; nil if none is.
+  package func hasPackSpace(_ quota: Int64, for size: Int64, replacing channel: Int64? = nil)
+    throws(StoreError) -> Bool
+  {
     if try derived.hasSpace(quota, for: size) { return true }
-    return size <= quota - Self.bytes(try packsByUse(replacing: channel, first: first).newest)
+    return size <= quota - Self.bytes(try packsByUse(replacing: channel, first: nil).newest)
+  }
+
+  /// The most bytes for which `makePackSpace` would find room, if they were a channel's new first pack; 0 or less if there is none.
+  package func firstPackRoom(_ quota: Int64, of channel: Int64) throws(StoreError) -> Int64 {
+    quota - Self.bytes(try packsByUse(replacing: nil, first: channel).newest)
   }
 
   private typealias Packs = [(channel: Int64, pack: StoredPack)]

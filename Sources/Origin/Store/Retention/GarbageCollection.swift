@@ -258,6 +258,8 @@ extension Store {
     let unneeded = try DerivedSweep(store: self).unneeded()
     // Their digests first: a file without a recorded digest counts as missing.
     try derived.forgetFiles(unneeded)
+    // Before they go: answers that name one are made again without it.
+    if !unneeded.isEmpty { changes.changed() }
     var sizes: [Int64] = []
     for path in unneeded {
       try step("gc")
