@@ -81,6 +81,8 @@ struct FirstPackWorker: Sendable {
       try store.derived.notePushed(pack, of: channel.id)
       pack = pack.pushed
     }
+    // What another release has chosen meanwhile stays.
+    guard catalog.current.answers(channel.id, with: channel.version) else { return .stopped }
     choose(.stored(pack), of: channel)
     // An open candidate may name it, too.
     answers.forgetFirsts(of: channel.id, except: channel.version)

@@ -60,14 +60,16 @@ import Values
 
   /// It goes with the version that it was made for, and another one is made.
   @Test func gcRemovesThatOfARemovedVersion() throws {
-    let origin = try TestOrigin()
+    let lines = Locked<[String]>([])
+    let origin = try TestOrigin { $0.log = { line in lines.withLock { $0.append(line) } } }
     _ = try Self.make(origin, 1)
     try origin.publish(["long/about.html": "<title>about us</title>"])
     #expect(try Self.work(origin)?.version == ManifestVersion(1))
     var policy = RetentionPolicy()
     (policy.versions, policy.days) = (1, 0)
     _ = try origin.store.collect(policy)
-    #expect(try Self.versions(origin).isEmpty)
+    #expect(try Self.versions(origin).isEmpty && origin.origin.builder.packs.firsts.named(1).isEmpty)
+    #expect(lines.withLock { $0.count { $0.contains("first pack") } } == 0)
     #expect(try Self.work(origin)?.version == ManifestVersion(2))
   }
 
@@ -75,13 +77,24 @@ import Values
     let origin = try TestOrigin()
     let pack = try Self.make(origin, 1)
     let channel = try #require(try origin.store.channels().first)
-    try origin.publish([:], remove: ["js/alone.js"])
-    let sha256 = SHA256.of(Array(FirstPackServingTests.script("alone").utf8))
+    try origin.publish([:], remove: ["long/about.html"])
+    let sha256 = SHA256.of(Array("<title>about</title>".utf8))
     let plan = try origin.store.purgePlan(sha256)
     #expect(plan.downloads.contains(pack.offer(of: channel).download))
     let actor = Actor(name: "admin", address: "")
     try origin.store.forbid(sha256, reason: "a key", by: actor)
+    #expect(try Self.work(origin)?.version == ManifestVersion(1))
+    // No manifest names it before its file goes.
+    let moments = Locked<[[Bool]]>([])
+    let (firsts, file) = (
+      origin.origin.builder.packs.firsts, origin.store.derived.packFile(pack, of: channel)
+    )
+    origin.store.changes.subscribe {
+      let isThere = ((try? Kernel.status(file)) ?? nil) != nil
+      moments.withLock { $0.append([firsts.named(1).isEmpty, isThere]) }
+    }
     _ = try origin.store.erase(plan, reason: "a key", by: actor)
+    #expect(moments.withLock { $0.first == [true, true] && $0.last == [true, false] })
     #expect(try Self.versions(origin).isEmpty && FirstPackServingTests.packNames(origin).isEmpty)
     #expect(try Self.work(origin)?.version == ManifestVersion(2))
   }
@@ -96,7 +109,7 @@ import Values
     }
     let all = try store.derived.packs().reduce(0) { $0 + $1.pack.size }
     #expect(try store.hasPackSpace(all, for: 1) && !store.hasPackSpace(all, for: all))
-    #expect(try store.hasPackSpace(all, for: all, first: 1))
+    #expect(try store.firstPackRoom(all, of: 1) == all && store.firstPackRoom(all, of: 2) < all)
     #expect(try store.makePackSpace(all, for: 1))
     #expect(try Self.versions(origin) == [2])
     #expect(try !store.makePackSpace(all, for: all))
