@@ -54,7 +54,8 @@ struct PackMaker {
     let list = plan.changes.bytes(version: next.version, old: plan.old)
     let coded = try #require(PackFrame.encode(list))
     let head = PackHead(
-      plan.changes.format, base: base.version, version: next.version, baseDigest: base.map.digest, digest: next.map.digest,
+      plan.changes.format, base: base.version, version: next.version, baseDigest: base.map.digest,
+      digest: next.map.digest,
       records: ends.count - 1, plainChanges: list, codedChanges: coded.count)
     bounds = ends.map { head.bytes.count + coded.count + $0 }
     return head.bytes + coded + body
