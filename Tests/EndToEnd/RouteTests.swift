@@ -81,19 +81,19 @@ struct RouteTests {
     arguments: [
       (
         #"[{"prefix": "/shop", "page": "/shop/index.html"}]"#,
-        "1 / prefix: \"/shop\" is not a path that begins and ends"
+        "item 1 / prefix: \"/shop\" is not a path that begins and ends"
       ),
       (
         #"[{"prefix": "/shop/", "page": "/shop/"}]"#,
-        "1 / page: bundle main has no \(Site.base)/; did you mean"
+        "item 1 / page: bundle main has no \(Site.base)/; did you mean"
       ),
       (
         #"[{"prefix": "/shop/", "page": "/shop/assets/app.js"}]"#,
-        "1 / page: \(Site.base)/assets/app.js has the type"
+        "item 1 / page: \(Site.base)/assets/app.js has the type"
       ),
       (
         #"[{"prefix": "https://x.example.com/", "page": "/shop/index.html"}]"#,
-        "1 / prefix should be of the page's host"
+        "item 1 / prefix should be of the page's host"
       ),
     ])
   func mistakes(_ fallback: String, _ words: String) throws {

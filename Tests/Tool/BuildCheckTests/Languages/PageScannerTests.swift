@@ -50,7 +50,7 @@ import Testing
     ("<link rel=stylesheet href=a.css>", ["stylesheet a.css"]),
     ("<link rel='alternate stylesheet' href=a.css>", ["hint a.css"]),
     ("<link rel='SHORTCUT ICON' href=a.ico>", ["icon a.ico"]),
-    ("<link rel=modulepreload href=a.js>", ["hint a.js"]),
+    ("<link rel=modulepreload href=a.js>", ["preload a.js"]),
     ("<link rel=manifest href=m.json>", ["appManifest m.json"]),
     ("<link rel=canonical href=/x>", []),
     ("<link rel=preconnect href=//fonts.example>", []),

@@ -26,7 +26,7 @@ import Values
         #"[{"prefix": "\#(prefix)", "page": "\#(page)", "except": ["/app/api/*"]}]"#)
       #expect(rules.map(\.page.text) == ["https://m.example.com/app/index.html"])
       #expect(rules.map(\.rule) == [try .init(prefix: "/app/", except: ["/app/api/*"])])
-      #expect(rules.map(\.keys) == ["bundles / main / fallback / 1"])
+      #expect(rules.map(\.keys) == ["bundles / main / fallback / item 1"])
     }
     let moved = try Self.rules(#"[{"prefix": "/", "page": "/index.html"}]"#, base: "https://t.example.com")
     #expect(moved.map(\.page.text) == ["https://t.example.com/index.html"])
