@@ -273,13 +273,16 @@ def sizes(binary, builds, work, record):
             with SlowProxy(f"127.0.0.1:{port}") as line:
                 origin = Origin(binary, folder / variant.replace(" ", "-"), public=line.url, port=port)
                 try:
-                    measured(origin, name, variant, contents, folder, line, record)
+                    lazy = measured(origin, name, variant, contents, folder, line, record)
                 finally:
                     origin.stop()
+            # Source maps are proposed as lazy, but aren't published.
+            if not lazy:
+                break
 
 
 def measured(origin, name, variant, contents, folder, line, record):
-    """A variant of a front end, published and installed."""
+    """A variant of a front end, published and installed; the paths of its lazy files."""
     row = "    {:<26}{:>7}{:>14}{:>14}{:>8}{:>14}{:>8}"
     cpu, first = origin.publish(folder, name)
     manifest = origin.manifest(name, folder)
@@ -318,6 +321,7 @@ def measured(origin, name, variant, contents, folder, line, record):
     if not lazy:
         got = tree(origin, name, device, folder)
         bar(f"{what}: files that differ from the build's", sum(got.get(path) != data for path, data in published.items()), 0)
+    return lazy
 
 
 def line(binary, builds, work, rounds, record):
