@@ -31,10 +31,11 @@ test("an entry with one that can't be is refused, whole or by a patch", async ()
   const url = "https://m.test/index.html";
   const map = await readMap({ [url]: { ...entry, fallback: [{ prefix: "/" }] } }, pause);
   await assert.rejects(readMap({ [url]: { ...entry, fallback: [] } }, pause));
-  assert.throws(() => applyPatch(map, { [url]: { fallback: [{ prefix: "x" }] } }));
+  await assert.rejects(applyPatch(map, { [url]: { fallback: [{ prefix: "x" }] } }, pause));
   // A list is replaced as a whole, and null takes it away.
-  assert.deepEqual(applyPatch(map, { [url]: { fallback: [{ prefix: "/a/" }] } }).get(url).fallback, [{ prefix: "/a/" }]);
-  const without = applyPatch(map, { [url]: { fallback: null } });
+  const other = await applyPatch(map, { [url]: { fallback: [{ prefix: "/a/" }] } }, pause);
+  assert.deepEqual(other.get(url).fallback, [{ prefix: "/a/" }]);
+  const without = await applyPatch(map, { [url]: { fallback: null } }, pause);
   assert.equal(await digestOf(without, pause), await digestOf(new Map([[url, entry]]), pause));
 });
 

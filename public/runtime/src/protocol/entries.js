@@ -94,12 +94,15 @@ export function checkLazy(lazy) {
  * Applies a patch (§6).
  * @param {Resourcemap} base
  * @param {any} patch
- * @returns {Resourcemap}
+ * @param {() => Promise<void>} pause
+ * @returns {Promise<Resourcemap>}
  */
-export function applyPatch(base, patch) {
+export async function applyPatch(base, patch, pause) {
   if (!isObject(patch)) fault("no patch");
   const map = new Map(base);
+  let count = 0;
   for (const [url, change] of Object.entries(patch)) {
+    if ((++count & 63) === 0) await pause();
     if (change === null) {
       map.delete(url);
       continue;

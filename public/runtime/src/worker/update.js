@@ -708,7 +708,7 @@ class Update {
       return map;
     }
     if (data.base !== held.version) return undefined;
-    const map = applyPatch(held.map, data.patch);
+    const map = await applyPatch(held.map, data.patch, this.pause);
     return (await digestOf(map, this.pause)) === data.digest ? map : undefined;
   }
 
