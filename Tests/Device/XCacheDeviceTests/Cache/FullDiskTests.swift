@@ -11,8 +11,7 @@ private let twin = "https://m.test/twin.js"
 /// A disk on which nothing can be written: pages get what is there, and the kill switch works.
 @Suite struct FullDiskTests {
   let bench: Bench
-  /// The number of changes that still succeed; nil: no limit.
-  private let left = Locked<Int?>(nil)
+  private let limit = ChangeLimit(.diskFull)
 
   init() throws {
     bench = try Bench()
@@ -20,23 +19,11 @@ private let twin = "https://m.test/twin.js"
   }
 
   private func device(_ name: String = "device") throws -> Device {
-    let left = left
-    return try bench.device(
-      name,
-      willChange: { () throws(DeviceError) in
-        let isFull = left.withLock { left in
-          guard let count = left else { return false }
-          left = max(0, count - 1)
-          return count == 0
-        }
-        if isFull {
-          throw .file(
-            path: "", call: "write", code: Errno.noSpace.rawValue, reason: "No space left on device")
-        }
-      })
+    let limit = limit
+    return try bench.device(name, willChange: { () throws(DeviceError) in try limit.check() })
   }
 
-  private func fill(after changes: Int?) { left.withLock { $0 = changes } }
+  private func fill(after changes: Int?) { limit.set(changes) }
 
   /// The disk gets full at any point of an update, and still is when the app starts again.
   @Test func devicesOpenAndServeWhatIsThere() throws {

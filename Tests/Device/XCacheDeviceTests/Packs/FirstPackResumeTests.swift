@@ -240,19 +240,12 @@ extension FirstPackResumeTests {
     while true {
       try origin.offerFirst(FirstPackBench.files)
       let name = "device-\(steps)"
-      let left = Locked<Int?>(nil)
+      let limit = ChangeLimit(.stopped)
       var device: Device? = try bench.device(
         name,
-        willChange: { () throws(DeviceError) in
-          let isOver = left.withLock { left in
-            guard let count = left else { return false }
-            left = max(0, count - 1)
-            return count == 0
-          }
-          if isOver { throw .file(path: "", call: "stopped", code: 0, reason: "") }
-        })
+        willChange: { () throws(DeviceError) in try limit.check() })
       origin.setPiece(4096)
-      left.withLock { $0 = steps }
+      limit.set(steps)
       let report = try? device?.update()
       let isDone = report?.backlog == 0
       device = nil
@@ -277,25 +270,15 @@ extension FirstPackResumeTests {
     while !isDone {
       try origin.offerFirst(FirstPackBench.files)
       let name = "device-\(changes)"
-      let left = Locked<Int?>(nil)
+      let limit = ChangeLimit(.diskFull)
       var device: Device? = try bench.device(
         name,
-        willChange: { () throws(DeviceError) in
-          let isFull = left.withLock { left in
-            guard let count = left else { return false }
-            left = max(0, count - 1)
-            return count == 0
-          }
-          if isFull {
-            throw .file(
-              path: "", call: "write", code: Errno.noSpace.rawValue, reason: "No space left on device")
-          }
-        })
+        willChange: { () throws(DeviceError) in try limit.check() })
       origin.setPiece(16 << 10)
-      left.withLock { $0 = changes }
+      limit.set(changes)
       isDone = (try? device?.update().backlog) == 0
       _ = try device.map { try first.held($0) }
-      left.withLock { $0 = nil }
+      limit.set(nil)
       _ = try device?.update(force: true)
       _ = try device?.fetchBacklog()
       // Here nothing can be removed either while the disk is full; what is left then goes at the next start.

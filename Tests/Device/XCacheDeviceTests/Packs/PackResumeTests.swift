@@ -84,19 +84,12 @@ import TestSupport
     var outcomes: Set<String> = []
     while true {
       let name = "device-\(steps)"
-      let left = Locked<Int?>(nil)
+      let limit = ChangeLimit(.stopped)
       var device: Device? = try packs.device(
         name,
-        willChange: { () throws(DeviceError) in
-          let isOver = left.withLock { left in
-            guard let count = left else { return false }
-            left = max(0, count - 1)
-            return count == 0
-          }
-          if isOver { throw .file(path: "", call: "stopped", code: 0, reason: "") }
-        })
+        willChange: { () throws(DeviceError) in try limit.check() })
       origin.setPiece(4096)
-      left.withLock { $0 = steps }
+      limit.set(steps)
       let isDone = (try? device?.update(force: true)) != nil
       device = nil
       if isDone { break }

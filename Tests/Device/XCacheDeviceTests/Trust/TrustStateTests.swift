@@ -174,21 +174,14 @@ import Values
     var versions: Set<String> = []
     for steps in 0... {
       let name = "device-\(steps)"
-      let left = Locked<Int?>(nil)
+      let limit = ChangeLimit(.stopped)
       try world.offer(world.first)
       var device: Device? = try world.device(
         name,
-        willChange: { () throws(DeviceError) in
-          let isOver = left.withLock { left -> Bool in
-            guard let count = left else { return false }
-            left = max(0, count - 1)
-            return count == 0
-          }
-          if isOver { throw .file(path: "", call: "stopped", code: 0, reason: "") }
-        })
+        willChange: { () throws(DeviceError) in try limit.check() })
       _ = try device?.update(force: true)
       try world.offer(world.second, statements: [world.statement(world.second)])
-      left.withLock { $0 = steps }
+      limit.set(steps)
       let isDone = (try? device?.update(force: true)) != nil
       device = nil
       let next = try world.device(name)

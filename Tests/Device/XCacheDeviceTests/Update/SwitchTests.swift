@@ -5,25 +5,6 @@ import TestSupport
 
 @testable import XCacheDevice
 
-/// Fails the nth change of a device's disk, and all after it.
-private final class Stop: Sendable {
-  struct Crash: Error {}
-  private let left: Locked<Int?>
-
-  init() { left = Locked(nil) }
-
-  func after(_ changes: Int?) { left.withLock { $0 = changes } }
-
-  func step() throws(DeviceError) {
-    let isStopped = left.withLock { left in
-      guard let count = left else { return false }
-      left = max(0, count - 1)
-      return count == 0
-    }
-    if isStopped { throw .file(path: "", call: "stopped", code: 0, reason: "") }
-  }
-}
-
 @Suite struct SwitchTests {
   private static func url(_ name: String) -> String { "https://m.test/\(name)" }
   /// Kept, changed, removed and renamed files, one that becomes two, and two that swap their bytes.
@@ -57,14 +38,14 @@ private final class Stop: Sendable {
   ) throws -> Bool {
     let name = "device-\(steps)"
     bench.origin.restore(to: 1)
-    let stop = Stop()
-    var device: Device? = try bench.device(name, willChange: { () throws(DeviceError) in try stop.step() })
+    let limit = ChangeLimit(.stopped)
+    var device: Device? = try bench.device(name, willChange: { () throws(DeviceError) in try limit.check() })
     _ = try device?.update()
     #expect(try bench.state(name) == old)
     try bench.origin.publish(Self.second, version: 2)
     let new = try bench.fresh()
 
-    stop.after(steps)
+    limit.set(steps)
     var isDone = true
     do {
       _ = try device?.update(force: true)
@@ -93,13 +74,13 @@ private final class Stop: Sendable {
     for steps in 0..<100 where !isDone {
       let name = "device-\(steps)"
       bench.origin.restore(to: 1)
-      let stop = Stop()
-      let device = try bench.device(name, willChange: { () throws(DeviceError) in try stop.step() })
+      let limit = ChangeLimit(.stopped)
+      let device = try bench.device(name, willChange: { () throws(DeviceError) in try limit.check() })
       _ = try device.update()
       bench.origin.restore(to: 2)
-      stop.after(steps)
+      limit.set(steps)
       isDone = (try? device.update(force: true)) != nil
-      stop.after(nil)
+      limit.set(nil)
       _ = try device.update(force: true)
       #expect(try bench.state(name) == new, "stopped before step \(steps)")
     }
@@ -118,8 +99,8 @@ private final class Stop: Sendable {
     for steps in 0..<60 where !isDone {
       let name = "device-\(steps)"
       bench.origin.restore(to: 1)
-      let stop = Stop()
-      let step: @Sendable () throws(DeviceError) -> Void = { () throws(DeviceError) in try stop.step() }
+      let limit = ChangeLimit(.stopped)
+      let step: @Sendable () throws(DeviceError) -> Void = { () throws(DeviceError) in try limit.check() }
       var device: Device? = try bench.device(name, willChange: step)
       _ = try device?.update()
       bench.origin.restore(to: 2)
@@ -127,12 +108,12 @@ private final class Stop: Sendable {
       let index = "\(bench.scratch.path)/\(name)/index.json"
       let before = try DurableFile.read(index)
       for count in 0... {
-        stop.after(count)
+        limit.set(count)
         if (try? device?.update(force: true)) != nil { break }
         if try DurableFile.read(index) != before { break }
       }
       device = nil
-      stop.after(steps)
+      limit.set(steps)
       isDone = (try? bench.device(name, willChange: step)) != nil
       let reopened = try bench.device(name)
       #expect(reopened.version == "2")
