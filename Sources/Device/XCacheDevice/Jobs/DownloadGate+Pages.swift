@@ -41,6 +41,9 @@ extension DownloadGate {
     }
   }
 
+  /// Whether a page's fetch of these bytes is running.
+  func isFetching(_ sha256: SHA256) -> Bool { state.withLock { $0.pageFetches[sha256] != nil } }
+
   /// Records that a page begins to load.
   func pageOpened(_ page: UInt64) {
     let now = Clock.monotonicNanoseconds()

@@ -70,6 +70,13 @@ extension Device {
     return try settle(failure, of: pending, download, installer, isAgain: isAgain, &result)
   }
 
+  /// Removes what an attempt to fetch a file by itself left, now that the pack has brought it, unless a page goes on with it.
+  func removeHalf(of entry: HeldEntry) {
+    let part = PartFile(of: entry.sha256, in: folder)
+    guard entry.size >= PartFile.smallest, part.isThere, !gate.isFetching(entry.sha256) else { return }
+    try? part.remove()
+  }
+
   /// Puts files in place whose bytes came under another URL.
   private func copyTwins() throws(DeviceError) {
     let index = index

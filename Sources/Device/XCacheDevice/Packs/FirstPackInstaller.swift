@@ -160,6 +160,7 @@ extension FirstPackInstaller: PackReceiver {
     }
     current = nil
     made += 1
+    device.removeHalf(of: entry)
     try remove(item)
   }
 

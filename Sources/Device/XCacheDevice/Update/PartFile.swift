@@ -34,6 +34,9 @@ struct PartFile {
     tagPath = "\(folder.staging)/first-tag"
   }
 
+  /// Whether anything was received, or was about to be.
+  var isThere: Bool { folder.status(path) != nil }
+
   /// The number of bytes received so far.
   var size: Int64 { folder.status(path)?.size ?? 0 }
 
