@@ -17,6 +17,7 @@ struct AnswerReader {
   private var prefetch: Int64?
   private var reports: Int?
   private var rollback: ManifestVersion?
+  private var edge: Int?
   private var rollout: RolloutRule?
   private var root: Int64?
   private var trust: [UInt8]?
@@ -55,6 +56,7 @@ struct AnswerReader {
       }
       pack = offer
     case "first": first = try Self.first(&reader)
+    case "edge": edge = try Self.hint(key, AnswerExtras.edges, &reader)
     case "interval": interval = try Self.hint(key, AnswerExtras.intervals, &reader)
     case "policy": policy = try Self.version(key, &reader).number
     case "prefetch": prefetch = try Self.version(key, &reader).number
@@ -118,8 +120,8 @@ struct AnswerReader {
     guard let version else { throw .member("version") }
     guard let update else { throw .member("update") }
     let extras = AnswerExtras(
-      interval: interval, policy: policy, prefetch: prefetch, reports: reports, rollback: rollback,
-      rollout: rollout, root: root)
+      edge: edge, interval: interval, policy: policy, prefetch: prefetch, reports: reports,
+      rollback: rollback, rollout: rollout, root: root)
     if !update { return .upToDate(version, extras) }
     guard let digest else { throw .member("digest") }
     if let pack {

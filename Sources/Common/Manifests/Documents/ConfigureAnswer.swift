@@ -106,9 +106,14 @@ package struct AnswerExtras: Hashable, Sendable {
   /// The allowed values of `interval`.
   package static let intervals = 30...3600
 
+  /// The allowed values of `edge`.
+  package static let edges = 1...60
+
   /// The number of batches of which `reports` is a share.
   package static let allReports = 10_000
 
+  /// The seconds for which a shared cache keeps an answer, where one takes the polls: then devices count these.
+  package let edge: Int?
   /// The seconds that devices wait between polls.
   package let interval: Int?
   /// The newest version of the policy, once there is one.
@@ -128,9 +133,10 @@ package struct AnswerExtras: Hashable, Sendable {
   package static let none = AnswerExtras()
 
   package init(
-    interval: Int? = nil, policy: Int64? = nil, prefetch: Int64? = nil, reports: Int? = nil,
+    edge: Int? = nil, interval: Int? = nil, policy: Int64? = nil, prefetch: Int64? = nil, reports: Int? = nil,
     rollback: ManifestVersion? = nil, rollout: RolloutRule? = nil, root: Int64? = nil
   ) {
+    self.edge = edge
     self.interval = interval
     self.policy = policy
     self.prefetch = prefetch
@@ -143,21 +149,28 @@ package struct AnswerExtras: Hashable, Sendable {
   /// Returns a copy with the newest version that a rollback made.
   package func with(rollback: ManifestVersion?) -> AnswerExtras {
     AnswerExtras(
-      interval: interval, policy: policy, prefetch: prefetch, reports: reports, rollback: rollback,
-      rollout: rollout, root: root)
+      edge: edge, interval: interval, policy: policy, prefetch: prefetch, reports: reports,
+      rollback: rollback, rollout: rollout, root: root)
   }
 
   /// Returns a copy with the rule of an open rollout.
   package func with(rollout: RolloutRule?) -> AnswerExtras {
     AnswerExtras(
-      interval: interval, policy: policy, prefetch: prefetch, reports: reports, rollback: rollback,
-      rollout: rollout, root: root)
+      edge: edge, interval: interval, policy: policy, prefetch: prefetch, reports: reports,
+      rollback: rollback, rollout: rollout, root: root)
+  }
+
+  /// Returns a copy with the seconds for which a shared cache keeps an answer.
+  package func with(edge: Int?) -> AnswerExtras {
+    AnswerExtras(
+      edge: edge, interval: interval, policy: policy, prefetch: prefetch, reports: reports,
+      rollback: rollback, rollout: rollout, root: root)
   }
 
   /// Returns a copy with the number of the newest root.
   package func with(root: Int64?) -> AnswerExtras {
     AnswerExtras(
-      interval: interval, policy: policy, prefetch: prefetch, reports: reports, rollback: rollback,
-      rollout: rollout, root: root)
+      edge: edge, interval: interval, policy: policy, prefetch: prefetch, reports: reports,
+      rollback: rollback, rollout: rollout, root: root)
   }
 }

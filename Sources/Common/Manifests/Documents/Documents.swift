@@ -6,6 +6,7 @@ package enum Documents {
   /// Returns the answer for a device that has the newest version.
   package static func nothingNew(_ version: ManifestVersion, extras: AnswerExtras = .none) -> [UInt8] {
     var data = ObjectWriter()
+    data.append(edgeOf: extras)
     data.append(extras.interval)
     data.append(documentsOf: extras)
     data.append(releasesOf: extras, trust: nil)
@@ -83,6 +84,7 @@ package enum Documents {
       data.append(key: "deltas", raw: base.deltas)
     }
     data.append(key: "digest", string: digest.hex)
+    data.append(edgeOf: extras)
     if let first { data.append(key: "first") { CanonicalJSON.append(first.json, to: &$0) } }
     data.append(extras.interval)
     return data
@@ -99,6 +101,11 @@ package enum Documents {
 }
 
 extension ObjectWriter {
+  mutating func append(edgeOf extras: AnswerExtras) {
+    guard let edge = extras.edge else { return }
+    append(key: "edge") { CanonicalJSON.append(integer: Int64(edge), to: &$0) }
+  }
+
   mutating func append(_ interval: Int?) {
     guard let interval else { return }
     append(key: "interval") { CanonicalJSON.append(integer: Int64(interval), to: &$0) }

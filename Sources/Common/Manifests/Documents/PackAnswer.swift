@@ -55,6 +55,7 @@ extension Documents {
     var data = ObjectWriter()
     data.append(key: "base", string: answer.base.text)
     data.append(key: "digest", string: answer.digest.hex)
+    data.append(edgeOf: answer.extras)
     data.append(answer.extras.interval)
     data.append(key: "pack") { CanonicalJSON.append(answer.pack.json, to: &$0) }
     data.append(documentsOf: answer.extras)

@@ -28,6 +28,9 @@ package struct DeviceCount: Hashable, Sendable {
   /// A page's request whose body was lost on its way through the app.
   package static var bodyLost: DeviceCount { DeviceCount(index: 5) }
 
+  /// A poll that was answered while a shared cache takes the polls.
+  package static var polls: DeviceCount { DeviceCount(index: 6) }
+
   /// Returns the count for the status of a request that was passed on to the network; 0 means no answer.
   package static func status(_ status: Int) -> DeviceCount? {
     switch status {
@@ -63,7 +66,7 @@ package struct DeviceCount: Hashable, Sendable {
   /// All counts, in order.
   package static var all: [DeviceCount] { names.indices.map { DeviceCount(index: $0) } }
 
-  private static let events = ["local", "passed", "damaged", "page-failed", "script-failed", "body-lost"]
+  private static let events = ["local", "passed", "damaged", "page-failed", "script-failed", "body-lost", "polls"]
   private static let statuses = ["status-error", "status-2xx", "status-3xx", "status-4xx", "status-5xx"]
   private static let classes = events.count
   private static let times = events.count + statuses.count
