@@ -30,6 +30,17 @@ extension ReleaseService {
     renderer.add(info.id)
   }
 
+  /// Waits, for 2 s at most, until polls are answered from a version that is committed. The end of a scheduled act is written in the
+  /// transaction of its release, so whoever asks for the act could otherwise learn of the version before polls show it.
+  func awaitShown(_ version: ManifestVersion, of app: AppName, _ name: ChannelName) {
+    let end = Clock.monotonicNanoseconds() + 2_000_000_000
+    while let channel = catalog.current.channel(app, name), channel.highest < version,
+      Clock.monotonicNanoseconds() < end
+    {
+      Clock.sleep(for: .milliseconds(2))
+    }
+  }
+
   /// Updates the catalog after an act that made no version: only the prefetch config changed, or a rollout was completed.
   private func showUnchanged(_ outcome: ReleaseOutcome, _ info: ChannelInfo) {
     if outcome.rollout != nil {

@@ -92,6 +92,22 @@ import Values
     #expect(try origin.api("DELETE", "\(Self.online)/schedules/\(id)").status == 409)
   }
 
+  /// The end of an act is written in its release's transaction, a moment before polls are answered from that.
+  @Test func whatIsDoneIsInPolls() throws {
+    let origin = try opened()
+    let id = try schedule(origin, "releases", origin.release(["a.js": "second"]))
+    let other = try origin.restarted()
+    pass(other)
+    let made = try #require(other.origin.catalog.current.channel(AppName("shop"), ChannelName("online")))
+    #expect(try version(origin) == "1")
+    _ = try OSThread(name: "catalog") { [catalog = origin.origin.catalog] in
+      Clock.sleep(for: .milliseconds(100))
+      catalog.update { $0.put(made) }
+    }
+    #expect(try state(origin, id)["state"]?.string == "done")
+    #expect(try version(origin) == "2")
+  }
+
   @Test func publishReplacesItsBundleAndKeepsOthers() throws {
     let origin = try opened()
     let body = try origin.release(["a.js": "second"])

@@ -16,7 +16,9 @@ struct ScheduleHandler: APIHandler {
 
   /// `GET …/schedules/{id}`
   func show() throws -> Response {
-    .json(ScheduledInfo(try store.scheduledAct(id, of: context.channel())))
+    let act = try store.scheduledAct(id, of: context.channel())
+    if let version = act.end?.version { context.api.releases.awaitShown(version, of: act.app, act.channel) }
+    return .json(ScheduledInfo(act))
   }
 
   /// `GET …/schedules/{id}/request`: what is carried out.
