@@ -52,6 +52,8 @@ package final class Origin: Sendable {
     /// Uploads a release's files to where devices download them before any device learns of it; nil if the CDN fetches what
     /// it lacks. An error that it throws refuses the release.
     package var push: ReleasePush?
+    /// How shared caches keep the answers of polls; nil if no cache takes polls.
+    package var edge: EdgePolicy?
     /// Receives the origin's own errors, one line each.
     package var log: @Sendable (String) -> Void = { _ in }
 
