@@ -64,7 +64,7 @@ package final class Origin: Sendable {
   /// the background.
   package init(store: Store, options: Options) throws(StoreError) {
     let (failures, log) = (FailureLog(log: options.log), options.log)
-    let catalog = Published(try Catalog(store))
+    let catalog = Published(try Catalog(store, edge: options.edge))
     let service = DeltaService(store: store, options: DeltaService.Options(options))
     let heads = HeadService(store: store, log: log)
     let builder = try AnswerBuilder(store, catalog, service, heads, options)
@@ -74,7 +74,7 @@ package final class Origin: Sendable {
     (self.store, self.catalog, self.builder, openFiles) = (store, catalog, builder, options.openFiles)
 
     // What devices ask for.
-    configure = ConfigureEndpoint(builder: builder)
+    configure = ConfigureEndpoint(builder: builder, edge: options.edge)
     info = InfoEndpoint(builder: builder)
     packs = PackEndpoint(store: store, log: log, failures: failures)
     deltas = DeltaEndpoint(store: store, counters: service.counters, log: log, failures: failures)
@@ -86,7 +86,8 @@ package final class Origin: Sendable {
 
     // What publishers do.
     let adoption = AdoptionService(store: store, log: log)
-    let documents = DocumentService(store: store, catalog: catalog, renderer: renderer, heads: heads)
+    let documents = DocumentService(
+      store: store, catalog: catalog, renderer: renderer, heads: heads, edge: options.edge)
     let releases = ReleaseService(
       store: store, catalog: catalog, builder: builder, renderer: renderer, publicURL: options.publicURL,
       deltas: service, packs: service.packs, documents: documents, push: options.push, log: log)
@@ -172,12 +173,12 @@ extension ZipService {
 
 extension Catalog {
   /// Loads every channel of a store, without its manifest.
-  init(_ store: Store) throws(StoreError) {
+  init(_ store: Store, edge: EdgePolicy? = nil) throws(StoreError) {
     self.init(defaultApp: try store.defaultApp())
     for (channel, extras) in try store.channelsWithExtras() {
       put(
         ChannelCatalog(
-          channel: channel, documents: ChannelDocuments(extras),
+          channel: channel, documents: ChannelDocuments(extras, edge: edge?.ttl),
           pageOrigins: channel.rollout == nil ? [] : try store.pageOrigins(of: channel)))
     }
     for url in try store.publicURLs() { serve(url) }

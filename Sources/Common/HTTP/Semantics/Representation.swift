@@ -25,7 +25,12 @@ package struct Representation: Sendable {
     var all = fields
     if let tag { all.add("ETag", tag.description) }
     if let lastModified { all.add("Last-Modified", lastModified.date.description) }
-    self.fields = all
+    self.init(all: all, tag: tag, lastModified: lastModified, body: body, allowsRanges: allowsRanges)
+  }
+
+  private init(all: HeadFields, tag: EntityTag?, lastModified: LastModified?, body: Body, allowsRanges: Bool)
+  {
+    fields = all
     self.tag = tag
     self.lastModified = lastModified
     self.body = body
@@ -33,6 +38,12 @@ package struct Representation: Sendable {
     let ok = allowsRanges ? all.adding("Accept-Ranges", "bytes") : all
     whole = Response(.ok, ok, body)
     notModified = Response(RenderedHead(.notModified, all.withoutContentFields, contentLength: nil))
+  }
+
+  /// Returns the same representation with other fields; the body is shared.
+  package func with(_ change: (HeadFields) -> HeadFields) -> Representation {
+    Representation(
+      all: change(fields), tag: tag, lastModified: lastModified, body: body, allowsRanges: allowsRanges)
   }
 
   /// Returns the answer to a GET or HEAD, with its preconditions and ranges applied (RFC 9110 §13.2.2, §14.2).
@@ -51,8 +62,8 @@ package struct Representation: Sendable {
   /// The fields of 412 and 416. The 200's caching fields don't apply to them: under an immutable URL a cache would store the
   /// error for good (RFC 9111 §3).
   private var errorFields: HeadFields {
-    fields.withoutContentFields.without("cache-control").without("use-as-dictionary")
-      .adding("Cache-Control", "no-store")
+    fields.withoutContentFields.without("cache-control").without("cdn-cache-control")
+      .without("surrogate-control").without("use-as-dictionary").adding("Cache-Control", "no-store")
   }
 
   private func partial(_ ranges: ByteRanges) -> Response {

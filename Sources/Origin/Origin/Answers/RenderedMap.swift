@@ -119,7 +119,7 @@ extension AnswerExtras {
   /// The part of an entity tag for these: answers that differ only in them have different bytes.
   fileprivate var tag: String {
     let parts = [
-      policy.map { "p\($0)" }, prefetch.map { "c\($0)" }, interval.map { "i\($0)" },
+      edge.map { "e\($0)" }, policy.map { "p\($0)" }, prefetch.map { "c\($0)" }, interval.map { "i\($0)" },
       reports.map { "s\($0)" }, rollback.map { "r\($0)" },
       rollout.map { "o\(SHA256.of($0.json.canonical).hex.prefix(16))" }, root.map { "k\($0)" },
     ]

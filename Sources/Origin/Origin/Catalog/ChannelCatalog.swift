@@ -136,15 +136,19 @@ struct ChannelDocuments: Sendable {
   /// The prefetch config that goes along with the candidate, and its version; nil if none does.
   let candidatePrefetch: (version: Int64, document: CodedDocument)?
 
-  private init(_ other: ChannelDocuments, candidatePrefetch: (version: Int64, document: CodedDocument)?) {
-    (extras, prefetch, policy) = (other.extras, other.prefetch, other.policy)
+  private init(
+    _ other: ChannelDocuments, _ extras: AnswerExtras,
+    candidatePrefetch: (version: Int64, document: CodedDocument)?
+  ) {
+    self.extras = extras
+    (prefetch, policy) = (other.prefetch, other.policy)
     self.candidatePrefetch = candidatePrefetch
   }
 
   /// The documents that there are while this rollout is open.
   func during(_ rollout: Rollout?) -> ChannelDocuments {
     candidatePrefetch == nil || candidatePrefetch?.version == rollout?.prefetch
-      ? self : ChannelDocuments(self, candidatePrefetch: nil)
+      ? self : ChannelDocuments(self, extras, candidatePrefetch: nil)
   }
 
   /// A version of the prefetch config; nil if it is neither the newest nor the one that goes along with the candidate.
@@ -156,9 +160,13 @@ struct ChannelDocuments: Sendable {
   /// The initial documents of a channel.
   static let none = ChannelDocuments(rendering: ChannelExtras())
 
-  /// Channels without documents and settings share one value.
-  init(_ state: ChannelExtras) {
-    self = state == ChannelExtras() ? Self.none : ChannelDocuments(rendering: state)
+  /// Channels without documents and settings share one value. `edge` is the policy's `ttl`, which devices learn from every answer.
+  init(_ state: ChannelExtras, edge: Int? = nil) {
+    let made = state == ChannelExtras() ? Self.none : ChannelDocuments(rendering: state)
+    self =
+      edge == nil
+      ? made
+      : ChannelDocuments(made, made.extras.with(edge: edge), candidatePrefetch: made.candidatePrefetch)
   }
 
   private init(rendering state: ChannelExtras) {

@@ -64,6 +64,11 @@ final class CodedDocument: Sendable {
     CodedDocument(identity: identity, gzip: gzip, zstd: zstd)
   }
 
+  /// Returns the same document with other fields; the bodies are shared.
+  func with(_ change: (HeadFields) -> HeadFields) -> CodedDocument {
+    CodedDocument(identity: identity.with(change), gzip: gzip?.with(change), zstd: zstd?.with(change))
+  }
+
   static let documentFields: [(StaticString, String)] = [
     ("Content-Type", "application/json"), ("Cache-Control", "no-cache"), ("Access-Control-Allow-Origin", "*"),
     ("Vary", "Accept-Encoding"),

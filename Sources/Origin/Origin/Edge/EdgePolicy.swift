@@ -15,7 +15,7 @@ package struct EdgePolicy: Hashable, Sendable {
     case cdnCacheControl = "cdn-cache-control"
     /// In Cache-Control, for caches that know no field of their own.
     case sMaxAge = "s-maxage"
-    /// Surrogate-Control (Edge Architecture Specification, §2.2), which Fastly and Varnish's users know.
+    /// Surrogate-Control (Edge Architecture Specification, §2.2), for Fastly and caches that follow it.
     case surrogate
   }
 
@@ -37,4 +37,25 @@ package struct EdgePolicy: Hashable, Sendable {
 
   /// The age in seconds after which no poll gets an answer, as long as the origin answers and though no purge arrives.
   package var oldest: Int { ttl + staleWhileRevalidate }
+}
+
+extension EdgePolicy {
+  /// Returns the fields of an answer that caches may keep, from those of one that they may not.
+  ///
+  /// Devices, and browsers with them, go on asking each time: only `s-maxage` has to be said in the field that is also theirs, which
+  /// then can't say for how long a stale answer serves (browsers would obey that).
+  func fields(_ fields: HeadFields, _ tag: EdgeTag) -> HeadFields {
+    let ages =
+      "max-age=\(ttl), stale-while-revalidate=\(staleWhileRevalidate), stale-if-error=\(staleIfError)"
+    var fields = fields
+    switch header {
+    case .cdnCacheControl: fields.add("CDN-Cache-Control", ages)
+    case .surrogate: fields.add("Surrogate-Control", ages)
+    case .sMaxAge:
+      fields = fields.without("cache-control").adding("Cache-Control", "max-age=0, s-maxage=\(ttl)")
+    }
+    fields.add("Surrogate-Key", tag.text)
+    fields.add("Cache-Tag", tag.text)
+    return fields
+  }
 }

@@ -7,12 +7,18 @@ final class DocumentService: Sendable {
   private let catalog: Published<Catalog>
   private let renderer: AnswerRenderer
   private let heads: HeadService
+  /// How shared caches keep answers; nil if no cache takes polls.
+  let edge: EdgePolicy?
 
-  init(store: Store, catalog: Published<Catalog>, renderer: AnswerRenderer, heads: HeadService) {
+  init(
+    store: Store, catalog: Published<Catalog>, renderer: AnswerRenderer, heads: HeadService,
+    edge: EdgePolicy? = nil
+  ) {
     self.store = store
     self.catalog = catalog
     self.renderer = renderer
     self.heads = heads
+    self.edge = edge
   }
 
   /// Makes a new version; once this returns, every new poll gets its number.
@@ -42,8 +48,11 @@ final class DocumentService: Sendable {
   /// numbers, too: the former is reassembled from its coded map, the latter are made again in the background.
   func show(_ channel: ChannelInfo, _ state: ChannelExtras) {
     guard let before = catalog.current.channel(id: channel.id) else { return }
-    show(before.with(channel, ChannelDocuments(state)))
+    show(before.with(channel, rendered(state)))
   }
+
+  /// Returns a channel's documents, and what every answer carries about them.
+  func rendered(_ state: ChannelExtras) -> ChannelDocuments { ChannelDocuments(state, edge: edge?.ttl) }
 
   /// Updates the catalog after an act that changed the rule of a rollout, or ended it by completing it.
   func show(_ channel: ChannelInfo) {

@@ -79,7 +79,8 @@ extension ReleaseService {
     }
     return ChannelCatalog(
       channel: info, map: map(info.version), full: map(info.full.version),
-      documents: extras.map { ChannelDocuments($0) } ?? before?.documents ?? .none, pageOrigins: origins)
+      documents: extras.map { documents.rendered($0) } ?? before?.documents
+        ?? documents.rendered(ChannelExtras()), pageOrigins: origins)
   }
 
   /// Keeps the answers with the whole manifest: those that there were, with the extras of now, and those of small manifests.

@@ -8,9 +8,9 @@ extension ReleaseService {
     _ app: AppName, _ name: ChannelName, publicURL: BaseURL?, by actor: Actor,
     record: AnswerRecord<ChannelInfo>? = nil
   ) throws(StoreError) -> ChannelInfo {
-    let show = { [store, catalog] (channel: ChannelInfo) in
+    let show = { [store, catalog, documents] (channel: ChannelInfo) in
       // A channel that was removed was empty, and its documents are shown with the next change.
-      let documents = (try? store.extras(of: channel)).map { ChannelDocuments($0) } ?? .none
+      let documents = documents.rendered((try? store.extras(of: channel)) ?? ChannelExtras())
       catalog.update { $0.put(ChannelCatalog(channel: channel, map: .empty, documents: documents)) }
     }
     return try store.createChannel(

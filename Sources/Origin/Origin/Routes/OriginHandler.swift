@@ -31,7 +31,7 @@ final class OriginHandler: Handler {
   /// What devices ask for most comes first, and is found without allocating, as its path's bytes are.
   func handle(_ request: borrowing Request) -> Answer {
     let path = request.path
-    if path.equals("/configure.json") { return pollByQuery(request) }
+    if path.equals("/configure.json") { return pollByQuery(request, isShared: true) }
     if path.starts(with: "/xcache") { return answerMirrored(path, request) }
     if path.starts(with: "/api/") { return origin.api.answer(request) }
     // A channel's public URL may have a path of its own.
@@ -53,7 +53,9 @@ final class OriginHandler: Handler {
   /// Answers the paths that the mirror has, too (docs/protocol.md §10): `/{space}/{app}/…`, and `/{space}/…` for downloads.
   private func answerMirrored(_ path: RawSpan, _ request: borrowing Request) -> Answer {
     // The path used by older apps.
-    if path.equals("/xcache-provider/xhr/client/configure.json") { return pollByQuery(request) }
+    if path.equals("/xcache-provider/xhr/client/configure.json") {
+      return pollByQuery(request, isShared: false)
+    }
     var segments = PathSegments(path)
     guard let space = segments.next(), let app = segments.next() else { return .now(Self.nothing) }
     // In the place of an app, whose name begins with a letter.
@@ -99,20 +101,21 @@ final class OriginHandler: Handler {
         return .now(Self.noApp(app.text, channel: space.text))
       }
       let query = Self.query(request)
-      return poll(channel.answering(query), query, request)
+      return answer(.init(channel: channel.answering(query), query: query, isShared: false), request)
     }
   }
 
-  /// Answers configure.json where the query names app and channel.
-  private func pollByQuery(_ request: borrowing Request) -> Answer {
-    guard let kept = rememberedPoll(request) else { return firstPoll(request) }
+  /// Answers configure.json where the query names app and channel. Shared caches may keep answers only if `isShared`.
+  @inline(__always)
+  private func pollByQuery(_ request: borrowing Request, isShared: Bool) -> Answer {
+    guard let kept = rememberedPoll(request) else { return firstPoll(request, isShared: isShared) }
     if kept.isCounted { polls.count(kept.version, of: kept.channel) }
-    return .now(kept.document.response(to: request))
+    return .now((isShared ? kept.shared : kept.document).response(to: request))
   }
 
   /// Answers a query that isn't remembered. Apart, so that the way of nearly all polls is short.
   @inline(never)
-  private func firstPoll(_ request: borrowing Request) -> Answer {
+  private func firstPoll(_ request: borrowing Request, isShared: Bool) -> Answer {
     answerRead(request) { request in
       let query = Self.query(request)
       // Both editions are read before the answer: otherwise, if a release came in between, an old answer would be kept
@@ -121,15 +124,18 @@ final class OriginHandler: Handler {
       guard let channel = catalog.current.channel(query)?.answering(query) else {
         return .now(Self.noApp(query, catalog.current))
       }
-      if let text = request.query,
-        let (document, isPatch) = origin.configure.document(channel, query, patches.current)
-      {
+      let poll = ConfigureEndpoint.Poll(channel: channel, query: query, isShared: isShared)
+      guard let (document, shared, isPatch) = origin.configure.rendered(poll, patches.current) else {
+        return answer(poll, request)
+      }
+      if let text = request.query {
         memo.keep(
-          document, version: PollCounter.version(query.version, of: channel), channel: channel.channel.id,
-          isCounted: !query.isPreview, for: text, edition: editions.catalog,
+          document, shared: shared, version: PollCounter.version(query.version, of: channel),
+          channel: channel.channel.id, isCounted: isCounted(query), for: text, edition: editions.catalog,
           patches: isPatch ? editions.patches : PollMemo.noPatch)
       }
-      return poll(channel, query, request)
+      count(poll)
+      return .now((isShared ? shared : document).response(to: request))
     }
   }
 
@@ -143,11 +149,20 @@ final class OriginHandler: Handler {
     return kept
   }
 
-  private func poll(_ channel: ChannelCatalog, _ query: PollQuery, _ request: borrowing Request) -> Answer {
-    if !query.isPreview {
-      polls.count(PollCounter.version(query.version, of: channel), of: channel.channel.id)
-    }
-    return origin.configure.answer(channel, query, patches.current, request)
+  private func answer(_ poll: ConfigureEndpoint.Poll, _ request: borrowing Request) -> Answer {
+    count(poll)
+    return origin.configure.answer(poll, patches.current, request)
+  }
+
+  private func count(_ poll: ConfigureEndpoint.Poll) {
+    guard isCounted(poll.query) else { return }
+    polls.count(PollCounter.version(poll.query.version, of: poll.channel), of: poll.channel.channel.id)
+  }
+
+  /// Whether a poll is counted. Where shared caches take polls, none is: the few that come through say nothing about the fleet, whose
+  /// devices count their polls themselves.
+  private func isCounted(_ query: borrowing PollQuery) -> Bool {
+    !query.isPreview && origin.configure.edge == nil
   }
 
   // MARK: - What is common to them

@@ -10,6 +10,8 @@ struct PollMemo {
     let edition: Int
     let query: [UInt8]
     let document: CodedDocument
+    /// The same answer with what tells shared caches how long they keep it, if they may.
+    let shared: CodedDocument
     /// The version that the poll is counted for.
     let version: Int64
     let channel: Int64
@@ -20,12 +22,13 @@ struct PollMemo {
     let patches: Int
 
     init(
-      edition: Int, query: [UInt8], document: CodedDocument, version: Int64, channel: Int64, isCounted: Bool,
-      patches: Int
+      edition: Int, query: [UInt8], document: CodedDocument, shared: CodedDocument, version: Int64,
+      channel: Int64, isCounted: Bool, patches: Int
     ) {
       self.edition = edition
       self.query = query
       self.document = document
+      self.shared = shared
       self.version = version
       self.channel = channel
       self.isCounted = isCounted
@@ -56,8 +59,8 @@ struct PollMemo {
   }
 
   mutating func keep(
-    _ document: CodedDocument, version: Int64, channel: Int64, isCounted: Bool = true, for query: RawSpan,
-    edition: Int, patches: Int = PollMemo.noPatch
+    _ document: CodedDocument, shared: CodedDocument? = nil, version: Int64, channel: Int64,
+    isCounted: Bool = true, for query: RawSpan, edition: Int, patches: Int = PollMemo.noPatch
   ) {
     guard query.byteCount <= Self.longest, document.byteCount <= Self.largest else { return }
     if edition != self.edition {
@@ -66,8 +69,8 @@ struct PollMemo {
       self.edition = edition
     }
     entries[Self.slot(query)] = Entry(
-      edition: edition, query: query.array, document: document, version: version, channel: channel,
-      isCounted: isCounted, patches: patches)
+      edition: edition, query: query.array, document: document, shared: shared ?? document,
+      version: version, channel: channel, isCounted: isCounted, patches: patches)
   }
 
   private static func slot(_ query: RawSpan) -> Int {

@@ -61,6 +61,10 @@ struct DocumentHandler: APIHandler {
         "nothing to set: give \"interval\" (seconds or null), \"hosts\" (names or null) or \"reports\" (of 10,000, or null)"
       )
     }
+    if change.reports == 0, context.api.documents.edge != nil {
+      _ = try context.channel()
+      throw Problem.reportsNeeded
+    }
     // A publisher must not be able to lift its own limits.
     if change.hosts != nil { try caller.check(.admin, in: names) }
     return try context.answering { (state: ConfiguredChannel) in

@@ -59,7 +59,7 @@ enum ServeCommand {
       .value("gc", "HH:MM", "run garbage collection every day at this local time, like 'xcache gc'"),
     ].orFromEnvironment
       + (ServeTLS.options + ServeLog.options + GCCommand.policyOptions + ServeMirror.options
-      + ServeLimits.options)
+      + ServeEdge.options + ServeLimits.options)
       .orFromEnvironment,
     run: run)
 
@@ -104,6 +104,7 @@ enum ServeCommand {
     store.setConsole(console)
     // At once: if the start fails after this, the next one doesn't create a token, and wouldn't mention it.
     if store.madeAdminToken { log("wrote an admin token to \(store.folder.adminToken); keep it secret") }
+    try ServeEdge.refuseSilentChannels(options.edge, store)
     let watch = ServeMirror.watch(watched, store, log)
     let status = ServeStatus(store: store, data: data)
     options.metrics = {
@@ -296,6 +297,7 @@ enum ServeCommand {
     options.packs.quota = try size(arguments, "pack-room") ?? options.packs.quota
     options.packs.largest = try size(arguments, "pack-limit") ?? options.packs.largest
     options.scrub = try scrub(arguments)
+    options.edge = try ServeEdge.policy(arguments)
     options.largestUpload =
       try arguments.number("max-upload", in: 1...Int.max).map(UInt64.init) ?? options.largestUpload
     return options
