@@ -43,8 +43,9 @@ final class TestOrigin {
   }
 
   /// Another origin with the same store, as after a restart.
-  func restarted() throws -> TestOrigin {
-    let options = Origin.Options(publicURL: try BaseURL("https://cdn.example.com/hxm"))
+  func restarted(_ change: (inout Origin.Options) -> Void = { _ in }) throws -> TestOrigin {
+    var options = Origin.Options(publicURL: try BaseURL("https://cdn.example.com/hxm"))
+    change(&options)
     return TestOrigin(sharing: self, try Origin(store: store, options: options))
   }
 
@@ -77,6 +78,9 @@ final class TestOrigin {
     let text = "\(method) \(target) HTTP/1.1\r\n" + lines.map { $0 + "\r\n" }.joined() + "\r\n"
     return Self.reply(try answer(Array(text.utf8), from: peer), body ?? [])
   }
+
+  /// Carries out what is left of an answer.
+  func finish(_ answer: Answer) -> Reply { Self.reply(answer, []) }
 
   /// The event loop's answer to a request before its body arrives.
   func answer(_ method: String, _ target: String, _ lines: [String], length: Int? = nil) throws -> Answer {
