@@ -18,6 +18,8 @@ extension Device {
         signal == nil
         ? try poller.poll(source, holding: known, takesPacks: takesPacks)
         : try poller.pollDocuments(source, holding: known, takesPacks: takesPacks)
+      // Here and not where requests are repeated: those are part of this poll.
+      countPoll(of: known, offer.extras, from: source)
       policy.withLock { $0.recordRollback(offer.extras.rollback?.number, from: source) }
       // An origin whose packs can't be used, and which fails without them, must not keep devices from the mirror.
       if offer.pack == nil { recordPollSuccess(source, offer.extras) }
@@ -125,6 +127,24 @@ extension Device {
     var transport = transport(for: signal == nil ? .document : .concurrentDocument)
     if let signal { transport.signal = signal }
     return transport
+  }
+
+  /// Counts a poll that the origin doesn't see, since a shared cache answers in its place.
+  /// - Parameter known: what the poll said that the device holds.
+  private func countPoll(of known: DeviceIndex, _ extras: AnswerExtras, from source: PollPolicy.Source) {
+    guard source == .origin, extras.edge != nil, known.version > .none else { return }
+    let version = known.version.text
+    guard let body = countedPollHandler.withLock({ $0 }) else {
+      return polls.withLock { $0.add(.polls, holding: version) }
+    }
+    body(version)
+  }
+
+  /// Sends the polls that were counted, if a batch is due and nobody else sends them.
+  func sendPolls() {
+    guard countedPollHandler.withLock({ $0 }) == nil, takesBatches else { return }
+    let (version, now) = (version, Clock.continuousNanoseconds())
+    for batch in polls.withLock({ $0.take(at: now, holding: version) }) { send(batch) }
   }
 
   func recordPollSuccess(_ source: PollPolicy.Source, _ extras: AnswerExtras) {

@@ -79,6 +79,7 @@ extension Device {
       defer {
         savePolicy()
         saveRollout()
+        sendPolls()
       }
       let run = UpdateRun(device: self, source: source, held: held, progress: progress)
       let offer = try poll(source, holding: held, run.documents)

@@ -43,6 +43,10 @@ public final class Device: Sendable {
   let starting = Locked<Set<UInt64>>([])
   let traits: Locked<AppTraits>
   let reporter: FailureReporter
+  /// Called with the version of each poll that counts; nil: the device sends these counts itself.
+  let countedPollHandler = Locked<(@Sendable (String) -> Void)?>(nil)
+  /// The polls that count, where nobody else counts them.
+  let polls: Locked<Tally>
   /// The number of files found damaged since the last `takeDamage()`.
   let damage = Locked<Int64>(0)
   let gate: DownloadGate
@@ -102,6 +106,7 @@ public final class Device: Sendable {
     savedTrials = Locked(trials)
     traits = Locked(AppTraits(version: settings.appVersion, groups: settings.groups))
     reporter = FailureReporter(transport, checked)
+    polls = Locked(Tally(version: current.withLock { $0.version.text }))
     gate = DownloadGate(width: checked.connections)
     clock = Locked(
       ServerClock(saved: try? DurableFile.read(folder.clock, limit: 1 << 16), server: checked.server.text))
@@ -188,6 +193,12 @@ extension Device {
 
   /// Sends a batch of counts, sampled at the rate that the origin asks for; returns at once, and doesn't retry.
   package func send(_ batch: DeviceBatch) { reporter.send(batch) }
+
+  /// Has `body` called with the version of each poll that is to be counted (docs/protocol.md §11, D-185): at once, on the thread
+  /// that polled. It then sends them with its batches; otherwise the device sends them by itself.
+  package func onCountedPoll(_ body: @escaping @Sendable (String) -> Void) {
+    countedPollHandler.withLock { $0 = body }
+  }
 
   /// Returns how many files were found damaged, as they were read, since the last call.
   package func takeDamage() -> Int64 {

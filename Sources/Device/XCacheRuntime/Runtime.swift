@@ -112,6 +112,9 @@ public final class Runtime: Sendable {
         health: opened.health,
         offSince: opened.offSince))
     device?.onPolicyChange { [weak self] in self?.policyChanged() }
+    device?.onCountedPoll { [weak self] version in
+      self?.state.withLock { $0.tally.add(.polls, holding: version) }
+    }
     prepareNames()
   }
 

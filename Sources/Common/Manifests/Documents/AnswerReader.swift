@@ -56,7 +56,7 @@ struct AnswerReader {
       }
       pack = offer
     case "first": first = try Self.first(&reader)
-    case "edge": edge = try Self.hint(key, AnswerExtras.edges, &reader)
+    case "edge": edge = try Self.edge(key, &reader)
     case "interval": interval = try Self.hint(key, AnswerExtras.intervals, &reader)
     case "policy": policy = try Self.version(key, &reader).number
     case "prefetch": prefetch = try Self.version(key, &reader).number
@@ -82,6 +82,17 @@ struct AnswerReader {
     guard reader.at - start <= PackOffer.longest else { return nil }
     guard let json = try? JSONValue.parse(Array(reader.bytes[start..<reader.at])) else { return nil }
     return try? PackOffer(json: json)
+  }
+
+  /// Reads the member `edge`: anything but a number leaves it out.
+  private static func edge(_ key: String, _ reader: inout JSONReader) throws(JSONError) -> Int? {
+    switch try reader.peek() {
+    case UInt8(ascii: "-"), UInt8(ascii: "0")...UInt8(ascii: "9"):
+      return try hint(key, AnswerExtras.edges, &reader)
+    default:
+      try reader.skip()
+      return nil
+    }
   }
 
   private static func version(

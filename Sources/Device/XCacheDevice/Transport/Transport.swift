@@ -114,8 +114,8 @@ public struct TransportHead: Equatable, Sendable {
   public let entityTag: String?
   /// Whether the body has a content coding: the tag then is that of the coded bytes.
   public var isCoded = false
-  /// When the server made the response, by its own clock (`Date`), in milliseconds since 1970; nil if that isn't known, or a
-  /// cache has kept the response for some time (`Age`).
+  /// The server's time when it, or a cache that had kept the response for a moment, sent it: `Date` and `Age`, in milliseconds
+  /// since 1970. Nil if that isn't known, or the response was kept for longer.
   public var serverTime: Int64?
 
   /// Creates a head with `status` for a body that begins at `start`.
@@ -139,7 +139,7 @@ public struct TransportHead: Equatable, Sendable {
       let length = field("content-length").flatMap { Int64($0) }.flatMap { $0 >= 0 ? $0 : nil }
       self.init(status: status, total: isCoded ? nil : length, entityTag: tag)
       self.isCoded = isCoded
-      serverTime = field("age") == nil ? field("date").flatMap(Self.time) : nil
+      serverTime = Self.time(date: field("date"), age: field("age"))
       return
     }
     guard let range = field("content-range").flatMap({ ContentRange($0) }), range.start == asked else {
@@ -151,9 +151,18 @@ public struct TransportHead: Equatable, Sendable {
 }
 
 extension TransportHead {
-  /// Returns the time of a `Date`, in milliseconds since 1970; nil if it isn't in the form that servers send (RFC 9110 §5.6.7).
-  private static func time(_ date: String) -> Int64? {
-    HTTPDate(date, now: 0).map { $0.seconds * 1000 }
+  /// The highest `Age`, in seconds, with which a `Date` says something of the time.
+  private static let maxAge: Int64 = 300
+
+  /// Returns the time that a `Date` and an `Age` come to, in milliseconds since 1970; nil if the first isn't in the form that servers
+  /// send (RFC 9110 §5.6.7), or the second is no number or a high one.
+  ///
+  /// "Date" is when the origin made it, and "Age" how long caches have kept it since (RFC 9111 §5.1).
+  private static func time(date: String?, age: String?) -> Int64? {
+    guard let date = date.flatMap({ HTTPDate($0, now: 0) }) else { return nil }
+    guard let age else { return date.seconds * 1000 }
+    guard let seconds = Int64(age), (0...maxAge).contains(seconds) else { return nil }
+    return (date.seconds + seconds) * 1000
   }
 }
 

@@ -21,11 +21,13 @@ import { DOCUMENT_LIMIT } from "./settings.js";
 
 /** The members of an answer's `data` that are read. */
 const MEMBERS = new Set([
-  "base", "deltas", "digest", "first", "interval", "pack", "patch", "policy", "prefetch", "reports", "resourcemap", "rollback", "rollout", "update",
-  "version",
+  "base", "deltas", "digest", "edge", "first", "interval", "pack", "patch", "policy", "prefetch", "reports", "resourcemap", "rollback", "rollout",
+  "update", "version",
 ]);
 /** With those that a site with a root reads. */
 const TRUSTED = new Set([...MEMBERS, "root", "trust"]);
+/** The highest `Age`, in seconds, with which an answer's `Date` counts. */
+const MOST_AGE = 300;
 
 /**
  * The `data` of an answer to a poll. `seen` is given each answer that names the other documents, before anything of it is judged,
@@ -116,8 +118,9 @@ async function read(url, { mayPack, seen, names }) {
   /** @type {Dated | undefined} */
   let dated;
   const answer = await fetchJSON(url, DOCUMENT_LIMIT, names, seen, ({ headers }) => {
-    // A browser shows it of answers of the worker's own origin alone. What has an age is a cache's.
-    const server = headers.has("age") ? NaN : Date.parse(headers.get("date") ?? "");
+    // A browser shows it of answers of the worker's own origin alone. What has a high age says nothing of the time.
+    const age = Number(headers.get("age"));
+    const server = age >= 0 && age <= MOST_AGE ? Date.parse(headers.get("date") ?? "") + age * 1000 : NaN;
     dated = Number.isNaN(server) ? undefined : { server, own: Date.now() };
   });
   const data = answer?.data;

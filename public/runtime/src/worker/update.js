@@ -313,6 +313,7 @@ class Update {
     const data = await ask(this.settings, source, base, true, this.following, this.hearing(source));
     this.isPastPoll = true;
     this.share = source === "origin" ? data.reports : 0;
+    this.countPoll(data, source, base);
     this.tell(held, false);
     reaches(runtime, source === "origin");
     // Before an update that ends what would be told.
@@ -341,7 +342,9 @@ class Update {
         // Whatever it decides of a rollout is left to the next update, too.
         const { isCandidate } = this.following;
         const following = { ...this.following, mayTurn: false, decides: async () => isCandidate, ended: () => {}, goesBack: () => false };
-        const data = await ask(this.settings, source, runtime.manifest, true, following, this.hearing(source));
+        const held = runtime.manifest;
+        const data = await ask(this.settings, source, held, true, following, this.hearing(source));
+        this.countPoll(data, source, held);
         if (this.trust) await this.heeds(data, source, true).catch(() => {});
         polls.answered(source, data.interval);
       } catch {
@@ -1133,6 +1136,20 @@ class Update {
     const run = new Set();
     for (const [url, { download }] of before.map) if (runtime.files.used.has(download)) run.add(stemOf(url));
     for (const [url, entry] of next.map) if (!before.map.has(url) && run.has(stemOf(url))) runtime.compiles(entry, url);
+  }
+
+  /**
+   * Counts a poll that the origin doesn't see, since a shared cache answers in its place; what asks once more is part of the same poll.
+   * It is in the batch, and in the note that an update ends with.
+   * @param {any} data
+   * @param {Source} source
+   * @param {Manifest} held as the poll named it
+   */
+  countPoll({ edge }, source, { version }) {
+    const { manifest, tally } = this.runtime;
+    // A version that isn't held any more has told its batch.
+    const isHeld = version !== "0" && version === manifest.version;
+    if (isHeld && source === "origin" && typeof edge === "number") tally.add("polls");
   }
 
   /**
