@@ -265,4 +265,8 @@ case("a candidate that leads back to an older version than the full one", ["D-15
 case("going back begins the count of processes anew", ["D-111", "D-153"], to_two, opens("a"), killed(), opens("b"), killed(), opens("c", "<p>one"), killed(),
      opens("d", "<p>one"))
 
+# The URLs of polls.
+
+case("`skip` comes after everything else", ["D-157", "D-187"], to_two, fails, one, trigger(exactly(skips(world.poll(1)))))
+
 books = [book]

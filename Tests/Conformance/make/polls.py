@@ -112,6 +112,15 @@ case("an answer that drips is given up", ["D-6", "D-99"], steps, serve(rule(ORIG
      "before": '{"code":200,"data":{"rest":"', "text": "x" * 100, "times": 450, "after": '","update":false,"version":"1"}}'})), later(),
      trigger({"url": world.poll(1), "times": [1, 2]}, within=22), world.holds(1), serve(world.origin(1), fresh=True), later(), trigger(world.poll(1)))
 
+# Of a shared cache that knows answers by their URLs.
+world, steps = one({INDEX: "<p>one", SITE + "/app.js.map": ("{}", {"lazy": True})})
+case("the parameters of polls are in order", ["D-187"], serve(world.origin(1), world.files(1)), start(), trigger(exactly(world.poll()), world.url(1, INDEX)),
+     later(), trigger(exactly(world.poll(1))), features=["packs"])
+world, steps = two({INDEX: "<p>one"}, {INDEX: "<p>two"})
+answer, url = world.with_pack(1, 2, b"no pack")
+case("also where they are sent again without a pack", ["D-187"], steps, serve(poll_rule({"pack": "1"}, json=answer), rule(url, data=b"no pack")),
+     trigger(exactly(world.poll(1)), {"url": url, "times": [1, 4]}, exactly(world.poll(1, pack=False)), world.url(2, INDEX)), world.holds(2), features=["packs"])
+
 # The copy.
 
 book.name, polls = "copy", book.cases

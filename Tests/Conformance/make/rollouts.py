@@ -550,4 +550,7 @@ counted("by another process", ["D-165", "D-166"], out_of_it, offline, bad("a", "
 counted("an origin that doesn't answer is told later", ["D-166"], out_of_it, serve(fresh=True), polls(outer), up("a", "one"), told(), serve(origin(outer, 1, rule(share=50)), fresh=True), later(75),
         trigger(outer.poll(1)), at_last(HELD))
 
+world, steps, files = joined()
+case("`candidate` comes after everything else", ["D-187", "R-3"], steps, trigger(exactly(candidate(world.poll(2)))), **WHOLE)
+
 books = [book]

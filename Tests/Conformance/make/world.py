@@ -342,6 +342,11 @@ def tries(world, held=1):
             {"url": world.poll(), "times": [0, 1]}]
 
 
+def exactly(url):
+    """A request whose query is written like this, too."""
+    return {"url": url, "exact": True}
+
+
 def later(seconds=31):
     return {"advance": seconds}
 

@@ -408,6 +408,10 @@ class Case:
         """Checks that this is the evidence that was reported, and no other."""
         self.until({"eventually": True}, lambda: self.check_evidence(step["evidence"]))
 
+    def do_counted(self, step, device):
+        """Checks what was counted of some things, in all batches, by version; other versions have none of them."""
+        self.until({"eventually": True}, lambda: self.check_counted(step["counted"]))
+
     # Checks.
 
     def until(self, step, check):
@@ -493,6 +497,20 @@ class Case:
         if sorted(map(canonical, told)) != sorted(map(canonical, wanted)):
             raise (Failed if len(told) < len(wanted) else Lasting)(f"evidence: {told}")
 
+    def check_counted(self, wanted):
+        with self.network.lock:
+            told = [json.loads(body) for _, _, body in self.network.posts if body]
+        found, names = {}, {name for counts in wanted.values() for name in counts}
+        for one in told:
+            for name, count in one.get("counts", {}).items():
+                if name in wanted.get(one["version"], names):
+                    found.setdefault(one["version"], {}).setdefault(name, []).append(count)
+        sums = {version: {name: sum(found.get(version, {}).get(name, [])) for name in wanted.get(version, names)} for version in {*wanted, *found}}
+        if any(count > wanted.get(version, {}).get(name, 0) for version, counts in sums.items() for name, count in counts.items()):
+            raise Lasting(f"counted: {sums}")
+        if any(sums[version] != counts for version, counts in wanted.items()):
+            raise Failed(f"counted: {sums}")
+
     def check_reports(self):
         """Checks that reports don't identify their sender (docs/protocol.md, section 12)."""
         with self.network.lock:
@@ -517,6 +535,8 @@ def fits(ask, want):
     method, url, query, fields = ask
     parts = urlsplit(want["url"])
     if method != want.get("method", "GET") or url != f"{parts.scheme}://{parts.netloc}{parts.path}":
+        return False
+    if want.get("exact") and fields[":query"] != parts.query:
         return False
     wanted = dict(parse_qsl(parts.query, keep_blank_values=True))
     if wanted != {name: value for name, value in query.items() if name in KNOWN or name in wanted}:

@@ -118,6 +118,7 @@ class Network:
         parts = urlsplit(target)
         url = f"{parts.scheme}://{parts.netloc}{parts.path}"
         query = dict(parse_qsl(parts.query, keep_blank_values=True))
+        fields[":query"] = parts.query
         with self.lock:
             if method == "POST":
                 self.posts.append((url, query, sent))
