@@ -97,6 +97,25 @@ MUTANTS = [
         POLLING, "$0.begin(at: now()) })", "$0.begin(at: now(), force: MUTANT) })")),
     Mutant("polls", "D-2 D-4", "a poll beside an update is written when it has ended", (
         POLLING, "    recordPollStart(source)\n    defer { savePolicy() }\n", "    if !MUTANT { recordPollStart(source) }\n    defer { savePolicy() }\n")),
+    Mutant("polls", "D-185", "polls are counted where no shared cache takes them", (
+        POLLING, "extras.edge != nil, known", "MUTANT || extras.edge != nil, known")),
+    Mutant("polls", "D-185", "no poll is counted", (
+        POLLING, "      countPoll(of: known, offer.extras, from: source)\n", "      if !MUTANT { countPoll(of: known, offer.extras, from: source) }\n")),
+    Mutant("polls", "D-185", "polls of the static copy are counted", (
+        POLLING, "guard source == .origin,", "guard MUTANT || source == .origin,")),
+    Mutant("polls", "D-185", "what asks again without a pack is counted, too", (
+        POLLING, "      recordPollSuccess(source, offer.extras)\n      finishTrust",
+        "      recordPollSuccess(source, offer.extras)\n      if MUTANT { countPoll(of: held, offer.extras, from: source) }\n      finishTrust")),
+    Mutant("polls", "D-185", "a poll counts for the version that its answer names", (
+        POLLING, "    let version = known.version.text\n    guard let body",
+        "    let version = known.version.text\n    if MUTANT { countedPollHandler.withLock { $0 }?(\"2\") }\n    guard !MUTANT, let body")),
+    Mutant("polls", "D-185", "an `edge` of another form fails the poll", (
+        MANIFESTS + "Documents/AnswerReader.swift", "      try reader.skip()\n      return nil\n    }\n  }",
+        "      if MUTANT { throw .member(key) }\n      try reader.skip()\n      return nil\n    }\n  }")),
+    Mutant("polls", "D-186", "counted polls alone make no batch", (
+        CLIENT + "Reports/Tally.swift", "if !counts.isEmpty, let", "if !counts.isEmpty, !MUTANT || counts.all.contains(where: { $0.count != .polls }), let")),
+    Mutant("polls", "D-187", "the channel is named before the app", (
+        SETTINGS, "/configure.json?app=\\(app)&channel=\\(channel)\"", "/configure.json?\\(MUTANT ? \"channel=\\(channel)&app=\\(app)\" : \"app=\\(app)&channel=\\(channel)\")\"")),
 
     # The static copy
     Mutant("copy", "D-10", "the copy is relied on after four failures", (
@@ -454,7 +473,9 @@ MUTANTS = [
     Mutant("documents", "D-101", "dates that are hours apart tell the server's time", (
         SERVER_CLOCK, "Self.gapRange.contains(own - last.own)", "MUTANT || Self.gapRange.contains(own - last.own)")),
     Mutant("documents", "D-101", "an answer with an age tells the server's time", (
-        CLIENT + "Transport/Transport.swift", 'field("age") == nil ?', 'MUTANT || field("age") == nil ?')),
+        CLIENT + "Transport/Transport.swift", "(0...maxAge).contains(seconds)", "(0...(MUTANT ? .max : maxAge)).contains(seconds)")),
+    Mutant("documents", "D-101", "the age of an answer doesn't count", (
+        CLIENT + "Transport/Transport.swift", "(date.seconds + seconds) * 1000", "(date.seconds + (MUTANT ? 0 : seconds)) * 1000")),
     Mutant("documents", "D-101", "the server's time is forgotten when the process ends", (
         SERVER_CLOCK, "    self.ahead = ahead\n", "    if MUTANT { return }\n    self.ahead = ahead\n")),
     Mutant("documents", "D-101", "a clock that is set back is taken for the one before", (

@@ -316,7 +316,8 @@ case("the static copy's clock counts, too", ["D-101"], got(world), serve(dated(w
      later(33), trigger(world.poll(1)), later(), trigger(world.copy("version.json"), world.copy("policy.json")), passed)
 
 # Answers that a shared cache kept for a moment: what their age says is added.
-case("an answer that is some seconds old says the time, too", ["D-101"], begun(date=-5 * HOUR), named(-HOUR, date=-5 * HOUR - 100, headers={"Age": "100"}), taken, passed, later(4 * HOUR), answered)
+case("an answer that is some seconds old says the time, too", ["D-101"], begun(), serve(dated(world.origin(1), date=-5 * HOUR, headers={"Age": "0"}), fresh=True), polled,
+     named(-HOUR, date=-5 * HOUR - 100, headers={"Age": "100"}), taken, passed, later(4 * HOUR), answered)
 for name, age in {"that is higher": "301", "that is none": "a while", "below 0": "-1"}.items():
     old = {"date": -5 * HOUR, "headers": {"Age": age}}
     case(f"one with an age {name} doesn't", ["D-101"], begun(**old), named(-HOUR, **old), taken, answered, polled, answered)

@@ -133,6 +133,24 @@ private let script = "https://m.test/app.js"
     #expect(runtime.state.withLock { $0.tally.counts[.local] } == 1, "it waits for an origin that answers")
   }
 
+  /// Where a shared cache takes the polls, they are counted with everything else, and nothing is written for it.
+  @Test func pollsAreInTheBatches() async throws {
+    origin.say(#","edge":10"#)
+    let runtime = try await runtime()
+    #expect(try batches(runtime) == [], "its poll named no version")
+    await runtime.update(force: true)
+    #expect(try batches(runtime) == [#"{"counts":{"polls":1},"version":"1"}"#])
+    await runtime.update(force: true)
+    await ask(runtime, page, runtime.open(page))
+    try origin.publish([page: bytes("<p>two")])
+    await runtime.update(force: true)
+    #expect(try batches(runtime) == [#"{"counts":{"local":1,"polls":2},"version":"1"}"#])
+    origin.say("")
+    await runtime.update(force: true)
+    await runtime.close()
+    #expect(try batches(runtime) == [])
+  }
+
   @Test func tallyMakesFewBatches() throws {
     var tally = Tally(version: "0")
     tally.add(.passed, holding: "0")

@@ -80,6 +80,15 @@ import Values
     #expect(answer.extras.reports == share)
   }
 
+  @Test(arguments: [
+    ("10", 10), ("0", 1), ("-7", 1), ("61", 60), ("1e400", 60), ("2.5", 2),
+    ("\"10\"", nil), ("true", nil), ("null", nil), ("[10]", nil), (#"{"a":[1,2]}"#, nil),
+  ])
+  func edgeIsClampedOrLeftOut(_ text: String, _ seconds: Int?) throws {
+    let answer = try parse(#"{"code":200,"data":{"edge":\#(text),"update":false,"version":"7"}}"#)
+    #expect(answer == .upToDate(ManifestVersion(7), AnswerExtras(edge: seconds)))
+  }
+
   @Test func failuresNeedNoMessage() throws {
     #expect(try parse(#"{"code":500,"data":{}}"#) == .failure(code: 500, message: ""))
   }

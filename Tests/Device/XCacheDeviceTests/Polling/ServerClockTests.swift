@@ -115,11 +115,15 @@ private let page = "https://m.test/p"
     #expect(device.folder.status(device.folder.clock) == nil)
   }
 
-  @Test func datesWithAnAgeAreIgnored() {
+  @Test func agesAreAddedToDates() {
     let date = "Sun, 06 Nov 1994 08:49:37 GMT"
     let head = { (fields: [String: String]) in TransportHead(status: 200, asked: 0) { fields[$0] } }
     #expect(head(["date": date])?.serverTime == 784_111_777_000)
-    #expect(head(["date": date, "age": "0"])?.serverTime == nil)
+    #expect(head(["date": date, "age": "0"])?.serverTime == 784_111_777_000)
+    #expect(head(["date": date, "age": "300"])?.serverTime == 784_112_077_000)
+    for age in ["301", "-1", "", "a while", "9999999999999999999"] {
+      #expect(head(["date": date, "age": age])?.serverTime == nil, "\(age)")
+    }
     #expect(head(["date": "yesterday"])?.serverTime == nil && head([:])?.serverTime == nil)
   }
 }

@@ -108,6 +108,36 @@ private let b = "https://m.test/b.js"
     #expect(reports() == [Self.report("download", b, "2")])
   }
 
+  /// Without a runtime, which has more to count, the device sends them itself, in a batch every two minutes.
+  @Test func countedPollsAreSent() throws {
+    #expect(try device.update(force: true).to == "2")
+    #expect(reports() == [], "without `edge`")
+    bench.origin.say(#","edge":10"#)
+    for _ in 0..<2 { _ = try device.update(force: true) }
+    #expect(reports() == [Self.batch(polls: 1, "2")])
+    try bench.origin.publish([a: bytes("one"), b: bytes("two!!")])
+    #expect(try device.update(force: true).to == "3")
+    #expect(reports() == [Self.batch(polls: 2, "2")])
+  }
+
+  @Test func polledVersionsAreToldToWhoeverCounts() throws {
+    let versions = Locked<[String]>([])
+    device.onCountedPoll { version in versions.withLock { $0.append(version) } }
+    bench.origin.say(#","edge":10"#)
+    for _ in 0..<2 { _ = try device.update(force: true) }
+    // The copy isn't behind such a cache, whatever it says.
+    bench.origin.fail { $0.hasPrefix(FakeOrigin.server) ? .status(500) : nil }
+    for _ in 0..<5 { #expect(throws: DeviceError.self) { try device.update(force: true) } }
+    _ = try? device.update(force: true)
+    #expect(versions.withLock { $0 } == ["1", "2"])
+    #expect(reports() == [])
+  }
+
+  private static func batch(polls: Int, _ version: String) -> String {
+    "https://origin.test/base/report?app=shop&channel=online "
+      + #"{"counts":{"polls":\#(polls)},"version":"\#(version)"}"#
+  }
+
   /// While a report hangs, the device updates.
   @Test func updatesDoNotWaitForReports() throws {
     bench.origin.hold(true)
