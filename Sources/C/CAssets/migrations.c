@@ -120,6 +120,10 @@ static const unsigned char m0030[] = {
 #embed "../../../Migrations/0030_lazy.sql"
 };
 
+static const unsigned char m0031[] = {
+#embed "../../../Migrations/0031_poll_batches.sql"
+};
+
 static const xcache_asset migrations[] = {
     {"0001_origin.sql", m0001, sizeof m0001},
     {"0002_prefetch.sql", m0002, sizeof m0002},
@@ -151,6 +155,7 @@ static const xcache_asset migrations[] = {
     {"0028_network_cap.sql", m0028, sizeof m0028},
     {"0029_fallback.sql", m0029, sizeof m0029},
     {"0030_lazy.sql", m0030, sizeof m0030},
+    {"0031_poll_batches.sql", m0031, sizeof m0031},
 };
 
 size_t xcache_migration_count(void) { return sizeof migrations / sizeof migrations[0]; }

@@ -41,11 +41,15 @@ package struct DeviceBatch: Hashable, Sendable {
   package let version: ManifestVersion
   /// The counts.
   package let counts: DeviceCounts
+  /// Whether the device counts its polls, because a shared cache takes them. Its batch then has `polls`, also if there were none:
+  /// else it would look like that of a device which doesn't count them.
+  package let countsPolls: Bool
 
   /// Creates a batch of what happened while `version` was held.
-  package init(version: ManifestVersion, counts: DeviceCounts) {
+  package init(version: ManifestVersion, counts: DeviceCounts, countsPolls: Bool = false) {
     self.version = version
     self.counts = counts
+    self.countsPolls = countsPolls || counts[.polls] > 0
   }
 
   /// Parses `{"counts":{"local":12,"passed":3},"version":"553"}`.
@@ -58,19 +62,25 @@ package struct DeviceBatch: Hashable, Sendable {
       throw .member("counts")
     }
     var counts = DeviceCounts()
+    var countsPolls = false
     for member in members {
       guard let times = member.value.integer, (0...DeviceCounts.limit).contains(times) else {
         throw .member(member.key)
       }
-      if let count = DeviceCount(name: member.key) { counts.add(count, times) }
+      guard let count = DeviceCount(name: member.key) else { continue }
+      counts.add(count, times)
+      if count == .polls { countsPolls = true }
     }
-    self.init(version: version, counts: counts)
+    self.init(version: version, counts: counts, countsPolls: countsPolls)
   }
 
   /// The body of the request.
   package var body: [UInt8] {
-    let members = counts.all.map {
+    var members = counts.all.map {
       JSONObject.Member(key: $0.count.name, value: .integer(min($0.times, DeviceCounts.limit)))
+    }
+    if countsPolls, counts[.polls] == 0 {
+      members.append(JSONObject.Member(key: DeviceCount.polls.name, value: 0))
     }
     let json: JSONValue = ["counts": .object(JSONObject(members)), "version": .string(version.text)]
     return json.canonical

@@ -29,7 +29,7 @@ package struct AdoptionSeries: Codable, Sendable {
   package struct Version: Codable, Sendable {
     /// A number, `other` for further ones, or `none` for polls of devices that had nothing.
     package let version: String
-    /// One number per point.
+    /// One number per point. Where a shared cache answers the polls, it is worked out from devices' batches, by when these came.
     package let polls: [Int64]
 
     package init(version: String, polls: [Int64]) {

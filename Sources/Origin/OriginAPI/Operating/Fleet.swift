@@ -138,11 +138,14 @@ package struct FleetOverview: Codable, Sendable {
     package let minutes: Int
     package let polls: Int64
     package let newest: Int64
+    /// What the numbers were worked out from, if a shared cache answered polls; nil if all were counted, and from older origins.
+    package var sample: AdoptionAnswer.Sample?
 
-    package init(minutes: Int, polls: Int, newest: Int) {
+    package init(minutes: Int, polls: Int, newest: Int, sample: AdoptionAnswer.Sample? = nil) {
       self.minutes = minutes
       self.polls = Int64(polls)
       self.newest = Int64(newest)
+      self.sample = sample
     }
   }
 

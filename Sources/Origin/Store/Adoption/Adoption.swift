@@ -8,6 +8,8 @@ package struct PollCount: Hashable, Sendable {
   package let version: Int64
   /// The number of polls.
   package let polls: Int
+  /// What the number was worked out from.
+  package let sample: PollSample
 
   /// The version of a device without a manifest.
   package static let none: Int64 = 0
@@ -15,10 +17,11 @@ package struct PollCount: Hashable, Sendable {
   package static let other: Int64 = -1
 
   /// Creates a count.
-  package init(channel: Int64, version: Int64, polls: Int) {
+  package init(channel: Int64, version: Int64, polls: Int, sample: PollSample = .none) {
     self.channel = channel
     self.version = version
     self.polls = polls
+    self.sample = sample
   }
 }
 
@@ -30,6 +33,8 @@ package struct Adoption: Hashable, Sendable {
     package let version: Int64
     /// The number of polls.
     package let polls: Int
+    /// What the number was worked out from.
+    package let sample: PollSample
   }
 
   /// The shares, newest version first; the last two may be `PollCount.none` and `.other`.
@@ -37,6 +42,9 @@ package struct Adoption: Hashable, Sendable {
 
   /// The number of all polls.
   package var polls: Int { shares.reduce(0) { $0 + $1.polls } }
+
+  /// What that number was worked out from.
+  package var sample: PollSample { shares.reduce(into: .none) { $0.add($1.sample) } }
 }
 
 extension Store {
@@ -56,9 +64,10 @@ extension Store {
           try db.counted(count.version, in: count.channel), hour, count.channel)
         try db.run(
           """
-          INSERT INTO poll_count (channel_id, hour, version, polls) VALUES (?, ?, ?, ?)
-          ON CONFLICT DO UPDATE SET polls = polls + excluded.polls
-          """, count.channel, hour, version, count.polls)
+          INSERT INTO poll_count (channel_id, hour, version, polls, batches, squares) VALUES (?, ?, ?, ?, ?, ?)
+          ON CONFLICT DO UPDATE SET polls = polls + excluded.polls, batches = batches + excluded.batches,
+            squares = squares + excluded.squares
+          """, count.channel, hour, version, count.polls, count.sample.batches, count.sample.squares)
       }
       try db.forgetCounts(before: now)
     }
@@ -71,10 +80,14 @@ extension Store {
       Adoption(
         shares: try db.all(
           """
-          SELECT version, sum(polls) FROM poll_count WHERE channel_id = ? AND hour >= ?
-          GROUP BY version ORDER BY version DESC
+          SELECT version, sum(polls), sum(batches), sum(squares) FROM poll_count
+          WHERE channel_id = ? AND hour >= ? GROUP BY version ORDER BY version DESC
           """, channel.id, first
-        ) { .init(version: $0.get(0), polls: $0.get(1)) })
+        ) {
+          .init(
+            version: $0.get(0), polls: $0.get(1),
+            sample: PollSample(batches: $0.get(2), squares: $0.get(3)))
+        })
     }
   }
 

@@ -44,19 +44,22 @@ extension Database {
       var polls: Int64
       var hours: Int64
       var last: Int64
+      var sample: PollSample
     }
     let (first, end) = (day * 24, day * 24 + 24)
     var sums: [Sum] = []
     // A channel's most frequent versions come first; those beyond the limit are added to `other`, which comes last.
     try each(
       """
-      SELECT channel_id, version, sum(polls), sum(max(hours, 1)), max(hour) FROM poll_count
+      SELECT channel_id, version, sum(polls), sum(max(hours, 1)), max(hour), sum(batches), sum(squares) FROM poll_count
       WHERE hour >= ? AND hour < ? GROUP BY channel_id, version
       ORDER BY channel_id, version = -1, sum(polls) DESC, version DESC
       """, first, end
     ) { row in
       sums.append(
-        Sum(channel: row.get(0), version: row.get(1), polls: row.get(2), hours: row.get(3), last: row.get(4)))
+        Sum(
+          channel: row.get(0), version: row.get(1), polls: row.get(2), hours: row.get(3), last: row.get(4),
+          sample: PollSample(batches: row.get(5), squares: row.get(6))))
     }
     var kept: [Sum] = []
     var separate = 0
@@ -69,17 +72,21 @@ extension Database {
         kept[last].polls += sum.polls
         kept[last].hours = min(24, kept[last].hours + sum.hours)
         kept[last].last = max(kept[last].last, sum.last)
+        kept[last].sample.add(sum.sample)
       } else {
         kept.append(
           Sum(
-            channel: sum.channel, version: PollCount.other, polls: sum.polls, hours: sum.hours, last: sum.last
-          ))
+            channel: sum.channel, version: PollCount.other, polls: sum.polls, hours: sum.hours,
+            last: sum.last,
+            sample: sum.sample))
       }
     }
     try run("DELETE FROM poll_count WHERE hour >= ? AND hour < ?", first, end)
     try insert(
-      "INSERT INTO poll_count (channel_id, hour, version, polls, hours)",
-      kept.map { ($0.channel, $0.last, $0.version, $0.polls, $0.hours) })
+      "INSERT INTO poll_count (channel_id, hour, version, polls, hours, batches, squares)",
+      kept.map {
+        ($0.channel, $0.last, $0.version, $0.polls, $0.hours, $0.sample.batches, $0.sample.squares)
+      })
   }
 
   fileprivate func rollUpFailures(ofDay day: Int64) throws(StoreError) {
