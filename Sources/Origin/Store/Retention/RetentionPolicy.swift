@@ -21,8 +21,11 @@ package struct RetentionPolicy: Hashable, Sendable {
   package static let largeShare = 100
   /// Polls in this many different hours are also enough, whatever their share.
   package static let hours = 3
-  /// The most versions that polls alone can keep: those with a share first, then those with the most polls. Whoever
-  /// polls everything every hour keeps no more than these.
+  /// Where polls are worked out from batches of counts, one batch in this many days is enough: a device sends one of a hundred or
+  /// fewer, so a version with few devices may have none for days.
+  package static let batchDays = 30
+  /// The most versions that polls alone can keep: those with a share first, then those with the most batches, then those with the most
+  /// polls. Whoever polls everything every hour, or reports a batch of everything, keeps no more than these.
   package static let usedVersions = 100
 
   /// Creates the default policy of `xcache serve`.
@@ -117,24 +120,26 @@ extension Database {
     try each(
       """
       WITH daily AS (
-        SELECT version, hour / 24 AS day, sum(polls) AS polls, sum(max(hours, 1)) AS hours, max(hour) AS last
+        SELECT version, hour / 24 AS day, sum(polls) AS polls, sum(max(hours, 1)) AS hours, max(hour) AS last,
+          sum(CASE WHEN hour > ?6 THEN batches ELSE 0 END) AS batches
         FROM poll_count WHERE channel_id = ?1 AND hour > ?2 GROUP BY version, day),
       shares AS (SELECT *, sum(polls) OVER (PARTITION BY day) AS all_polls FROM daily)
       SELECT version, sum(polls), sum(hours), max(last), max(polls >= ?3 AND polls >= all_polls / ?4),
-        max(polls >= ?3 AND polls >= all_polls / ?5)
+        max(polls >= ?3 AND polls >= all_polls / ?5), sum(batches)
       FROM shares WHERE version > 0 GROUP BY version
       HAVING EXISTS (SELECT 1 FROM release AS r WHERE r.channel_id = ?1 AND r.version = shares.version)
-      ORDER BY max(polls >= ?3 AND polls >= all_polls / ?4) DESC, sum(polls) DESC, version DESC
+      ORDER BY max(polls >= ?3 AND polls >= all_polls / ?4) DESC, sum(batches) DESC, sum(polls) DESC, version DESC
       """, channel, now / 3_600_000 - Int64(policy.days) * 24, RetentionPolicy.minPolls,
       RetentionPolicy.share,
-      RetentionPolicy.largeShare
+      RetentionPolicy.largeShare, now / 3_600_000 - Int64(RetentionPolicy.batchDays) * 24
     ) { row in
       let (version, hours) = (row.get(0, as: Int64.self), row.get(2, as: Int.self))
       let (hasShare, hasLargeShare) = (row.get(4, as: Int64.self) != 0, row.get(5, as: Int64.self) != 0)
-      guard hours >= RetentionPolicy.hours || hasLargeShare || hasShare && hours >= RetentionPolicy.shareHours
-      else {
-        return
-      }
+      let hasBatch = row.get(6, as: Int64.self) > 0
+      guard
+        hasBatch || hours >= RetentionPolicy.hours || hasLargeShare
+          || hasShare && hours >= RetentionPolicy.shareHours
+      else { return }
       // Versions that are kept anyway don't use up the limit.
       if !recent.contains(version) {
         guard places > 0 else { return }
