@@ -85,7 +85,7 @@ package final class Origin: Sendable {
     zips = ZipEndpoint(service: try ZipService(store, service, options), store: store, log: log)
 
     // What publishers do.
-    let adoption = AdoptionService(store: store, log: log)
+    let adoption = AdoptionService(store: store, isBehindCache: options.edge != nil, log: log)
     let documents = DocumentService(
       store: store, catalog: catalog, renderer: renderer, heads: heads, edge: options.edge)
     let releases = ReleaseService(

@@ -11,6 +11,9 @@ final class AdoptionService: Sendable {
   private let counters = Locked<[PollCounter]>([])
   private let failures = Locked<[FailureKey: Int]>([:])
   private let reports = Locked<[ReportKey: DeviceCounts]>([:])
+  /// Whether a shared cache answers the polls, so that these are worked out from batches.
+  let isBehindCache: Bool
+  private let sampled = Locked(SampledPolls())
   /// What was reported about rollouts since the last flush.
   let evidence = Locked(EvidenceBuffer())
   /// How much of what was reported about rollouts came from other sites' pages, since the start.
@@ -43,8 +46,9 @@ final class AdoptionService: Sendable {
   /// The maximum number of kinds of failures told apart between two writes.
   private static let maxFailures = 2048
 
-  init(store: Store, log: @escaping @Sendable (String) -> Void) {
+  init(store: Store, isBehindCache: Bool = false, log: @escaping @Sendable (String) -> Void) {
     self.store = store
+    self.isBehindCache = isBehindCache
     self.log = log
   }
 
@@ -69,8 +73,16 @@ final class AdoptionService: Sendable {
     }
   }
 
-  /// Adds a device's counts, unless there are batches of too many versions.
-  func record(_ batch: DeviceBatch, of channel: Int64) {
+  /// Adds a device's counts, unless there are batches of too many versions, and the polls that they stand for behind a shared cache.
+  /// - Parameters:
+  ///   - batch: what the device sent.
+  ///   - channel: the channel's id.
+  ///   - extras: what the channel's answers say.
+  func record(_ batch: DeviceBatch, of channel: Int64, _ extras: AnswerExtras = .none) {
+    if isBehindCache {
+      let now = Clock.monotonicNanoseconds()
+      sampled.withLock { $0.add(batch, of: channel, extras, now: now) }
+    }
     let key = ReportKey(channel: channel, version: batch.version)
     reports.withLock { reports in
       guard reports[key] != nil || reports.count < Self.maxReports else { return }
@@ -80,15 +92,13 @@ final class AdoptionService: Sendable {
 
   /// Writes what was counted since the last call.
   func flush() {
-    var polls: [PollCount: Int] = [:]
-    for counter in counters.withLock({ $0 }) {
-      for count in counter.drain() {
-        polls[PollCount(channel: count.channel, version: count.version, polls: 0), default: 0] += count.polls
-      }
+    var polls: [PollWindow.Key: PollWindow.Count] = [:]
+    for count in counters.withLock({ $0 }).flatMap({ $0.drain() }) + sampled.withLock({ $0.take() }) {
+      let key = PollWindow.Key(channel: count.channel, version: count.version)
+      polls[key, default: PollWindow.Count()].add(.init(polls: count.polls, sample: count.sample))
     }
     let now = Clock.monotonicNanoseconds()
-    let counted = polls.map { (PollWindow.Key(channel: $0.key.channel, version: $0.key.version), $0.value) }
-    window.withLock { $0.add(Dictionary(uniqueKeysWithValues: counted), now: now) }
+    window.withLock { [polls] in $0.add(polls, now: now) }
     let channels = Set(polls.keys.map(\.channel))
     polled.withLock { for channel in channels { $0[channel] = now } }
     let seen = failures.withLock { failures in
@@ -103,7 +113,9 @@ final class AdoptionService: Sendable {
       try store.count(
         reported.map { ReportedCounts(channel: $0.key.channel, version: $0.key.version, counts: $0.value) })
       try store.count(
-        polls.map { PollCount(channel: $0.key.channel, version: $0.key.version, polls: $0.value) })
+        polls.map { key, count in
+          PollCount(channel: key.channel, version: key.version, polls: count.polls, sample: count.sample)
+        })
       try store.count(
         seen.map { key, count in
           FailureCount(
@@ -122,11 +134,11 @@ final class AdoptionService: Sendable {
   }
 
   /// Returns the polls of the last minutes by channel and version; channels without polls are absent.
-  func recentPolls(minutes: Int) -> [Int64: [Int64: Int]] {
+  func recentPolls(minutes: Int) -> [Int64: RecentPolls] {
     let now = Clock.monotonicNanoseconds()
-    var sums: [Int64: [Int64: Int]] = [:]
+    var sums: [Int64: RecentPolls] = [:]
     for minute in window.withLock({ $0.minutes(UInt64(minutes), now: now) }) {
-      for (key, polls) in minute.polls { sums[key.channel, default: [:]][key.version, default: 0] += polls }
+      for (key, count) in minute.polls { sums[key.channel, default: RecentPolls()].add(count, key.version) }
     }
     return sums
   }
@@ -136,7 +148,7 @@ final class AdoptionService: Sendable {
     let now = Clock.monotonicNanoseconds()
     return window.withLock { $0.minutes(now: now) }.map { minute in
       var polls: [Int64: Int] = [:]
-      for (key, count) in minute.polls where key.channel == channel { polls[key.version] = count }
+      for (key, count) in minute.polls where key.channel == channel { polls[key.version] = count.polls }
       return (minute.age, polls)
     }
   }
@@ -146,6 +158,7 @@ final class AdoptionService: Sendable {
   var prometheusText: String {
     guard let channels = try? store.channels() else { return "" }
     var polls = ""
+    var batches = ""
     var failures = ""
     var counts = ""
     let sums = window.withLock { $0.sums(now: Clock.monotonicNanoseconds()) }
@@ -153,11 +166,15 @@ final class AdoptionService: Sendable {
     for channel in channels {
       let labels = "app=\"\(channel.app)\",channel=\"\(channel.name)\""
       let shares = (polled[channel.id] ?? []).sorted {
-        ($1.value, $1.key.version) < ($0.value, $0.key.version)
+        ($1.value.polls, $1.key.version) < ($0.value.polls, $0.key.version)
+      }
+      if isBehindCache {
+        let sample = shares.reduce(into: PollSample.none) { $0.add($1.value.sample) }
+        batches += "xcache_poll_batches_last_hour{\(labels)} \(sample.batches)\n"
       }
       for share in shares.prefix(Self.maxSamples) {
         polls +=
-          "xcache_polls_last_hour{\(labels),version=\"\(Self.name(share.key.version))\"} \(share.value)\n"
+          "xcache_polls_last_hour{\(labels),version=\"\(Self.name(share.key.version))\"} \(share.value.polls)\n"
       }
       var reasons: [String: Int] = [:]
       for failure in (try? store.failures(of: channel, days: 1)) ?? [] {
@@ -176,9 +193,10 @@ final class AdoptionService: Sendable {
       }
     }
     return """
-      # HELP xcache_polls_last_hour Polls of the last 60 minutes, and since the start, by the version that they reported.
+      # HELP xcache_polls_last_hour Polls of the last 60 minutes, and since the start, by the version that they reported; \
+      behind a shared cache worked out from devices' batches.
       # TYPE xcache_polls_last_hour gauge
-      \(polls)# HELP xcache_device_failures_today Failures reported by devices today (UTC).
+      \(polls)\(isBehindCache ? Self.batchesHelp + batches : "")# HELP xcache_device_failures_today Failures reported by devices today (UTC).
       # TYPE xcache_device_failures_today gauge
       \(failures)# HELP xcache_device_events_total Events counted by devices on the two newest reported versions.
       # TYPE xcache_device_events_total counter
@@ -186,6 +204,11 @@ final class AdoptionService: Sendable {
       """ + evidenceText(channels)
   }
 
+  private static let batchesHelp = """
+    # HELP xcache_poll_batches_last_hour Batches of counts that xcache_polls_last_hour is worked out from.
+    # TYPE xcache_poll_batches_last_hour gauge
+
+    """
   /// Per channel.
   private static let maxSamples = 100
   /// How many versions' counts are shown: each has fewer than 50 names.
@@ -198,5 +221,18 @@ final class AdoptionService: Sendable {
     case PollCount.other: "other"
     default: String(version)
     }
+  }
+}
+
+/// The polls of a channel in the last minutes.
+struct RecentPolls: Sendable {
+  /// By the version that they reported.
+  private(set) var polls: [Int64: Int] = [:]
+  /// What the numbers were worked out from.
+  private(set) var sample = PollSample.none
+
+  mutating func add(_ count: PollWindow.Count, _ version: Int64) {
+    polls[version, default: 0] += count.polls
+    sample.add(count.sample)
   }
 }

@@ -80,7 +80,7 @@ final class FailureReceiver: BodyReceiver {
       let batch = try DeviceBatch(json: document)
       // Counts for versions that don't exist are ignored.
       if batch.version > .none, batch.version <= channel.highest {
-        origin.adoption.record(batch, of: channel.channel.id)
+        origin.adoption.record(batch, of: channel.channel.id, channel.extras)
       }
       return Self.accepted
     } catch {

@@ -8,9 +8,21 @@ struct PollWindow {
     let version: Int64
   }
 
+  /// How many polls there were.
+  struct Count: Hashable {
+    var polls = 0
+    /// What the number was worked out from.
+    var sample = PollSample.none
+
+    mutating func add(_ other: Count) {
+      polls += other.polls
+      sample.add(other.sample)
+    }
+  }
+
   private struct Minute {
     let number: UInt64
-    var polls: [Key: Int]
+    var polls: [Key: Count]
   }
 
   private static let length: UInt64 = 60
@@ -22,18 +34,18 @@ struct PollWindow {
   private var minutes: [Minute] = []
 
   /// Adds polls that were just counted; `now` is in monotonic nanoseconds.
-  mutating func add(_ polls: [Key: Int], now: UInt64) {
+  mutating func add(_ polls: [Key: Count], now: UInt64) {
     drop(now)
     guard !polls.isEmpty else { return }
     let number = now / Self.nanoseconds
     if minutes.last?.number != number { minutes.append(Minute(number: number, polls: [:])) }
     for (key, count) in polls where minutes[minutes.count - 1].polls.count < Self.maxKeys {
-      minutes[minutes.count - 1].polls[key, default: 0] += count
+      minutes[minutes.count - 1].polls[key, default: Count()].add(count)
     }
   }
 
   /// Returns the polls of each of the last minutes: how many minutes ago it began, and the counts.
-  func minutes(_ count: UInt64 = Self.length, now: UInt64) -> [(age: Int, polls: [Key: Int])] {
+  func minutes(_ count: UInt64 = Self.length, now: UInt64) -> [(age: Int, polls: [Key: Count])] {
     let number = now / Self.nanoseconds
     return minutes.compactMap { minute in
       guard minute.number <= number, number - minute.number < count else { return nil }
@@ -42,9 +54,11 @@ struct PollWindow {
   }
 
   /// Returns the polls of the last hour.
-  mutating func sums(now: UInt64) -> [Key: Int] {
+  mutating func sums(now: UInt64) -> [Key: Count] {
     drop(now)
-    return minutes.reduce(into: [:]) { sums, minute in sums.merge(minute.polls, uniquingKeysWith: +) }
+    return minutes.reduce(into: [:]) { sums, minute in
+      for (key, count) in minute.polls { sums[key, default: Count()].add(count) }
+    }
   }
 
   private mutating func drop(_ now: UInt64) {

@@ -63,7 +63,8 @@ final class FleetService: Sendable {
 
   private func state() throws(StoreError) -> FleetState {
     // Not read from the database: its last hour spans up to two, and it lacks what came since the last flush.
-    let recent = adoption.recentPolls(minutes: FleetState.minutes)
+    let minutes = FleetState.minutes(isSampled: adoption.isBehindCache)
+    let recent = adoption.recentPolls(minutes: minutes)
     let damaged = try store.damagedBlobs()
     var progress: [Int64: Int] = [:]
     let health = try store.channelHealth()
@@ -74,6 +75,7 @@ final class FleetService: Sendable {
       origin: try store.originID(), health: health, recent: recent,
       damaged: try store.damagedURLs(of: damaged),
       mirrors: try store.mirrors(), progress: progress, staged: staged.all, disk: try store.diskUse(),
-      scrubbed: try store.scrubState().oldest, webhooks: try store.webhooks(), now: store.now)
+      scrubbed: try store.scrubState().oldest, webhooks: try store.webhooks(), now: store.now,
+      minutes: minutes)
   }
 }

@@ -7,8 +7,8 @@ import System
 struct FleetState: Sendable {
   let origin: String
   let health: [ChannelHealth]
-  /// The polls of the last minutes, by the channel's row and the version that they reported.
-  let recent: [Int64: [Int64: Int]]
+  /// The polls of the last `minutes`, by the channel's row.
+  let recent: [Int64: RecentPolls]
   let damaged: [DamagedURL]
   let mirrors: [MirrorRecord]
   /// The number of older versions from which deltas are still to be made, by the channel's row.
@@ -22,9 +22,11 @@ struct FleetState: Sendable {
   var webhooks: [WebhookState] = []
   /// In milliseconds since 1970.
   let now: Int64
-
   /// How many minutes of polls show what devices run.
-  static let minutes = 10
+  var minutes = FleetState.minutes(isSampled: false)
+
+  /// As many minutes as show what devices run: more where polls are worked out from a part of them.
+  static func minutes(isSampled: Bool) -> Int { isSampled ? 60 : 10 }
 
   // Thresholds for a problem: a share of what is counted, above what a few devices cause.
   private static let minFailures = 10
@@ -76,8 +78,10 @@ struct FleetState: Sendable {
         until: policy.until.map { Moment(milliseconds: $0.milliseconds) })
     }
     // If nobody polled recently, or the server has just started, the clock hours are used.
-    let polls = recent[info.id] ?? item.polls
-    let minutes = recent[info.id] == nil ? 120 : Self.minutes
+    let polls = recent[info.id]?.polls ?? item.polls
+    let sample = recent[info.id]?.sample ?? item.sample
+    let minutes = recent[info.id] == nil ? 120 : minutes
+    let sum = polls.values.reduce(0, +)
     let copies = mirrors.compactMap { mirror -> FleetOverview.Mirror? in
       let versions = mirror.versions.filter { $0.app == info.app && $0.channel == info.name }
       guard let newest = versions.map(\.version).max() else { return nil }
@@ -90,8 +94,9 @@ struct FleetState: Sendable {
     var line = FleetOverview.Channel(
       summary, author: item.author, kill: kill, bypasses: policy.bypass.count,
       adoption: .init(
-        minutes: minutes, polls: polls.values.reduce(0, +),
-        newest: info.answeredVersions.reduce(0) { $0 + (polls[$1.number] ?? 0) }),
+        minutes: minutes, polls: sum,
+        newest: info.answeredVersions.reduce(0) { $0 + (polls[$1.number] ?? 0) },
+        sample: AdoptionAnswer.Sample(sample, of: sum)),
       failures: .init(hour: item.failures, day: item.failuresOfDay),
       mirror: copies.min { ($0.version, $0.at) < ($1.version, $1.at) },
       damaged: damaged.count { $0.app == info.app.text && $0.channel == info.name.text },
@@ -139,9 +144,7 @@ struct FleetState: Sendable {
         "frozen", "warning", "The channel is frozen and refuses releases. \(freeze.author): \(freeze.reason)")
     }
     let share = channel.adoption
-    if let at = channel.at, now - at.milliseconds > Self.hour, share.polls >= Self.minPolls,
-      share.newest * 2 < share.polls
-    {
+    if let at = channel.at, now - at.milliseconds > Self.hour, share.polls >= Self.minPolls, isBehind(share) {
       add(
         "lagging", "warning",
         "Only \(share.newest * 100 / share.polls) % of polls report version \(channel.version), which is more than an hour old."
@@ -155,6 +158,12 @@ struct FleetState: Sendable {
         "The mirror \(mirror.name) has version \(mirror.version), not \(channel.version).")
     }
     return found
+  }
+
+  /// Whether less than half of the polls report the newest version, also if a sample of them is as far off as it may be.
+  private func isBehind(_ share: FleetOverview.Share) -> Bool {
+    let all = Double(AnswerExtras.allReports)
+    return Double(share.newest) / Double(share.polls) + Double(share.sample?.margin ?? 0) / all < 0.5
   }
 
   // MARK: - The origin

@@ -15,6 +15,8 @@ package struct ChannelHealth: Sendable {
   package let author: String?
   /// Polls of this clock hour and the previous one, by the version that devices reported.
   package var polls: [Int64: Int] = [:]
+  /// What these numbers were worked out from.
+  package var sample = PollSample.none
   /// Failures of this clock hour and the previous one.
   package var failures = 0
   /// Failures of the last 24 clock hours.
@@ -54,11 +56,13 @@ extension Store {
       }
       try db.each(
         """
-        SELECT channel_id, version, sum(polls) FROM poll_count WHERE hour >= ? GROUP BY channel_id, version
+        SELECT channel_id, version, sum(polls), sum(batches), sum(squares) FROM poll_count
+        WHERE hour >= ? GROUP BY channel_id, version
         """, hour - 1
       ) { row in
         guard let index = indices[row.get(0)] else { return }
         all[index].polls[row.get(1)] = row.get(2)
+        all[index].sample.add(PollSample(batches: row.get(3), squares: row.get(4)))
       }
       try db.each(
         """

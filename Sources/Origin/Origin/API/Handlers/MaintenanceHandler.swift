@@ -92,7 +92,7 @@ struct MaintenanceHandler: APIHandler {
         polls: Int64(adoption.polls),
         versions: adoption.shares.map {
           .init(polls: Int64($0.polls), version: AdoptionService.name($0.version))
-        })
+        }, sample: .init(adoption.sample, of: adoption.polls))
     }
     let failures = try store.failures(of: channel, days: 7).prefix(500).map {
       AdoptionAnswer.Failure(
@@ -109,6 +109,14 @@ struct MaintenanceHandler: APIHandler {
             version: report.version.text,
             counts: Dictionary(uniqueKeysWithValues: report.counts.all.map { ($0.count.name, $0.times) }))
         }))
+  }
+}
+
+extension AdoptionAnswer.Sample {
+  /// What a number of polls was worked out from; nil if they were counted themselves.
+  init?(_ sample: PollSample, of polls: Int) {
+    guard let margin = sample.margin(of: polls) else { return nil }
+    self.init(batches: Int64(sample.batches), margin: Int64(margin))
   }
 }
 
