@@ -1,5 +1,5 @@
 import { act, channelPath, currentSession, Ended, get, hindrance, long, me, newKey, preview, Refusal, Unreachable } from "./api.js";
-import { count, el, fill, plural, size, table, tell, when } from "./dom.js";
+import { count, el, fill, plural, polled, size, table, tell, when } from "./dom.js";
 import { address, exactly, facts, localMinute, wholeMinute } from "./parts.js";
 import { alarm, audience, buckets, ofBuckets } from "./rollout.js";
 import { shell, shown as commandShown } from "./command.js";
@@ -245,7 +245,7 @@ function changeFacts(answer) {
 /** What can be done with a channel. A token that may not is told why. */
 export function buttons({ app, channel, status, fleet, reload }) {
   const path = channelPath(app, channel);
-  const polls = fleet?.adoption.polls ? `${plural(fleet.adoption.polls, "poll")} in the last ${fleet.adoption.minutes} minutes` : "no polls in the last minutes";
+  const polls = fleet?.adoption.polls ? `${polled(fleet.adoption.polls, fleet.adoption.sample)} in the last ${fleet.adoption.minutes} minutes` : "no polls in the last minutes";
   const killed = Boolean(fleet?.kill);
   const done = reload;
   const where = `${app} ${channel}`;

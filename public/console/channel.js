@@ -1,5 +1,5 @@
 import { channelLink, channelPath, get } from "./api.js";
-import { badge, card, count, el, fill, named, percent, plural, size, table, when } from "./dom.js";
+import { badge, card, count, el, fill, named, percent, plural, polled, sampled, size, table, when } from "./dom.js";
 import { address, exactly, facts, part, wholeMinute } from "./parts.js";
 import { stacked } from "./chart.js";
 import { changed, health } from "./health.js";
@@ -85,6 +85,7 @@ export async function open({ names: [app, channel], overview: fleet, reload }) {
   let countedAt = 0;
   let newestCost = null;
   let lastSeries = null;
+  const source = el("p", { class: "quiet" });
 
   function drawVitals() {
     const before = releases[1]?.version ?? "0";
@@ -110,7 +111,7 @@ export async function open({ names: [app, channel], overview: fleet, reload }) {
       facts([
         ["Candidate", [link(open.version), open.prefetch ? ` with prefetch config ${open.prefetch}` : "", `, for ${audience(open)}`, open.paused ? ["; ", badge("warn", "paused"), " nobody new is let in"] : ""]],
         ["All others", Number(open.full) ? ["stay at ", link(open.full), "; ", el("a", { href: channelLink("compare", app, channel, `?from=${open.full}&to=${open.version}`) }, "compare")] : "have nothing yet"],
-        ["By their polls", hour?.polls ? `${having(open.version)} have version ${open.version}, ${having(open.full)} version ${open.full}; of ${plural(hour.polls, "poll")} in this hour and the last` : "no polls in this hour and the last"],
+        ["By their polls", hour?.polls ? `${having(open.version)} have version ${open.version}, ${having(open.full)} version ${open.full}; of ${polled(hour.polls, hour.sample)} in this hour and the last${hour.sample ? `, ${sampled(hour.sample)}` : ""}` : "no polls in this hour and the last"],
         ["Begun", [when(open.at), " by ", named(open.author), open.changedAt === open.at ? "" : ["; changed ", when(open.changedAt), " by ", named(open.changedBy)]]],
         ...evidenceFacts(shown),
       ], "facts"),
@@ -300,6 +301,7 @@ export async function open({ names: [app, channel], overview: fleet, reload }) {
   function failuresIn(document) {
     adoption = document;
     countedAt = Date.now();
+    source.textContent = adoption.week.sample ? "A shared cache answers polls, so they are worked out from the batches of counts that devices send. Devices without a version are missing." : "";
     drawVitals();
     drawRollout();
     const all = [...adoption.failures].sort((a, b) => b.failures - a.failures);
@@ -324,7 +326,7 @@ export async function open({ names: [app, channel], overview: fleet, reload }) {
     title: `${app} ${channel}`,
     node: [el("p", { class: "crumbs" }, el("a", { href: "#/" }, "Overview")), head, rollout, plans, vitals,
       el("div", { class: "columns" },
-        el("div", {}, card("Fleet", charts, choice), card("Failures of the last week", failures),
+        el("div", {}, card("Fleet", charts, choice, source), card("Failures of the last week", failures),
           card("Releases", [list, more, older], el("a", { href: channelLink("compare", app, channel) }, "Compare two versions or moments"))),
         el("div", {}, card("This channel", about), card("Bundles", bundles), signed, card("Back in time", [ask, moment])))],
     get poll() { return Date.now() - readAt >= maxAge ? path : Date.now() - countedAt >= maxAge ? `${path}/adoption` : series(); },

@@ -83,6 +83,12 @@ export const count = (number) => Number(number).toLocaleString();
 
 export function plural(number, one, many = `${one}s`) { return `${count(number)} ${number === 1 ? one : many}`; }
 
+/** Numbers of polls behind a shared cache: what they were worked out from, and how far their shares may be off. */
+export const sampled = (sample) => sample ? `from ${plural(sample.batches, "batch", "batches")}, ±${(sample.margin / 100).toFixed(1)} points` : null;
+
+/** A number of polls, which is about right where it was worked out. */
+export const polled = (polls, sample) => `${sample ? "about " : ""}${plural(polls, "poll")}`;
+
 export function percent(part, all) {
   if (!all) return "—";
   const share = (part * 100) / all;

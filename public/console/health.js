@@ -1,5 +1,5 @@
 // How a channel's fleet is, out of what its devices polled and reported.
-import { count, el, percent, plural, size, stats, svg } from "./dom.js";
+import { count, el, percent, plural, polled, sampled, size, stats, svg } from "./dom.js";
 
 /** Classes of times in milliseconds (docs/protocol.md, "Reports"). */
 const bounds = [128, 256, 512, 1024, 2048, 4096, 8192];
@@ -74,7 +74,7 @@ export function health({ line, version, before, reports, cost, series, marks, sp
   });
   return stats("health", [
     { name: `On version ${version}`, value: polls ? percent(line.adoption.newest, polls) : "—", kind: polls ? "" : "none",
-      notes: [polls ? `of ${plural(polls, "poll")} in ${line.adoption.minutes} minutes` : "no polls in the last minutes"],
+      notes: [polls ? `of ${polled(polls, line.adoption.sample)} in ${line.adoption.minutes} minutes` : "no polls in the last minutes", sampled(line?.adoption.sample)],
       extra: lines && spark(lines.share, marks, `Share of polls on version ${version}, ${span}`) },
     { name: "Hit rate", value: now.hits === null ? "—" : percent(now.local, now.requests), kind: now.hits === null ? "none" : "",
       notes: [now.hits === null ? "not reported yet" : `of ${plural(now.requests, "request")}`, than(old.hits === null ? null : percent(old.local, old.requests))] },

@@ -1,5 +1,5 @@
 import { channelId, channelLink, get } from "./api.js";
-import { badge, card, count, el, fill, local, named, percent, plural, size, stats, svg, table, when } from "./dom.js";
+import { badge, card, count, el, fill, local, named, percent, plural, polled, size, stats, svg, table, when } from "./dom.js";
 
 export const ofChannel = (one, problems) => problems.filter((item) => item.app === one.app && item.channel === one.channel);
 
@@ -57,7 +57,7 @@ export async function open({ overview: fleet }) {
     const isBad = shown.problems.some((one) => one.severity === "error");
     fill(figures, stats("figures", [
       { name: "Problems", value: count(shown.problems.length), kind: isBad ? "bad" : "", notes: [troubled ? `in ${count(troubled)} of ${plural(all.length, "channel")}` : `none in ${plural(all.length, "channel")}`] },
-      { name: "On the newest version", value: percent(sum((one) => one.adoption.newest), polls), kind: polls ? "" : "none", notes: [polls ? `of ${plural(polls, "poll")} in ${all[0].adoption.minutes} minutes` : "no polls in the last minutes"] },
+      { name: "On the newest version", value: percent(sum((one) => one.adoption.newest), polls), kind: polls ? "" : "none", notes: [polls ? `of ${polled(polls, all.find((one) => one.adoption.sample))} in ${all[0].adoption.minutes} minutes` : "no polls in the last minutes"] },
       { name: "Failures", value: count(sum((one) => one.failures.day)), notes: ["reported in 24 hours"] },
       shown.disk && { name: "Disk free", value: size(shown.disk.available), notes: [`of ${size(shown.disk.size)}; ${size(shown.disk.stored)} stored`] },
     ]));

@@ -1,5 +1,5 @@
 import { channelLink, channelPath, get, Refusal } from "./api.js";
-import { badge, card, count, el, fill, percent, plural, size, table, when } from "./dom.js";
+import { badge, card, count, el, fill, percent, plural, sampled, size, table, when } from "./dom.js";
 import { exactly, facts, hash, part, wholeMinute } from "./parts.js";
 
 /** Changes that are asked for at once. */
@@ -24,7 +24,7 @@ async function release({ names: [app, channel, version] }) {
     return table("Who has it", [["Time"], ["Polls", true], ["Of all", true]],
       [["this hour and the last", adoption.hour], ["24 hours", adoption.day], ["7 days", adoption.week]].map(([words, span]) => {
         const own = span.versions.find((one) => one.version === info.version)?.polls ?? 0;
-        return [words, count(own), percent(own, span.polls)];
+        return [words, count(own), [percent(own, span.polls), span.sample ? `, ${sampled(span.sample)}` : ""]];
       }));
   });
   const rows = [];

@@ -13,7 +13,7 @@ enum AdoptionChart {
     for (span, words) in [
       (adoption.hour, "last hour"), (adoption.day, "last day"), (adoption.week, "last week"),
     ] where span.polls > 0 {
-      lines.append("polls \(words): \(span.polls)")
+      lines.append("polls \(words): \(number(span))")
       let versions = span.versions.sorted { $0.polls > $1.polls }
       for version in versions.prefix(maxVersions) {
         lines.append(line(version.version, version.polls, of: span.polls))
@@ -23,7 +23,16 @@ enum AdoptionChart {
         lines.append(line("further", rest, of: span.polls))
       }
     }
+    if [adoption.hour, adoption.day, adoption.week].contains(where: { $0.sample != nil }) {
+      lines.append("devices without a version aren't in these numbers: a shared cache answers their polls")
+    }
     return lines + failures(adoption.failures) + ReportOutput.lines(adoption.reports ?? [])
+  }
+
+  /// Returns the number of polls, and how sure it is if it was worked out.
+  private static func number(_ span: AdoptionAnswer.Polls) -> String {
+    guard let sample = span.sample else { return "\(span.polls)" }
+    return "about \(span.polls), \(sample.words)"
   }
 
   private static func line(_ name: String, _ polls: Int64, of all: Int64) -> String {
@@ -77,8 +86,21 @@ enum AdoptionChart {
 /// Formats a share in percent.
 enum Share {
   /// Returns a share such as `99.5 %`, rounded to a tenth. `all` must be positive.
-  static func text(_ part: Int64, of all: Int64) -> String {
+  static func text(_ part: Int64, of all: Int64) -> String { "\(tenths(part, of: all)) %" }
+
+  /// Returns the percentage without its sign, such as `99.5`.
+  static func tenths(_ part: Int64, of all: Int64) -> String {
     let permille = Int((Double(part) / Double(all) * 1000).rounded())
-    return "\(permille / 10).\(permille % 10) %"
+    return "\(permille / 10).\(permille % 10)"
+  }
+}
+
+extension AdoptionAnswer.Sample {
+  /// Where numbers of polls come from, and how far the shares are from the truth.
+  var words: String {
+    // Numbers from an origin may be inconsistent.
+    let margin = Share.tenths(min(max(margin, 0), 10_000), of: 10_000)
+    return
+      "from \(batches) \(batches == 1 ? "batch" : "batches") of counts; shares are within \(margin) points"
   }
 }

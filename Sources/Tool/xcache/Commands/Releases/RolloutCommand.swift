@@ -120,6 +120,7 @@ enum RolloutCommand {
     return
       "in \(Count.text(Int(clamping: all), "poll")) of this hour and the one before: \(share(candidate)) have version \(open.version), "
       + "\(share(polls(full))) version \(full)" + (rest > 0 ? ", \(share(rest)) another one or none" : "")
+      + (hour.sample.map { " (\($0.words))" } ?? "")
   }
 
   /// What a release that changes nothing leaves open, for its author, who may have thought of the candidate.
