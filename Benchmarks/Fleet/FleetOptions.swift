@@ -45,6 +45,8 @@ struct FleetOptions: Sendable {
     usage: xcache-fleet [OPTIONS]                    a fleet and an origin in this process, in virtual time
            xcache-fleet --origin URL [OPTIONS]       a sample of the fleet as real devices of a real origin, in compressed time
            xcache-fleet ramps [RAMPS [SEED [WHICH [SIZE…]]]]  many small ramps: docs/evidence.md, "In numbers"
+           xcache-fleet counts [DEVICES [PERCENT [DAYS [SEED]]]]   adoption and gc of a fleet (1000000) behind a shared cache, by a
+                                                     part of its batches (1), over days (40); fails if they are wrong
 
     The fleet
       --devices N         how many devices (1000000)

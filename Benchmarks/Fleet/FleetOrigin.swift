@@ -67,7 +67,7 @@ final class FleetOrigin {
     try update()
   }
 
-  private static func publish(
+  static func publish(
     _ store: Store, _ app: AppName, _ version: Int, base: Int, _ audience: RolloutAudience? = nil
   ) throws {
     let bytes = Array("version \(version)".utf8)

@@ -6,6 +6,7 @@ enum FleetTool {
     let words = Array(CommandLine.arguments.dropFirst())
     if words.contains("--help") || words.contains("-h") { return print(FleetOptions.usage, terminator: "") }
     if words.first == "ramps" { return ramps(Array(words.dropFirst())) }
+    if words.first == "counts" { return counts(Array(words.dropFirst())) }
     do {
       let options = try FleetOptions(words, environment: Environment.variables)
       if options.origin != nil { Environment.exit(try FleetSample(options).run() ? 0 : 1) }
@@ -22,6 +23,24 @@ enum FleetTool {
       fail("\"\(word)\" isn't a number; see xcache-fleet --help", status: 2)
     }
     Ramps.run(words)
+  }
+
+  private static func counts(_ words: [String]) {
+    guard words.count <= 4, let devices = Int(words.first ?? "1000000"), (1...10_000_000).contains(devices),
+      let reports = Double(words.dropFirst().first ?? "1"), (0.01...100).contains(reports),
+      let days = Int(words.dropFirst(2).first ?? "40"), (1...365).contains(days),
+      let seed = UInt64(words.dropFirst(3).first ?? "1")
+    else { fail("counts takes numbers; see xcache-fleet --help", status: 2) }
+    do {
+      var run = try CountedRun(
+        devices: devices, reports: Int((reports * 100).rounded()), days: days, seed: seed)
+      print(CountedRun.head)
+      try run.run { print($0) }
+      print(run.summary)
+      Environment.exit(run.isRight ? 0 : 1)
+    } catch {
+      fail("\(error)", status: 1)
+    }
   }
 
   private static func run(_ options: FleetOptions) throws {
