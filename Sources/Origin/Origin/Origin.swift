@@ -54,6 +54,8 @@ package final class Origin: Sendable {
     package var push: ReleasePush?
     /// How shared caches keep the answers of polls; nil if no cache takes polls.
     package var edge: EdgePolicy?
+    /// The caches that are told to drop answers when these change; only with `edge`.
+    package var purges: [EdgePurgeTarget] = []
     /// Receives the origin's own errors, one line each.
     package var log: @Sendable (String) -> Void = { _ in }
 
@@ -67,6 +69,7 @@ package final class Origin: Sendable {
     let catalog = Published(try Catalog(store, edge: options.edge))
     let service = DeltaService(store: store, options: DeltaService.Options(options))
     let heads = HeadService(store: store, log: log)
+    let edge = EdgeService(options)
     let builder = try AnswerBuilder(store, catalog, service, heads, options)
     let renderer = AnswerRenderer(
       store: store, catalog: catalog, builder: builder, service: service, log: log)
@@ -94,19 +97,19 @@ package final class Origin: Sendable {
     api = APIEndpoint(
       store: store, releases: releases, deltas: service, documents: documents, adoption: adoption,
       fleet: FleetService(
-        store: store, adoption: adoption, backlog: service.backlog, staged: releases.staged),
+        store: store, adoption: adoption, backlog: service.backlog, staged: releases.staged, edge: edge),
       largestUpload: options.largestUpload, log: log, failures: failures)
     self.adoption = adoption
 
     background = BackgroundWork(
       catalog: catalog, builder: builder, renderer: renderer, api: api, failures: failures, options)
-    metrics = RecentText { [background, attempts = api.attempts, metrics = options.metrics] in
+    metrics = RecentText { [background, edge, attempts = api.attempts, metrics = options.metrics] in
       let texts = [
         metrics(), background.scrubber?.prometheusText ?? "", Scrubber.damageText(store),
         adoption.prometheusText, background.webhooks.prometheusText, attempts.metrics,
         service.counters.prometheusText(pending: service.backlog.pending),
         service.packs.counters.prometheusText, service.packBytesText, builder.prometheusText,
-        coded.prometheusText, TrustMetrics.text(store),
+        coded.prometheusText, TrustMetrics.text(store), edge?.prometheusText ?? "",
       ]
       return texts.joined()
     }

@@ -6,7 +6,11 @@ import System
 /// A reader keeps the value and its edition number; while that is unchanged, a read costs one atomic load. A change is seen
 /// by every read that begins after `update` has returned.
 package final class Published<Value: Sendable>: Sendable {
+  /// Is told of a change.
+  package typealias Observer = @Sendable (_ before: Value, _ after: Value) -> Void
+
   private let value: Locked<Value>
+  private let observer = Locked<Observer?>(nil)
   fileprivate let edition = Atomic<Int>(0)
 
   package init(_ value: Value) {
@@ -20,14 +24,22 @@ package final class Published<Value: Sendable>: Sendable {
   package func update<R: Sendable, Failure: Error>(
     _ change: (inout Value) throws(Failure) -> R
   ) throws(Failure) -> R {
-    try value.withLock { (value) throws(Failure) -> R in
+    let (result, before, after) = try value.withLock { (value) throws(Failure) -> (R, Value, Value) in
       var next = value
       let result = try change(&next)
+      let before = value
       value = next
       edition.add(1, ordering: .releasing)
-      return result
+      return (result, before, next)
     }
+    // Outside the lock, which readers wait for: all that is promised is that reads see the change by now.
+    observer.withLock { $0 }?(before, after)
+    return result
   }
+
+  /// Has `observer` called after each change, on the thread that made it; it should return soon. Of two changes at once, either may be
+  /// told first.
+  package func observe(_ observer: @escaping Observer) { self.observer.withLock { $0 = observer } }
 
   fileprivate func read() -> (value: Value, edition: Int) {
     value.withLock { ($0, edition.load(ordering: .relaxed)) }

@@ -12,6 +12,8 @@ final class FleetService: Sendable {
   private let adoption: AdoptionService
   private let backlog: DeltaBacklog
   private let staged: StagedReleases
+  /// Nil if no shared cache takes polls.
+  let edge: EdgeService?
   private let cached = Locked<CachedState?>(nil)
 
   private struct CachedState {
@@ -32,11 +34,14 @@ final class FleetService: Sendable {
 
   private static let lifetime: UInt64 = 1_000_000_000
 
-  init(store: Store, adoption: AdoptionService, backlog: DeltaBacklog, staged: StagedReleases) {
+  init(
+    store: Store, adoption: AdoptionService, backlog: DeltaBacklog, staged: StagedReleases, edge: EdgeService?
+  ) {
     self.store = store
     self.adoption = adoption
     self.backlog = backlog
     self.staged = staged
+    self.edge = edge
   }
 
   /// Returns the overview of what a token may read.
@@ -75,7 +80,7 @@ final class FleetService: Sendable {
       origin: try store.originID(), health: health, recent: recent,
       damaged: try store.damagedURLs(of: damaged),
       mirrors: try store.mirrors(), progress: progress, staged: staged.all, disk: try store.diskUse(),
-      scrubbed: try store.scrubState().oldest, webhooks: try store.webhooks(), now: store.now,
-      minutes: minutes)
+      scrubbed: try store.scrubState().oldest, webhooks: try store.webhooks(),
+      edge: edge.map { ($0.bound, $0.states) }, now: store.now, minutes: minutes)
   }
 }

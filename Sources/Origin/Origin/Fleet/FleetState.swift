@@ -20,6 +20,8 @@ struct FleetState: Sendable {
   let scrubbed: Int64?
   /// Who is told of events, and how that goes.
   var webhooks: [WebhookState] = []
+  /// How old the answers of shared caches may be, and which are told what to drop; nil if none takes polls.
+  var edge: (bound: EdgeBound, states: [EdgeState])?
   /// In milliseconds since 1970.
   let now: Int64
   /// How many minutes of polls show what devices run.
@@ -47,14 +49,16 @@ struct FleetState: Sendable {
     }
     let order = [
       "killed", "damaged", "alarm", "failing", "staged", "disk", "frozen", "lagging", "mirror", "scrub",
-      "webhook",
+      "webhook", "edge",
     ]
     problems.sort { a, b in
       (a.severity, order.firstIndex(of: a.code) ?? order.count)
         < (b.severity, order.firstIndex(of: b.code) ?? order.count)
     }
-    return FleetOverview(
+    var overview = FleetOverview(
       origin: origin, problems: problems, channels: channels, disk: showsDisk ? roundedDisk : nil)
+    if showsDisk, let edge { overview.edges = edge.states }
+    return overview
   }
 
   /// Rounded to the minute and to a thousandth of the disk, so that frequent requests mostly get an unchanged answer.
@@ -182,7 +186,19 @@ struct FleetState: Sendable {
       let days = (now - scrubbed) / Self.day
       found.append(.init("scrub", "warning", detail: "Some files have not been read back for \(days) days."))
     }
-    return found + webhooks.compactMap(problem)
+    return found + webhooks.compactMap(problem) + (edge?.states ?? []).compactMap(problem)
+  }
+
+  /// A cache that hasn't been told of a change in time.
+  private func problem(of state: EdgeState) -> FleetOverview.Problem? {
+    guard let since = state.lateSince, let bound = edge?.bound else { return nil }
+    let sum = state.waiting == 1 ? "1 channel waits" : "\(state.waiting) channels wait"
+    let age = bound.oldest.map { "up to \($0) s old" } ?? "as old as its configuration allows"
+    return .init(
+      "edge", "warning",
+      detail:
+        "The edge \(state.name) has not taken a purge since \(Timestamp.words(since.milliseconds)); \(sum), and devices may get "
+        + "answers that are \(age).\(state.fault.map { " The last attempt: \($0)" } ?? "")")
   }
 
   /// A receiver in use that got none of a message for a quarter of an hour, or one to which nothing is sent any more.

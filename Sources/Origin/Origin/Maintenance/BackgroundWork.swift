@@ -13,13 +13,15 @@ struct BackgroundWork: Sendable {
   /// Reads every file back; nil if that is off.
   let scrubber: Scrubber?
   let webhooks: WebhookService
+  private let edge: EdgeService?
+  private let catalog: Published<Catalog>
 
   init(
     catalog: Published<Catalog>, builder: AnswerBuilder, renderer: AnswerRenderer, api: APIEndpoint,
     failures: FailureLog, _ options: Origin.Options
   ) {
     let (store, log) = (api.store, options.log)
-    self.renderer = renderer
+    (self.renderer, self.catalog, edge) = (renderer, catalog, api.fleet.edge)
     deltas = api.deltas
     let worker = FirstPackWorker(
       store: store, catalog: catalog, answers: builder, packs: api.deltas.packs, push: options.push)
@@ -56,6 +58,7 @@ struct BackgroundWork: Sendable {
   }
 
   func start() throws(SystemError) {
+    try edge?.start(catalog)
     try renderer.start()
     try backlog.start()
     try firsts.start()
@@ -75,6 +78,7 @@ struct BackgroundWork: Sendable {
 
   /// Waits for what has to end properly, and writes the last counts.
   func finish() {
+    edge?.finish()
     scrubber?.finish()
     webhooks.finish()
     maintenance.finish()

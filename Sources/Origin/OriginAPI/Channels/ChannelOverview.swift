@@ -56,6 +56,8 @@ package struct ChannelOverview: Codable, Sendable {
   /// With a root in force, why devices don't take what the channel is now: `no-head-key` if the origin has none of the keys for heads that
   /// the root names, `behind` if it couldn't sign; absent if nothing keeps them.
   package var headProblem: String?
+  /// How old answers to polls may be where shared caches take them; absent if none does.
+  package var edge: EdgeBound?
 
   /// A bundle that is live in the channel.
   package struct Bundle: Codable, Hashable, Sendable {

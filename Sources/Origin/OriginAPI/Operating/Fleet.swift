@@ -10,6 +10,8 @@ package struct FleetOverview: Codable, Sendable {
   package let channels: [Channel]
   /// Nil if the token is limited to an app or channel.
   @OrNull package var disk: DiskUse?
+  /// The shared caches that are told what to drop; absent if none takes polls, or the token is limited to an app or channel.
+  package var edges: [EdgeState]?
 
   package init(origin: String, problems: [Problem], channels: [Channel], disk: DiskUse?) {
     self.origin = origin
@@ -20,8 +22,8 @@ package struct FleetOverview: Codable, Sendable {
 
   /// Something that needs attention.
   package struct Problem: Codable, Hashable, Sendable {
-    /// `killed`, `damaged`, `alarm`, `failing`, `staged`, `disk`, `frozen`, `lagging`, `mirror`, `scrub`, `webhook`, or a code
-    /// that only a newer origin knows.
+    /// `killed`, `damaged`, `alarm`, `failing`, `staged`, `disk`, `frozen`, `lagging`, `mirror`, `scrub`, `webhook`, `edge`, or
+    /// a code that only a newer origin knows.
     package let code: String
     /// `error` if devices or releases are affected now, `warning` if they may be.
     package let severity: String

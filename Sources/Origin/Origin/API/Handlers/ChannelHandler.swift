@@ -67,6 +67,7 @@ struct ChannelHandler: APIHandler {
           .map { .init($0) }, rollout: channel.rollout.map { RolloutInfo($0) })
     overview.scheduled = try scheduled(channel)
     overview.halted = try halted(channel)
+    overview.edge = context.api.fleet.edge?.bound
     if extras.root != nil, let root = try store.trust(of: channel.app)?.inForce, !root.isOff {
       overview.root = root.number.number
       overview.headProblem = try store.headProblem(of: channel)?.rawValue
