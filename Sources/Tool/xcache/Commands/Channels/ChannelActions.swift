@@ -5,7 +5,7 @@ import Publishing
 import System
 import Values
 
-/// `xcache channel list | create | remove | freeze | thaw`.
+/// `xcache channel list | show | create | remove | freeze | thaw`.
 enum ChannelActions {
   static let options: [Option] = [
     .value(
@@ -64,6 +64,22 @@ enum ChannelActions {
     }
     guard let next = channel.plannedFreezes?.first else { return "open" }
     return "open until \(next.since.formatted)"
+  }
+
+  /// Shows a channel's settings and state: what `status` shows, without its bundles and what devices run.
+  static func show(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
+    let remote = try named(arguments)
+    let answer = try remote.api.overview(of: try remote.address)
+    let overview = answer.value
+    if arguments.has("json") {
+      terminal.say(json: answer.document)
+      return .done
+    }
+    terminal.say(
+      terminal.colour("\(overview.app) \(overview.channel)", .bold) + "  version \(overview.version)")
+    let rollouts = overview.rollout == nil ? nil : try? remote.api.rollouts(of: try remote.address).value
+    for line in StatusCommand.lines(overview, rollouts, terminal) { terminal.say(line) }
+    return .done
   }
 
   /// Describes which app answers polls that name none.

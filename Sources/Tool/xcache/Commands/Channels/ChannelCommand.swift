@@ -3,14 +3,15 @@ import OriginAPI
 import Publishing
 import Values
 
-/// `xcache channel list | create | remove | freeze | thaw | set | default-app`.
+/// `xcache channel list | show | create | remove | freeze | thaw | set | default-app`.
 enum ChannelCommand {
   static let command = Command(
     name: "channel",
-    operands: "list | (create | remove | freeze | thaw | set) [CHANNEL] | default-app [NAME]",
+    operands: "list | (show | create | remove | freeze | thaw | set) [CHANNEL] | default-app [NAME]",
     summary: "manage channels: create, remove, freeze and configure them",
     examples: [
       .init("list", "all channels that the token may read"),
+      .init("show test --app shop", "a channel's settings and state"),
       .init("create test --app shop", "add a channel"),
       .init("freeze --reason 'sale' --app shop", "refuse releases until it is thawed"),
       .init("freeze --from 2026-12-24T00:00+01:00 --to 2027-01-02T08:00+01:00 -m 'holidays'", "by calendar"),
@@ -47,9 +48,11 @@ enum ChannelCommand {
       case "list": return try ChannelActions.list(arguments, terminal)
       case let verb? where ["create", "remove", "freeze", "thaw"].contains(verb):
         return try ChannelActions.act(verb, arguments, terminal)
+      case "show": return try ChannelActions.show(arguments, terminal)
       case "set": return try ChannelSet.run(arguments, terminal)
       case "default-app": return try ChannelActions.defaultApp(arguments, terminal)
-      default: throw UsageError("expected channel list, create, remove, freeze, thaw, set or default-app")
+      default:
+        throw UsageError("expected channel list, show, create, remove, freeze, thaw, set or default-app")
       }
     })
 }

@@ -26,6 +26,9 @@ enum ServeCommand {
       over its variable.
       With --tls-cert and --tls-key the server speaks https itself: TLS 1.2 and 1.3, HTTP/1.1. If a proxy in front of
       it does that, name the proxy with --trust-proxy, so that clients are told apart.
+      --purge sends varnish, nginx and http URLs the token in XCACHE_PURGE_TOKEN, if it is set; fastly and cloudflare
+      need an API token that may purge in XCACHE_FASTLY_TOKEN or XCACHE_CLOUDFLARE_TOKEN. With _FILE behind its name, a
+      variable names a file that contains the token.
       """,
     options: [
       .value("data", "DIR", environment: "XCACHE_DATA", "the data folder (required)"),
@@ -59,7 +62,7 @@ enum ServeCommand {
       .value("gc", "HH:MM", "run garbage collection every day at this local time, like 'xcache gc'"),
     ].orFromEnvironment
       + (ServeTLS.options + ServeLog.options + GCCommand.policyOptions + ServeMirror.options
-      + ServeEdge.options + ServeLimits.options)
+      + ServeEdge.options + ServePurge.options + ServeLimits.options)
       .orFromEnvironment,
     run: run)
 
@@ -123,6 +126,9 @@ enum ServeCommand {
     log(
       "xcache \(XCache.version) listens on \(ServeTLS.scheme(tls))://\(server.address), console at /console/, "
         + "data in \(data)")
+    for target in options.purges {
+      log("edge \(target.name): told to drop a channel's answers when they change")
+    }
     for warning in try warnings(arguments, store, options.publicURL) { log("warning: \(warning)") }
     try watch?.start()
     let end = try waitForEnd {
@@ -298,6 +304,7 @@ enum ServeCommand {
     options.packs.largest = try size(arguments, "pack-limit") ?? options.packs.largest
     options.scrub = try scrub(arguments)
     options.edge = try ServeEdge.policy(arguments)
+    options.purges = try ServePurge.targets(arguments)
     options.largestUpload =
       try arguments.number("max-upload", in: 1...Int.max).map(UInt64.init) ?? options.largestUpload
     return options

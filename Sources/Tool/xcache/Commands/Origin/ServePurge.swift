@@ -1,0 +1,115 @@
+import Origin
+import System
+import Values
+
+/// The option of `serve` for caches that are told to drop answers.
+enum ServePurge {
+  static let options: [Option] = [
+    .value(
+      "purge", "KIND:TARGET",
+      "with --edge-ttl: have this cache drop a channel's answers when they change: varnish:URL, nginx:URL, "
+        + "fastly:SERVICE, cloudflare:ZONE, or http:URL to post to, with {tag}, {app} and {channel}; repeatable"
+    )
+  ]
+
+  /// The largest token, in bytes.
+  private static let limit = 4096
+
+  /// Returns the caches to tell.
+  /// - Throws: `UsageError`, without what may be confidential.
+  static func targets(_ arguments: Arguments) throws -> [EdgePurgeTarget] {
+    let texts = try arguments.list("purge")
+    guard !texts.isEmpty else { return [] }
+    let place = arguments.source("purge")
+    guard try arguments.value("edge-ttl") != nil else {
+      throw UsageError(
+        "\(place) needs --edge-ttl SECONDS: without it, caches keep no answers that they could drop")
+    }
+    var kinds: [EdgePurgeTarget.Kind] = []
+    for text in texts {
+      let kind = try kind(text, in: place)
+      if kinds.contains(kind) {
+        throw UsageError("\(place) names a cache twice: \(EdgePurgeTarget(kind, token: nil).name)")
+      }
+      kinds.append(kind)
+    }
+    return try kinds.map { EdgePurgeTarget($0, token: try token(for: $0, in: place, arguments)) }
+  }
+
+  private static func kind(_ text: String, in place: String) throws(UsageError) -> EdgePurgeTarget.Kind {
+    let parts = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
+    let value = parts.count > 1 ? parts[1] : ""
+    switch parts[0] {
+    case "varnish": return .varnish(try url(value, "varnish", in: place))
+    case "nginx": return .nginx(try url(value, "nginx", in: place))
+    case "http": return .http(template: try template(value, in: place))
+    case "fastly": return .fastly(service: try id(value, "fastly:SERVICE, the id of a service", in: place))
+    case "cloudflare": return .cloudflare(zone: try id(value, "cloudflare:ZONE, the id of a zone", in: place))
+    default:
+      // Not repeated: a URL that was given alone may have a password.
+      throw UsageError(
+        "\(place): expected varnish:URL, nginx:URL, fastly:SERVICE, cloudflare:ZONE or http:URL, such as "
+          + "varnish:http://127.0.0.1:6081")
+    }
+  }
+
+  private static func url(_ text: String, _ kind: String, in place: String) throws(UsageError) -> BaseURL {
+    let fault = "\(place) \(kind): expected an http or https URL such as \(kind):http://127.0.0.1:6081"
+    guard !text.contains("@") else { throw UsageError(withoutPassword(place, kind)) }
+    do { return try BaseURL(text) } catch { throw UsageError("\(fault) (\(error))") }
+  }
+
+  private static func withoutPassword(_ place: String, _ kind: String) -> String {
+    "\(place) \(kind): the URL contains an @; leave the password out, and set the token in XCACHE_PURGE_TOKEN"
+  }
+
+  /// Checks a URL as it will be for names.
+  private static func template(_ text: String, in place: String) throws(UsageError) -> String {
+    let filled = text.replacing("{tag}", with: "t").replacing("{app}", with: "a")
+      .replacing("{channel}", with: "c")
+    let host = text.split(separator: "/", maxSplits: 3, omittingEmptySubsequences: false).dropFirst(2).first
+    guard !(host?.contains("@") ?? false) else { throw UsageError(withoutPassword(place, "http")) }
+    guard !filled.contains("{"), !filled.contains("}"), !(host?.contains("{") ?? false) else {
+      throw UsageError(
+        "\(place) http: a URL may have {tag}, {app} and {channel}, behind its host; no other braces")
+    }
+    do { _ = try ResourceURL(filled) } catch {
+      throw UsageError(
+        "\(place) http: expected an http or https URL such as http:https://edge.example.com/purge/{app}/{channel} (\(error))"
+      )
+    }
+    return text
+  }
+
+  private static func id(_ text: String, _ words: String, in place: String) throws(UsageError) -> String {
+    let isID = (1...64).contains(text.utf8.count) && text.utf8.allSatisfy(ASCII.isLetterOrDigit)
+    guard isID else { throw UsageError("\(place): expected \(words): letters and digits") }
+    return text
+  }
+
+  /// Returns the token from the variable of a kind, or the file that its variable with `_FILE` names.
+  private static func token(for kind: EdgePurgeTarget.Kind, in place: String, _ arguments: Arguments) throws
+    -> String?
+  {
+    let variable = EdgePurgeTarget.variable(of: kind)
+    if let text = arguments.environment[variable], !text.isEmpty { return try checked(text, in: variable) }
+    if let path = arguments.environment["\(variable)_FILE"], !path.isEmpty {
+      let bytes = try Arguments.file(path, limit: limit)
+      return try checked(String(decoding: bytes, as: UTF8.self), in: path)
+    }
+    switch kind {
+    case .varnish, .nginx, .http: return nil
+    case .fastly, .cloudflare:
+      throw UsageError(
+        "\(place) \(EdgePurgeTarget(kind, token: nil).name) needs an API token that may purge, in \(variable), or in the file that "
+          + "\(variable)_FILE names")
+    }
+  }
+
+  private static func checked(_ text: String, in place: String) throws(UsageError) -> String {
+    let words = text.split(whereSeparator: \.isWhitespace)
+    guard words.count == 1, words[0].utf8.count <= limit, words[0].utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F })
+    else { throw UsageError("\(place) doesn't contain a token: one word without spaces") }
+    return String(words[0])
+  }
+}
