@@ -278,8 +278,9 @@ let package = Package(
     tests(
       "Origin/OriginTests",
       [
-        "Archive", "Compression", "Origin", "OriginAPI", "Store", "Manifests", "HTTP", "Linux", "System",
-        "TestSupport", "Trust", "Values",
+        "Archive", "Compression", "Origin", "OriginAPI", "Store", "Manifests", "HTTP", "Linux",
+        "SocketServer",
+        "System", "TestSupport", "Trust", "Values",
       ],
       exclude: ["Wire/Goldens"]),
     tests(

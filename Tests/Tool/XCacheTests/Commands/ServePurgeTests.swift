@@ -1,0 +1,96 @@
+import Origin
+import TestSupport
+import Testing
+import Values
+
+@testable import xcache
+
+/// `serve --purge`: which caches are told, and that tokens stay out of messages.
+@Suite struct ServePurgeTests {
+  private static func targets(_ texts: [String], _ environment: [String: String] = [:], ttl: Bool = true)
+    throws
+    -> [EdgePurgeTarget]
+  {
+    var environment = environment
+    if ttl { environment["XCACHE_EDGE_TTL"] = "10" }
+    let options =
+      ServeCommand.command.options + [.value("edge-ttl", "SECONDS", environment: "XCACHE_EDGE_TTL", "")]
+    return try ServePurge.targets(
+      Arguments(texts.flatMap { ["--purge", $0] }, options: options, environment: environment))
+  }
+
+  private static func message(_ texts: [String], _ environment: [String: String] = [:], ttl: Bool = true)
+    -> String
+  {
+    let error = #expect(throws: UsageError.self) { try targets(texts, environment, ttl: ttl) }
+    return error?.message ?? ""
+  }
+
+  private static let tokens = [
+    "XCACHE_FASTLY_TOKEN": "f", "XCACHE_CLOUDFLARE_TOKEN": "c", "XCACHE_PURGE_TOKEN": "p",
+  ]
+
+  @Test func kinds() throws {
+    let texts = [
+      "varnish:http://127.0.0.1:6081/", "nginx:https://e.example.com/xcache-purge",
+      "fastly:SU1Z0isxPaozGVKXdv0eY",
+      "cloudflare:023e105f4ecef8ad9ca31a8372d0c353", "http:https://e.example.com/p/{app}/{channel}?t={tag}",
+      "http:http://e.example.com/all",
+    ]
+    let found = try Self.targets(texts, Self.tokens)
+    #expect(
+      found.map(\.kind) == [
+        .varnish(try BaseURL("http://127.0.0.1:6081")),
+        .nginx(try BaseURL("https://e.example.com/xcache-purge")),
+        .fastly(service: "SU1Z0isxPaozGVKXdv0eY"), .cloudflare(zone: "023e105f4ecef8ad9ca31a8372d0c353"),
+        .http(template: "https://e.example.com/p/{app}/{channel}?t={tag}"),
+        .http(template: "http://e.example.com/all"),
+      ])
+    #expect(try Self.targets([], ttl: false).isEmpty)
+    let variable = ["XCACHE_PURGE": "varnish:http://10.0.0.1 varnish:http://10.0.0.2,nginx:http://10.0.0.3/p"]
+    #expect(try Self.targets([], variable).count == 3)
+  }
+
+  @Test(
+    arguments: [
+      "varnish", "varnish:", "varnish:10.0.0.1:6081", "varnish:ftp://a/", "varnish:http://a/?q",
+      "nginx:/purge",
+      "http:", "http:a", "http://10.0.0.1/", "http:https://{app}.example.com/", "http:https://e/{name}",
+      "http:https://e/{tag", "fastly:", "fastly:a/../b", "cloudflare:z{tag}", "akamai:1", "https://e/",
+      "varnish:http://me:hush@e/", "http:https://me:hush@e/{tag}",
+    ])
+  func invalidTargets(text: String) {
+    let message = Self.message([text], Self.tokens)
+    #expect(message.hasPrefix("--purge") && !message.contains("hush"), "\(message)")
+  }
+
+  @Test func whatIsMissing() throws {
+    #expect(
+      Self.message(["varnish:http://a"], ttl: false)
+        == "--purge needs --edge-ttl SECONDS: without it, caches keep no answers that they could drop")
+    #expect(
+      Self.message(["fastly:a"]).hasPrefix(
+        "--purge fastly a needs an API token that may purge, in XCACHE_FASTLY_TOKEN"))
+    #expect(Self.message(["cloudflare:a"]).contains("XCACHE_CLOUDFLARE_TOKEN_FILE names"))
+    #expect(
+      Self.message(["varnish:http://a", "varnish:http://a/"])
+        == "--purge names a cache twice: varnish http://a")
+  }
+
+  @Test func tokensFromFiles() throws {
+    let scratch = try Scratch()
+    let file = try scratch.write("token", "word\n")
+    #expect(try Self.targets(["fastly:a"], ["XCACHE_FASTLY_TOKEN_FILE": file]).count == 1)
+    for (name, text) in [("two", "one two"), ("none", "\n"), ("control", "a\u{1}b")] {
+      let path = try scratch.write(name, text)
+      let message = Self.message(["fastly:a"], ["XCACHE_FASTLY_TOKEN_FILE": path])
+      #expect(message == "\(path) doesn't contain a token: one word without spaces")
+    }
+    #expect(throws: Failure.self) {
+      try Self.targets(["fastly:a"], ["XCACHE_FASTLY_TOKEN_FILE": scratch.path + "/no"])
+    }
+    #expect(
+      Self.message(["fastly:a"], ["XCACHE_FASTLY_TOKEN": "top secret"])
+        == "XCACHE_FASTLY_TOKEN doesn't contain a token: one word without spaces")
+  }
+}
