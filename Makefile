@@ -169,6 +169,22 @@ test-s3: build ## mirror into a three-node OpenStack Swift cluster, one object s
 	swift build --build-tests $(STRICT)
 	Tests/S3/run.sh $(XCACHE)
 
+##@ Caches in front of an origin
+
+test-edge-fleet: build ## 20,000 simulated devices through two Varnish: polls at the origin, how soon releases are seen (7 minutes; FLEET="--devices 100000 --compare 10000")
+	@.ci/packages varnish gcc libc6-dev zlib1g-dev libzstd-dev python3
+	Tests/Edge/fleet.py $(XCACHE) $(FLEET)
+
+test-edge-poison: build ## hostile requests through each cache, beside devices that must be told the truth (4 minutes; POISON="--requests 10000000")
+	@command -v nginx >/dev/null || .ci/packages nginx-light
+	@.ci/packages varnish haproxy gcc libc6-dev zlib1g-dev libzstd-dev python3
+	for edge in varnish nginx haproxy; do Tests/Edge/poison.py $(XCACHE) --edge $$edge $(POISON) || exit 1; done
+
+test-edge-death: build ## how long real devices take to the static copy when the origin dies behind caches (7 minutes)
+	@command -v nginx >/dev/null || .ci/packages nginx-light
+	@.ci/packages varnish haproxy python3
+	Tests/Edge/death.py $(XCACHE)
+
 ##@ Devices and the protocol
 
 conformance: packages tools ## run our device against the cases of docs/conformance.md, with each zstd decoder
