@@ -21,7 +21,8 @@ TABLE = {
     "CONTRIBUTING.md": [("make build", TEXTS), ("swift build", TEXTS), ("XCACHE_RECORD=1", "not: it writes golden files anew")],
     "deploy/OPERATIONS.md": [
         ("apt install", DRILL), ("tar -xzf", TEXTS), ("XCACHE_LISTEN", TEXTS), ("#!/bin/sh", TEXTS),
-        ("openssl", GUIDES), ("[Service]", TEXTS), ("xcache mirror", GUIDES), ("export XCACHE_SERVER", DRILL),
+        ("openssl", GUIDES), ("[Service]", TEXTS), ("xcache mirror", GUIDES), ("curl -X POST", "not: it needs an account at Fastly"),
+        ("curl -sS", "not: it needs a cache; make test-edge looks at policies through one"), ("export XCACHE_SERVER", DRILL),
         *[("", DRILL)] * 15, ("apt install", DRILL)],
     "docs/quick-start.md": [("", STEPS)] * 18,
     "docs/guide-release.md": [
@@ -41,6 +42,9 @@ TABLE = {
     "docs/guide-web.md": [("$ export XCACHE_SERVER", GUIDES), ('xcache.on("updated"', TEXTS), ("xcache.describe", TEXTS),
                           ("Content-Security-Policy", TEXTS), ('"bundles"', TEXTS), ("xcache web init", GUIDES)],
     "docs/guide-console.md": [("$ xcache token create", GUIDES)],
+    "docs/guide-scale.md": [("$ devices", GUIDES), ("$ versions", GUIDES), ("xcache serve", GUIDES),
+                            ("export XCACHE_FASTLY_TOKEN", "not: it needs an account at Fastly; OriginTests purge by its API's words"),
+                            ("$ reports", GUIDES)],
     "docs/trust.md": [
         ("xcache trust init", GUIDES), ("export XCACHE_SIGN_KEY", GUIDES), ("xcache publish --sign-with", GUIDES), ('"signWith"', GUIDES),
         ("$ xcache publish --sign-key", "not: it needs two people; Tests/EndToEnd/WaitingTests.swift takes the same steps"),
