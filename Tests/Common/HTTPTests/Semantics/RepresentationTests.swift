@@ -118,11 +118,26 @@ import Testing
       HeadFields([
         ("Content-Type", "text/plain"), ("Cache-Control", "public, max-age=31536000, immutable"),
         ("Access-Control-Allow-Origin", "*"), ("Use-As-Dictionary", "match=\"/a/*\""),
+        ("CDN-Cache-Control", "max-age=10"), ("Surrogate-Control", "max-age=10"),
       ]), tag: EntityTag("v1"), body: .bytes(SharedBytes("0123456789")))
     let head = Self.answer(fields, of: forever).head
     #expect(head.hasPrefix("HTTP/1.1 41"))
     #expect(head.contains("\r\nCache-Control: no-store\r\n") && !head.contains("immutable"))
-    #expect(!head.contains("Use-As-Dictionary") && head.contains("Access-Control-Allow-Origin: *"))
+    #expect(!head.contains("max-age") && !head.contains("Use-As-Dictionary"))
+    #expect(head.contains("Access-Control-Allow-Origin: *"))
+  }
+
+  @Test func otherFieldsWithTheSameBody() {
+    let other = Self.representation().with { $0.without("cache-control").adding("Cache-Tag", "t") }
+    let (answer, again) = (
+      Self.answer("", of: other), Self.answer("If-None-Match: \"v1\"\r\n", of: other)
+    )
+    #expect(answer.body == "0123456789" && answer.head.contains("Content-Length: 10\r\n"))
+    for head in [answer.head, again.head] {
+      #expect(head.contains("Cache-Tag: t\r\n") && !head.contains("Cache-Control"))
+      #expect(head.contains("ETag: \"v1\"\r\n") && head.ranges(of: "ETag").count == 1)
+    }
+    #expect(again.status == 304 && Self.answer("Range: bytes=0-3\r\n", of: other).body == "0123")
   }
 
   @Test func suffixRangesOfEmptyBodiesGiveTheWhole() {
