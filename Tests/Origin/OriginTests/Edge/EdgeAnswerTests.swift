@@ -137,6 +137,7 @@ import Values
   /// A version that gc removed is an unknown one, also where it is remembered that no patch leads from it.
   @Test func removedVersions() throws {
     let origin = try Self.published()
+    try origin.publish(["a.js": "three"])
     var policy = RetentionPolicy()
     policy.versions = 1
     _ = try origin.store.collect(policy)
