@@ -61,6 +61,14 @@ extension Problem {
       .preconditionFailed, "condition",
       "entity tags aren't supported here; send the request without If-Match and If-None-Match")
   }
+  /// Refuses a setting by which devices send no reports: where shared caches take the polls, nothing else tells which versions are in
+  /// use.
+  static var reportsNeeded: Problem {
+    Problem(
+      .conflict, "reports-needed",
+      "with 0 no device would be counted: shared caches take this origin's polls (serve --edge-ttl), so usage reports alone tell "
+        + "which versions are in use; send a share of them, such as 1 %")
+  }
   static func methodNotAllowed(_ allow: String) -> Problem {
     var problem = Problem(.methodNotAllowed, "method", "this path supports only \(allow)")
     problem.allow = allow

@@ -1,6 +1,5 @@
 import Manifests
 import Origin
-import OriginAPI
 import Store
 
 /// The options of `serve` for shared caches between it and its devices, such as a CDN or Varnish, which take the polls.
@@ -43,6 +42,6 @@ enum ServeEdge {
     throw Failure(
       "channel \(first.name) of \(first.app)\(more) has its devices send no usage reports, by which alone they are counted "
         + "with --edge-ttl; start without it, run `xcache channel set --reports 1 --app \(first.app) --channel \(first.name)`"
-        + ", and start again", name: Problem.reportsNeeded.code)
+        + ", and start again", name: "reports-needed")
   }
 }
