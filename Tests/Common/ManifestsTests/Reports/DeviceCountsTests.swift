@@ -22,6 +22,19 @@ import Testing
     #expect(text == #"{"counts":{"page-failed":2},"version":"7"}"#)
   }
 
+  /// A device that counts polls says so also where there were none.
+  @Test func pollsAreToldAlsoIfThereWereNone() throws {
+    var counts = DeviceCounts()
+    counts.add(.local, 2)
+    let batch = DeviceBatch(version: ManifestVersion(7), counts: counts, countsPolls: true)
+    #expect(String(decoding: batch.body, as: UTF8.self) == #"{"counts":{"local":2,"polls":0},"version":"7"}"#)
+    #expect(try self.batch(#"{"counts":{"local":2,"polls":0},"version":"7"}"#) == batch)
+    #expect(try self.batch(#"{"counts":{"local":2,"polls":3},"version":"7"}"#).countsPolls)
+    #expect(try !self.batch(#"{"counts":{"local":2},"version":"7"}"#).countsPolls)
+    counts.add(.polls)
+    #expect(DeviceBatch(version: ManifestVersion(7), counts: counts).countsPolls)
+  }
+
   @Test func unknownNamesAreIgnored() throws {
     #expect(try batch(#"{"counts":{"local":3,"new-thing":9},"more":[],"version":"7"}"#).counts[.local] == 3)
     #expect(try batch(#"{"counts":{},"version":"0"}"#).counts.isEmpty)

@@ -115,6 +115,53 @@ import TestSupport
     #expect(dropped.contains(1))
   }
 
+  /// Where polls are worked out from batches, one is enough for 30 days, however few polls it stands for.
+  @Test func batchKeepsItsVersionForThirtyDays() throws {
+    let (store, shop) = try filled(3)
+    try store.count([
+      PollCount(
+        channel: shop.id, version: 1, polls: 4, sample: PollSample(batches: 1, squares: 16)),
+      PollCount(channel: shop.id, version: 2, polls: 4),
+      PollCount(channel: shop.id, version: 3, polls: 1_000_000),
+    ])
+    for (days, isKept) in [(0, true), (29, true), (1, false)] as [(Int64, Bool)] {
+      now.withLock { $0 += days * 86_400_000 }
+      while try store.rollUpCounts() {}
+      #expect(try dropped(store) == (isKept ? [2] : [1, 2]), "\(days)")
+    }
+  }
+
+  /// But whoever looks back for fewer days drops it sooner.
+  @Test func batchKeepsNothingLongerThanThePolicy() throws {
+    let (store, shop) = try filled(2)
+    try store.count([
+      PollCount(
+        channel: shop.id, version: 1, polls: 4, sample: PollSample(batches: 1, squares: 16))
+    ])
+    var policy = RetentionPolicy()
+    (policy.versions, policy.days) = (1, 7)
+    #expect(try store.collect(policy, dryRun: true).channels[0].dropped.isEmpty)
+    now.withLock { $0 += 8 * 86_400_000 }
+    #expect(try store.collect(policy, dryRun: true).channels[0].dropped.map(\.number) == [1])
+  }
+
+  /// Whoever reports a batch of each version keeps a hundred of them, those with the most batches first.
+  @Test func batchesOfEverythingKeepAtMostAHundred() throws {
+    let (store, shop) = try filled(130)
+    func count(_ version: Int64, polls: Int, batches: Int) -> PollCount {
+      PollCount(
+        channel: shop.id, version: version, polls: polls, sample: PollSample(batches: batches, squares: 9))
+    }
+    try store.count([count(7, polls: 3, batches: 2)])
+    now.withLock { $0 += 3_600_000 }
+    // Of so many versions only the newest has a share.
+    try store.count([count(130, polls: 10_000_000, batches: 1)])
+    try store.count((1...129).filter { $0 != 7 }.map { count($0, polls: 400, batches: 1) })
+    let dropped = Set(try dropped(store))
+    #expect(dropped.count == 130 - 101)
+    #expect(dropped.isDisjoint(with: [7, 129, 130]) && dropped.contains(1))
+  }
+
   /// A version that most devices have had for an hour is kept, though as many old versions as are allowed have been polled for longer.
   @Test func versionOfMostDevicesIsKeptBesideOldOnes() throws {
     let (store, shop) = try filled(102)

@@ -137,6 +137,26 @@ import TestSupport
     #expect(try db.value(Int.self, "SELECT count(*) FROM sqlite_schema WHERE name LIKE 'kept%'") == 0)
   }
 
+  /// Polls that were counted before there were batches come from none.
+  @Test func pollsOfAnOlderDatabaseAreKept() throws {
+    let db = try Database(path: scratch.path + "/a.db", .writing)
+    try Migrations(steps: Array(Migrations.embedded.steps.prefix(30))).apply(to: db)
+    try db.script(
+      """
+      INSERT INTO app (id, name, created_at) VALUES (1, 'shop', 0);
+      INSERT INTO public_url (id, text) VALUES (1, 'http://cdn');
+      INSERT INTO channel (id, app_id, name, public_url_id, created_at) VALUES (1, 1, 'online', 1, 0);
+      INSERT INTO poll_count (channel_id, hour, version, polls, hours) VALUES (1, 7, 3, 40, 2);
+      """)
+    try Migrations.embedded.apply(to: db)
+    let row = try db.first("SELECT polls, hours, batches, squares FROM poll_count") {
+      [$0.get(0, as: Double.self), $0.get(1), $0.get(2), $0.get(3)]
+    }
+    #expect(row == [40, 2, 0, 0])
+    #expect(throws: StoreError.self) { try db.script("UPDATE poll_count SET batches = -1") }
+    #expect(throws: StoreError.self) { try db.script("UPDATE poll_count SET squares = -1") }
+  }
+
   /// The step for lazy files keeps what it finds, too; nothing is lazy yet.
   @Test func fallbacksOfAnOlderDatabaseAreKept() throws {
     let path = scratch.path + "/a.db"

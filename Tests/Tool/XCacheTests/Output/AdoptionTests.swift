@@ -54,6 +54,26 @@ import Values
       ])
   }
 
+  /// Behind a shared cache: how many batches, and how far off the shares may be.
+  @Test func pollsThatWereWorkedOut() {
+    func polls(_ batches: Int64, _ margin: Int64) -> AdoptionAnswer.Polls {
+      .init(
+        polls: 400, versions: [.init(polls: 400, version: "9")],
+        sample: .init(batches: batches, margin: margin))
+    }
+    let bar = "         9 ████████████████████████ 100.0 %"
+    #expect(
+      AdoptionChart.lines(
+        AdoptionAnswer(
+          hour: polls(1, 9_800), day: polls(41, 153), week: polls(7, -5), failures: [], reports: []))
+        == [
+          "polls last hour: about 400, from 1 batch of counts; shares are within 98.0 points", bar,
+          "polls last day: about 400, from 41 batches of counts; shares are within 1.5 points", bar,
+          "polls last week: about 400, from 7 batches of counts; shares are within 0.0 points", bar,
+          "devices without a version aren't in these numbers: a shared cache answers their polls",
+        ])
+  }
+
   private static func failure(_ version: String, _ reason: String, _ count: Int64, _ url: String = "")
     -> String
   {
