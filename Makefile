@@ -121,12 +121,6 @@ test-rollout-model: packages ## random rollouts with 200 devices, a copy and kil
 	swift build --build-tests $(STRICT)
 	XCACHE_ROLLOUT_SEEDS=$(or $(SEEDS),500) swift test --skip-build --filter RolloutLifeTests
 
-test-edge-counts: packages ## adoption and gc of a million simulated devices behind a shared cache, and of 20,000, by a part of their batches (a minute)
-	swift build $(RELEASE) --product xcache-fleet
-	.build/release/xcache-fleet counts 1000000 1
-	.build/release/xcache-fleet counts 20000 10
-	.build/release/xcache-fleet counts 20000 1
-
 test-sanitizers: packages tools ## every test under ThreadSanitizer, then under AddressSanitizer (about 20 minutes)
 	@command -v nginx >/dev/null || .ci/packages nginx-light
 	Tests/Sanitizers/run.sh thread
@@ -184,6 +178,12 @@ test-edge-death: build ## how long real devices take to the static copy when the
 	@command -v nginx >/dev/null || .ci/packages nginx-light
 	@.ci/packages varnish haproxy python3
 	Tests/Edge/death.py $(XCACHE)
+
+test-edge-counts: packages ## adoption and gc of a million simulated devices behind a shared cache, and of 20,000, by a part of their batches (a minute)
+	swift build $(RELEASE) --product xcache-fleet
+	.build/release/xcache-fleet counts 1000000 1
+	.build/release/xcache-fleet counts 20000 10
+	.build/release/xcache-fleet counts 20000 1
 
 ##@ Devices and the protocol
 
