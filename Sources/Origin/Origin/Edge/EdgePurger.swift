@@ -95,7 +95,7 @@ private final class EdgeLane: Sendable {
   private let name: String
   private let log: @Sendable (String) -> Void
   private let shared: Monitor<State>
-  private let sender: EdgePurgeSender
+  private let target: EdgePurgeTarget
   private let thread = BackgroundThread()
 
   private static let longestWait: Int64 = 3_600_000
@@ -103,12 +103,8 @@ private final class EdgeLane: Sendable {
   private static var now: Int64 { Clock.continuousMilliseconds() }
 
   init(_ target: EdgePurgeTarget, named name: String, log: @escaping @Sendable (String) -> Void) {
-    (self.name, self.log) = (name, log)
-    let shared = Monitor(State(queue: EdgePurgeQueue(batch: target.batch)))
-    self.shared = shared
-    sender = EdgePurgeSender(target) {
-      shared.withLock { $0.end.map { Int(max(0, $0 - Self.now)) } ?? EdgePurgeSender.timeout }
-    }
+    (self.target, self.name, self.log) = (target, name, log)
+    shared = Monitor(State(queue: EdgePurgeQueue(batch: target.batch)))
   }
 
   /// With the priority of answers: a kill switch is waited for.
@@ -134,23 +130,27 @@ private final class EdgeLane: Sendable {
   // MARK: - On the thread
 
   private func run() {
-    while let purges = next() {
-      let outcome = sender.send(purges)
-      let line = shared.withLock { Self.note(outcome, &$0, name) }
-      if let line { log(line) }
+    var sender: EdgePurgeSender?
+    while true {
+      switch shared.withLock({ Self.step(&$0) }) {
+      case .send(let purges):
+        let connected = sender ?? EdgePurgeSender(target, left: left)
+        sender = connected
+        let outcome = connected.send(purges)
+        let line = shared.withLock { Self.note(outcome, &$0, name) }
+        if let line { log(line) }
+      case .wait(let milliseconds):
+        // Caches close connections that are idle for seconds.
+        if milliseconds > EdgePurgeQueue.again { sender = nil }
+        _ = shared.waiting(for: .milliseconds(milliseconds)) { $0.isChanged ? () : nil }
+      case .idle: return
+      }
     }
   }
 
-  /// Waits for the next purges; nil once the process ends and nothing waits, or the time is over.
-  private func next() -> [EdgePurge]? {
-    while true {
-      switch shared.withLock({ Self.step(&$0) }) {
-      case .send(let purges): return purges
-      case .wait(let milliseconds):
-        _ = shared.waiting(for: .milliseconds(milliseconds)) { $0.isChanged ? () : nil }
-      case .idle: return nil
-      }
-    }
+  /// The milliseconds for which an attempt may take.
+  @Sendable private func left() -> Int {
+    shared.withLock { $0.end.map { Int(max(0, $0 - Self.now)) } ?? EdgePurgeSender.timeout }
   }
 
   /// What to do now; `idle` only to end.

@@ -119,8 +119,7 @@ import Values
     defer { purger.finish() }
     purger.add([try Self.change("online")])
     #expect(Self.wait { good.all.count == 1 })
-    #expect(purger.states[1].waiting == 0)
-    #expect(Self.wait { purger.states[0].fault != nil })
+    #expect(Self.wait { purger.states[1].waiting == 0 && purger.states[0].fault != nil })
     let state = purger.states[0]
     #expect(state.waiting == 1 && state.fault?.contains(words) == true, "\(state)")
     #expect(purger.states[1].fault == nil)
