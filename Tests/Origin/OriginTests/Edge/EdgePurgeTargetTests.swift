@@ -69,11 +69,15 @@ import Values
     #expect(EdgePurgeTarget(.cloudflare(zone: "023e"), token: "secret").name == "cloudflare 023e")
   }
 
-  private static let kinds: [String: EdgePurgeTarget.Kind] = [
-    "http": .http(template: "http://e"), "fastly": .fastly(service: "s"),
-    "cloudflare": .cloudflare(zone: "z"),
-    "nginx": .nginx((try? BaseURL("http://e/p"))!), "varnish": .varnish((try? BaseURL("http://e"))!),
-  ]
+  private static func kind(_ name: String) throws -> EdgePurgeTarget.Kind {
+    switch name {
+    case "varnish": .varnish(try BaseURL("http://e"))
+    case "nginx": .nginx(try BaseURL("http://e/p"))
+    case "fastly": .fastly(service: "s")
+    case "cloudflare": .cloudflare(zone: "z")
+    default: .http(template: "http://e")
+    }
+  }
 
   @Test(
     arguments: [
@@ -101,7 +105,7 @@ import Values
       ),
     ] as [(String, Int, String, EdgePurgeOutcome)])
   func answers(kind: String, status: Int, body: String, outcome: EdgePurgeOutcome) throws {
-    let target = EdgePurgeTarget(try #require(Self.kinds[kind]), token: "s3cret")
+    let target = EdgePurgeTarget(try Self.kind(kind), token: "s3cret")
     #expect(target.outcome(status: status, retryAfter: nil, body: Array(body.utf8)) == outcome)
   }
 
