@@ -10,7 +10,7 @@ import argparse, concurrent.futures, glob, json, os, shutil, subprocess, sys, te
 
 sys.dont_write_bytecode = True
 # Features that a device MAY leave out.
-FEATURES = {"deltas", "evidence", "first", "healing", "packs", "partial", "resuming", "rollouts"}
+FEATURES = {"counts", "deltas", "evidence", "first", "healing", "packs", "partial", "resuming", "rollouts"}
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
 from runner.case import Case, Failed, Skipped  # noqa: E402

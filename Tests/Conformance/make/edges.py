@@ -9,8 +9,8 @@ for n in ("one", "two", "three"):
     world.publish({INDEX: f"<p>{n}", APP: f"let {n}"})
 
 
-def case(name, *steps, rules=("D-185",), **members):
-    book.case(name, list(rules), *steps, **members)
+def case(name, *steps, rules=("D-185",), features=(), **members):
+    book.case(name, list(rules), *steps, features=["counts", *features], **members)
 
 
 def counted(**versions):
