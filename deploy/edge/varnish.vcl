@@ -251,7 +251,7 @@ sub vcl_deliver {
   }
   unset resp.http.Via;
   unset resp.http.X-Varnish;
-  # Age stays: what a device learns of the time from Date must not come from a cache (docs/protocol.md, D-101).
+  # Age stays: devices add it to Date where they learn the time from answers (docs/protocol.md, D-101).
   return (deliver);
 }
 
