@@ -103,7 +103,8 @@ sub xcache_poll {
   set req.http.Accept-Encoding = req.http.xcache-coding;
   unset req.http.Range;
   # The second look at what is kept (vcl_hit), and the third after an error, which takes what there is.
-  if (req.http.xcache-grace) { set req.grace = std.duration(req.http.xcache-grace, 0s); }
+  if (req.http.xcache-kept == "have") { set req.grace = std.duration(req.http.xcache-grace, 0s); }
+  if (req.http.xcache-kept == "take") { set req.grace = 1h; }
   return (hash);
 }
 
@@ -184,8 +185,8 @@ sub vcl_backend_fetch {
 
 sub vcl_backend_response {
   if (!bereq.http.xcache-poll) { return (deliver); }
-  # What is kept stays.
-  if (beresp.status >= 500 && bereq.is_bgfetch) { return (abandon); }
+  # What is kept stays (vcl_synth gives it out).
+  if (beresp.status >= 500 && (bereq.is_bgfetch || bereq.http.xcache-kept)) { return (abandon); }
   set beresp.keep = 0s;
   if (beresp.status == 200 && !beresp.http.Set-Cookie && beresp.http.Cache-Tag ~ "^xcache:[^ ,]+$" &&
       beresp.http.CDN-Cache-Control ~ "^max-age=[1-9][0-9]?(,|$)") {
@@ -209,17 +210,11 @@ sub vcl_backend_response {
   set beresp.uncacheable = true;
   set beresp.grace = 0s;
   set beresp.ttl = 2s;
-  # An error must not stand before an answer that is still good enough (vcl_deliver).
-  if (beresp.status >= 500 && bereq.http.xcache-kept) { set beresp.ttl = 0s; }
   return (deliver);
 }
 
 sub vcl_backend_error {
-  if (bereq.http.xcache-poll && (bereq.is_bgfetch || bereq.http.xcache-kept)) {
-    set beresp.ttl = 0s;
-    set beresp.grace = 0s;
-    set beresp.keep = 0s;
-  }
+  if (bereq.is_bgfetch || bereq.http.xcache-kept) { return (abandon); }
   set beresp.http.Content-Type = "application/json";
   set beresp.http.Cache-Control = "no-cache";
   set beresp.http.Access-Control-Allow-Origin = "*";
@@ -230,11 +225,6 @@ sub vcl_backend_error {
 
 sub vcl_deliver {
   if (req.http.xcache-poll) {
-    if (resp.status >= 500 && req.http.xcache-kept == "have") {
-      set req.http.xcache-kept = "take";
-      unset req.http.xcache-grace;
-      return (restart);
-    }
     if (resp.status == 200 || resp.status == 304) { set resp.http.Vary = "Accept-Encoding"; }
     # RFC 9211
     if (obj.hits > 0) {
@@ -256,10 +246,22 @@ sub vcl_deliver {
 }
 
 sub vcl_synth {
+  # The origin failed a poll that something is kept for.
+  if (req.http.xcache-kept == "have") {
+    set req.http.xcache-kept = "take";
+    return (restart);
+  }
   set resp.http.Content-Type = "application/json";
-  set resp.http.Cache-Control = "no-store";
-  set resp.body = {"{"code":"} + resp.status + {","message":"the edge refuses this request""} + "}";
-  if (resp.status == 200) { set resp.body = """{"code":200}"""; }
+  set resp.http.Cache-Control = "no-cache";
+  set resp.http.Access-Control-Allow-Origin = "*";
+  if (resp.status == 200) {
+    set resp.body = """{"code":200}""";
+  } else if (resp.status >= 500) {
+    set resp.http.Retry-After = "5";
+    set resp.body = {"{"code":"} + resp.status + {","message":"the edge can't reach the origin""} + "}";
+  } else {
+    set resp.body = {"{"code":"} + resp.status + {","message":"the edge refuses this request""} + "}";
+  }
   if (resp.status == 405) { set resp.http.Allow = "GET, HEAD, OPTIONS, POST"; }
   return (deliver);
 }
