@@ -265,7 +265,8 @@ class Checks:
                 if not kept:
                     self.purge()
                 mark = len(self.recorder.requests)
-                send(self.edge.port, head.encode("latin-1") + body, timeout=0.5, answers=3)
+                answers = send(self.edge.port, head.encode("latin-1") + body, timeout=0.5, answers=3)
+                self.outcomes[name] = [a.status for a in answers]
                 stray = [t for m, t, _ in self.recorder.requests[mark:] if "other" in t and "other" not in head.split("\r\n")[0]]
                 # A second request in the same bytes is one, if the first has no body: then it is an ordinary poll.
                 for victim in victims:
@@ -512,7 +513,7 @@ class Checks:
         self.slow["a release by the origin's own purge visible after"] = slowest
 
     def run(self):
-        self.slow = {}
+        self.slow, self.outcomes = {}, {}
         self.prepare()
         tests = [self.keys, self.repeated, self.coded, self.heads, self.poisoned, self.flight, self.stales, self.purges, self.unshared,
                  self.passed, self.inside, self.by_itself, self.restarts, self.deaths]
@@ -528,6 +529,9 @@ class Checks:
                 traceback.print_exc()
                 self.check(False, f"{test.__name__}: {error!r}")
             print(f"   {self.edge.name}: {test.__name__}: {self.count - before} checks, {time.monotonic() - began:.0f} s", flush=True)
+        if "TABLE" in os.environ:
+            for words, statuses in self.outcomes.items():
+                print(f"TABLE {self.edge.name}|{words}|{' '.join(map(str, statuses)) or 'closed'}")
         for words, seconds in self.slow.items():
             print(f"   {self.edge.name}: {words}: {seconds:.2f} s")
 

@@ -184,7 +184,11 @@ sub vcl_backend_fetch {
 }
 
 sub vcl_backend_response {
-  if (!bereq.http.xcache-poll) { return (deliver); }
+  if (!bereq.http.xcache-poll) {
+    # What a slow client hasn't taken yet of a large file stays at the origin.
+    set beresp.transit_buffer = 1MB;
+    return (deliver);
+  }
   # What is kept stays (vcl_synth gives it out).
   if (beresp.status >= 500 && (bereq.is_bgfetch || bereq.http.xcache-kept)) { return (abandon); }
   set beresp.keep = 0s;
