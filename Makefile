@@ -165,6 +165,11 @@ test-s3: build ## mirror into a three-node OpenStack Swift cluster, one object s
 
 ##@ Caches in front of an origin
 
+test-edge: build ## Varnish, nginx and HAProxy of deploy/edge in front of an origin: keys, poisoning, staleness, purges (EDGES="nginx …"; 3 minutes)
+	@command -v nginx >/dev/null || .ci/packages nginx-light
+	@.ci/packages varnish haproxy python3
+	Tests/Edge/run.py $(XCACHE) $(EDGES)
+
 test-edge-fleet: build ## 20,000 simulated devices through two Varnish: polls at the origin, how soon releases are seen (7 minutes; FLEET="--devices 100000 --compare 10000")
 	@.ci/packages varnish gcc libc6-dev zlib1g-dev libzstd-dev python3
 	Tests/Edge/fleet.py $(XCACHE) $(FLEET)

@@ -2,7 +2,7 @@
 """The edges of deploy/edge in front of a real origin, on this machine's loopback.   run.py XCACHE [varnish] [nginx] [haproxy]
 
 What each case is and what happens is in README.md. Each edge has an origin of its own, and they run side by side."""
-import contextlib, concurrent.futures, itertools, os, pathlib, random, subprocess, sys, tempfile, time
+import contextlib, concurrent.futures, itertools, os, pathlib, random, socket, subprocess, sys, tempfile, time
 
 import stage
 from stage import ask, secret, send
@@ -434,6 +434,22 @@ class Checks:
             self.check(answer.same(wanted) and answer.fields.get("content-range") == wanted.fields.get("content-range"),
                        f"a download with {headers}: {answer.status}, not {wanted.status}")
             self.check(answer.fields.get("cache-control") == wanted.fields.get("cache-control"), "a download's Cache-Control")
+        self.recorder.sent = 0
+        with socket.create_connection(("127.0.0.1", self.edge.port)) as slow:
+            slow.sendall(b"GET /xcache/1/1/1/x/large HTTP/1.1\r\nHost: edge.example.com\r\n\r\n")
+            self.check(slow.recv(100).startswith(b"HTTP/1.1 200"), "a large download begins")
+            time.sleep(2)
+            self.check(self.recorder.sent < 24 << 20, f"the edge holds {self.recorder.sent >> 20} MB of a download that the client hasn't taken")
+        mark = len(self.recorder.requests)
+        second = f"GET {path} HTTP/1.1\r\nHost: x\r\n\r\nGET /metrics HTTP/1.1\r\nHost: x\r\n\r\nGET /console/ HTTP/1.1\r\nHost: x\r\n\r\n"
+        answers = send(self.edge.port, second.encode(), timeout=2, answers=3)
+        self.check(answers and answers[0].status == 200 and all(a.status == 403 for a in answers[1:]), f"behind a download: {[a.status for a in answers]}")
+        # The recorder reads one request of a connection that is to be closed. So does the origin.
+        answers = send(self.origin.port, second.replace("\r\n\r\n", "\r\nConnection: close\r\n\r\n", 1).encode(), timeout=2, answers=3)
+        self.check(len(answers) == 1 and answers[0].status == 200, f"the origin reads on after Connection: close: {[a.status for a in answers]}")
+        came = [r[1] for r in self.recorder.requests[mark:]]
+        self.check(came == [path], f"behind a download, the origin got {came}")
+        self.check(self.recorder.requests[-1][2]["host"] == "origin.example.com", "the origin's name")
         tag = ask(self.origin.port, path).fields["etag"]
         self.check(ask(self.edge.port, path, [f"If-None-Match: {tag}"]).status == 304, "a download that the device has")
         report = b'{"app":"shop","channel":"online"}'

@@ -135,6 +135,7 @@ class Recorder:
     def __init__(self, origin):
         self.origin, self.port = origin, port()
         self.mode, self.delay, self.lifetime = "ok", 0.0, None
+        self.sent = 0
         self.requests, self.lock = [], threading.Lock()
         self.connections, self.listener = set(), None
 
@@ -204,6 +205,13 @@ class Recorder:
         if not probe:
             with self.lock:
                 self.requests.append((method, target, fields))
+        if target.endswith("/large"):
+            # A file of 64 MB, which the origin doesn't have.
+            connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % (64 << 20))
+            for _ in range(1024):
+                connection.sendall(bytes(65536))
+                self.sent += 65536
+            return False
         mode = self.mode
         if mode == "hang":
             time.sleep(60)

@@ -44,7 +44,18 @@ sub vcl_recv {
   if (req.url ~ "(?i)^/+(api|console|metrics)(/|\?|$)") { return (synth(403)); }
 
   if ((req.method == "GET" || req.method == "HEAD") && req.url ~ "^/configure\.json(\?|$)") { call xcache_poll; }
+  # Varnish 7.1 reads all of what it passes on into memory, however slowly the client takes it. Files may be large.
+  if (req.method == "GET" && req.url ~ "^/([^?]*/)?xcache(_[a-z][a-z0-9-]*)?/([0-9]+|delta|[A-Za-z][A-Za-z0-9_-]*/(pack|bundle))/") {
+    return (pipe);
+  }
   return (pass);
+}
+
+sub vcl_pipe {
+  # The origin answers this request and ends the connection: what else the client sends on it is read by nobody.
+  set bereq.http.Connection = "close";
+  set bereq.http.Host = "origin.example.com";
+  return (pipe);
 }
 
 # Reads a poll's parameters, of which the first counts as it does at the origin, and writes the query anew. A poll with a value that no
@@ -184,11 +195,7 @@ sub vcl_backend_fetch {
 }
 
 sub vcl_backend_response {
-  if (!bereq.http.xcache-poll) {
-    # What a slow client hasn't taken yet of a large file stays at the origin.
-    set beresp.transit_buffer = 1MB;
-    return (deliver);
-  }
+  if (!bereq.http.xcache-poll) { return (deliver); }
   # What is kept stays (vcl_synth gives it out).
   if (beresp.status >= 500 && (bereq.is_bgfetch || bereq.http.xcache-kept)) { return (abandon); }
   set beresp.keep = 0s;
