@@ -331,7 +331,7 @@ class Nginx(Edge):
         folders = "".join(f"{n}_temp_path {self.work}/{n};" for n in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi"))
         user = "user root; " if os.getuid() == 0 else ""
         (self.work / "main.conf").write_text(
-            f"{user}daemon off; pid {self.work}/pid; worker_processes 2; events {{}} http {{ access_log off; {folders}\n"
+            f"{user}daemon off; pid {self.work}/pid; worker_processes 2; events {{ worker_connections 4096; }} http {{ access_log off; {folders}\n"
             f"include {self.work}/nginx.conf; }}\n")
 
     def words(self):

@@ -159,8 +159,8 @@ sub vcl_backend_fetch {
   unset bereq.http.Host;
   if (bereq.http.xcache-poll) {
     # How long a poll waits for an origin that hangs.
-    set bereq.first_byte_timeout = 5s;
-    set bereq.between_bytes_timeout = 5s;
+    set bereq.first_byte_timeout = 3s;
+    set bereq.between_bytes_timeout = 3s;
     set bereq.http.Accept-Encoding = bereq.http.xcache-coding;
     # Nothing but the query and the coding may change the answer.
     unset bereq.http.Accept;
