@@ -182,6 +182,8 @@ def main(work):
     inside = {"/api/v1/apps/shop/channels/online": b'"version"', "/metrics": b"# TYPE", "/console/": b'<html lang='}
     written = lambda p: [p, "/" + p, "/." + p, "/x/.." + p, "/%2e" + p, "/x/%2e%2e" + p, "/xcache/1/../.." + p, p.replace("/", "//"),
                          "/%" + "%02x" % ord(p[1]) + p[2:], p + "?x=/xcache/1/", "/%2f" + p[1:], "/;/.." + p, "/\\.." + p,
+                         # The origin takes what is between two slashes for a segment.
+                         *(re.sub("^(/[a-z]+)", r"\1" + d, p) for d in ("//..", "//%2e%2e", "/x//../..", "//.//../..")),
                          "http://origin.example.com" + p, "http://127.0.0.1" + p]
     asked = 0
     for name, way in {**fronts, **opened}.items():
