@@ -201,14 +201,14 @@ def main(work):
                         fail(f"{name} lets {target} out: {status} {body[:80]}")
     print(f"   {asked} requests from outside for what is inside got nothing of it")
 
-    # With a webhook, a static copy that is watched, a certificate of its own and an edge, as the alerts want it.
+    # With a webhook, a static copy that is watched, an edge that is told, and a certificate of its own, as the alerts want it.
     subprocess.run([xcache, "webhook", "add", "https://hooks.example.com/x", "--server", f"http://127.0.0.1:{direct}",
                     "--token-file", f"{data}/admin.token"], check=True, capture_output=True)
     subprocess.run([xcache, "mirror", "--data", data, "--to", www], check=True, capture_output=True)
     server.terminate()
     server.wait()
-    start(serve + ["--watch-mirror", f"http://127.0.0.1:{mirror}", "--tls-cert", str(work / "pem"), "--tls-key", str(work / "key"),
-                   "--edge-ttl", "10", "--purge", "varnish:http://127.0.0.1:9"], work / "serve")
+    start(serve + ["--watch-mirror", f"http://127.0.0.1:{mirror}", "--edge-ttl", "10", "--purge", "varnish:http://127.0.0.1:1", "--tls-cert", str(work / "pem"), "--tls-key", str(work / "key")],
+          work / "serve")
     wait(direct, work / "serve")
     for _ in range(300):
         metrics = ask(direct, "/metrics", tls=True)[1].decode()

@@ -24,6 +24,10 @@ TABLE = {
         ("openssl", GUIDES), ("[Service]", TEXTS), ("xcache mirror", GUIDES), ("curl -X POST", "not: it needs an account at Fastly"),
         ("curl -sS", "not: it needs a cache; make test-edge looks at policies through one"), ("export XCACHE_SERVER", DRILL),
         *[("", DRILL)] * 15, ("apt install", DRILL)],
+    "deploy/edge/README.md": [
+        ("xcache serve", "not: make test-edge starts origins so"), ("curl -si", "not: it needs an edge; make test-edge sends the same"),
+        *[(start, "not: it needs an account at Fastly") for start in ("xcache serve", "if (req.url.path", "unset resp")],
+        *[(start, "not: it needs an account at Cloudflare") for start in ("xcache serve", "const grammar", "export default")]],
     "docs/quick-start.md": [("", STEPS)] * 18,
     "docs/guide-release.md": [
         ("xcache login", GUIDES), ('"index"', GUIDES), ('"fallback"', GUIDES), ('"lazy"', GUIDES),
