@@ -93,15 +93,15 @@ class Origin:
             sys.exit(f"{' '.join(words)}: {done.returncode}\n{done.stdout}{done.stderr}")
         return done.stdout
 
-    def publish(self, app, channel, folder):
+    def publish(self, app, channel, folder, *more):
         """The version that came of it."""
         return int(json.loads(self.run(
             "publish", folder, "--create", "--app", app, "--channel", channel, "--bundle", "main", "--now", "--no-check", "all",
-            "--base-url", f"https://{app}.example.com/", "--json"))["version"])
+            "--base-url", f"https://{app}.example.com/", "--json", *more))["version"])
 
-    def digest(self, app, channel):
+    def digest(self, app, channel, more=""):
         """The newest version and its digest, asked for at the origin itself."""
-        data = poll(self.port, app, channel, more="&preview=1")
+        data = poll(self.port, app, channel, more=more + "&preview=1")
         return int(data["version"]), data["digest"]
 
 

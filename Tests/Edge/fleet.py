@@ -207,6 +207,9 @@ class Suite:
         many_sum, many_log = many.result()
         last = time.monotonic()
 
+        seconds = collections.Counter(int(fetch[0] - many.begun) for fetch in self.fetches() if fetch[0] >= many.begun)
+        print(f"all polls at the origin meanwhile: {sum(seconds.values()):,} in {last - many.begun:.0f} s, at most {max(seconds.values())} in one "
+              f"second, for {len(many.polls):,} of devices", flush=True)
         many_rate, many_keys = self.calm("many devices", many, begin, begin + window)
         self.bar("as many polls at the origin for many devices as for few", many_rate <= 1.2 * few_rate + 0.2,
                  f"{few_rate:.2f} and {many_rate:.2f} a second")

@@ -1,4 +1,4 @@
-"""Requests of people who want a cache to give others a wrong answer. docs/guide-scale.md names the kinds.
+"""Requests of people who want a cache to give others a wrong answer. HOSTILE.md says what is tried and what stops it.
 
 A request is bytes; in them 1 is any digit, 2 a hexadecimal one, 3 a letter, which load/flood.c chooses anew each time. With it comes
 whose marks its answer may have: those of a channel, nobody's, or those of any one.

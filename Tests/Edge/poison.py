@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Whether an edge can be made to lie: poison.py XCACHE [--edge varnish|nginx|haproxy] [--requests N] [--minutes M] [--seed N]
 
-Sends N hostile requests (hostile.py, load/flood.c) through two edges in front of one origin that has two apps with two channels each.
-Beside them honest devices poll, hold manifests, apply patches, and take what was published meanwhile. What they are told must be of their
+Sends N hostile requests (hostile.py, load/flood.c) through two edges in front of one origin that has two apps with two channels each, and one
+with an open rollout. Beside them honest devices poll, hold manifests, apply patches, and take what was published meanwhile. What they are told must be of their
 own app, channel and version, in a coding that they accept, decodable, right to the digest, never older than what they hold, and never
 older than the edge may be. The hostile know the digests of versions that don't exist yet, from a twin of the origin.
 Before and after, answers of edges and origin to the same requests are compared. Exit code 1 if anything is wrong.
@@ -12,7 +12,9 @@ import argparse, collections, ctypes, ctypes.util, hashlib, http.client, json, o
 import edges, hostile
 from edges import Origin, Site, get, poll
 
-CHANNELS = [("shop", "online"), ("shop", "beta"), ("news", "online"), ("news", "beta")]
+CHANNELS = [("shop", "online"), ("shop", "beta"), ("news", "online"), ("news", "beta"), ("news", "trial")]
+# This one has an open rollout, and gets no release meanwhile: devices in it hold the candidate, others never see it.
+TRIAL, BASE, CANDIDATE = 4, 3, 4
 MARKS = [f"mark-{app}-{channel}-" for app, channel in CHANNELS]
 MARK = re.compile(rb"mark-\w+?-\w+?-")
 # What honest devices accept; some of it no device sends.
@@ -67,6 +69,7 @@ def digest(resources):
 class Device:
     def __init__(self, number, dice):
         self.channel = number % len(CHANNELS)
+        self.is_candidate = self.channel == TRIAL and dice.random() < 0.5
         self.edge, self.version, self.digest, self.resources = dice.randrange(2), 0, None, {}
 
 
@@ -139,7 +142,7 @@ class Honest(threading.Thread):
     def turn(self, device):
         app, channel = CHANNELS[device.channel]
         pick = self.dice.random()
-        known = self.known[device.channel]
+        known = self.known[device.channel, device.is_candidate]
         if pick < 0.05:
             device.version, device.digest, device.resources = 0, None, {}
         elif pick < 0.2 and known:
@@ -149,9 +152,12 @@ class Honest(threading.Thread):
         target = f"/configure.json?app={app}&channel={channel}"
         if device.version:
             target += f"&version={device.version}&digest={device.digest}"
-        accepted, sent = self.dice.choice(ACCEPTED), time.monotonic()
-        must = self.suite.oldest(device.channel, sent)
-        data = self.ask(device, target + "&patch=1" + ("&pack=1" if self.dice.random() < 0.5 else ""), accepted)
+        accepted, is_trial = self.dice.choice(ACCEPTED), device.channel == TRIAL
+        must = self.suite.oldest(device.channel, time.monotonic())
+        if is_trial:
+            must = CANDIDATE if device.is_candidate else BASE
+        end = "&candidate=1" if device.is_candidate else ""
+        data = self.ask(device, target + "&patch=1" + ("&pack=1" if self.dice.random() < 0.5 else "") + end, accepted)
         self.counts["polls"] += 1
         if data and "pack" in data:
             if f"/{app}/pack/{device.version}-{data['version']}-" not in data["pack"]["download"]:
@@ -159,13 +165,15 @@ class Honest(threading.Thread):
             self.counts["packs"] += 1
             # This device can't use packs: the same again, at the same edge, which needn't have the same age.
             device.edge ^= 1
-            data = self.ask(device, target + "&patch=1", accepted)
+            data = self.ask(device, target + "&patch=1" + end, accepted)
         if not data:
             return
         version = int(data["version"])
+        if is_trial and version != must:
+            return self.fault("the rollout", device, f"{version}, not {must}: {data}")
         if version < must:
             self.fault("older than an edge may be", device, f"{version}, not {must}: {data}")
-        if version < self.suite.newest[device.channel]:
+        if not is_trial and version < self.suite.newest[device.channel]:
             self.counts["stale"] += 1
         if not data["update"]:
             self.counts["nothing new"] += 1
@@ -228,22 +236,28 @@ class Suite:
         # Nobody purges the second edge: what is kept there in vain stays as long as it can.
         purges = [self.caches[0].target()]
         self.origin.start(purges)
-        for _ in range(3):
+        for _ in range(BASE):
             for number in range(len(CHANNELS)):
                 self.publish(number)
+        self.origin.publish(*CHANNELS[TRIAL], self.sites[TRIAL].change(), "--rollout", "50%", "--ramp", "none")
+        version, text = self.origin.digest(*CHANNELS[TRIAL], "&candidate=1")
+        if version != CANDIDATE:
+            sys.exit(f"the candidate is {version}")
+        self.digests[TRIAL][version] = text
         self.origin.end()
         twin = Origin(self.options.xcache, self.work, "twin", self.options.ttl)
         shutil.copytree(self.origin.data, twin.data)
         twin.start()
         self.future, self.coming = [[] for _ in CHANNELS], []
         for turn in range(self.options.releases):
-            number = turn % len(CHANNELS)
+            number = turn % TRIAL
             folder = f"{self.work}/coming-{turn}"
             shutil.copytree(self.sites[number].change(), folder)
             twin.publish(*CHANNELS[number], folder)
             self.future[number].append(twin.digest(*CHANNELS[number]))
             self.coming.append((number, folder))
         twin.end()
+        self.future[TRIAL].append((CANDIDATE + 1, "0" * 64))
         self.origin.start(purges)
         for cache in self.caches:
             cache.start()
@@ -298,7 +312,7 @@ class Suite:
         differing = []
         for number, (app, channel) in enumerate(CHANNELS):
             for version, text in [(None, None), *self.digests[number].items()]:
-                for more in ("&patch=1&pack=1", "&patch=1", ""):
+                for more in ("&patch=1&pack=1", "&patch=1", "", "&patch=1&candidate=1"):
                     held = f"&version={version}&digest={text}" if version else ""
                     target = f"/configure.json?app={app}&channel={channel}{held}{more}"
                     for coding in ("gzip", "zstd", "identity"):
