@@ -5,7 +5,7 @@ Real devices (`xcache device run --fallback`) poll through edges whenever they m
 has; at once the origin is killed (SIGKILL). Each device must ask the copy and hold that release within five minutes. `make test-edge-death`
 runs it, in real time: that is what it measures.
 """
-import argparse, functools, http.client, http.server, json, os, shutil, signal, subprocess, sys, tempfile, threading, time
+import argparse, contextlib, functools, http.client, http.server, json, os, shutil, signal, subprocess, sys, tempfile, threading, time
 
 import edges
 from edges import Origin, Site, get, wait_for
@@ -14,7 +14,7 @@ BAR = 300
 
 
 class Copy:
-    """The static copy, at an address of its own for each device, so that it is known who asks."""
+    """The static copy, at an address of its own for each device, so that it is known who asks. Another one is the CDN, which has the files."""
 
     def __init__(self, folder):
         copy, self.asked = self, None
@@ -36,7 +36,7 @@ class Copy:
 
 class Device:
     def __init__(self, xcache, work, number, edge, copy):
-        self.edge, self.copy, self.held, self.finds = edge, copy, {}, []
+        self.edge, self.copy, self.held = edge, copy, {}
         environment = {k: v for k, v in os.environ.items() if not k.startswith("XCACHE_")}
         with open(f"{work}/device{number}.log", "w") as log:
             self.process = subprocess.Popen(
@@ -45,16 +45,20 @@ class Device:
                 stdout=subprocess.PIPE, stderr=log, text=True, env=environment)
         where = json.loads(self.process.stdout.readline())["control"].removeprefix("http://127.0.0.1:")
         self.port, self.token = int(where.split("/")[0]), where.split("token=")[1]
+        self.over = threading.Event()
         threading.Thread(target=lambda: [None for _ in self.process.stdout], daemon=True).start()
+        threading.Thread(target=self.open_pages, daemon=True).start()
 
-    def trigger(self):
-        """A page opens; the device polls if it may."""
-        get(self.port, f"/control/trigger?name=foreground&token={self.token}", method="POST")
-        state = json.loads(get(self.port, f"/control.json?token={self.token}")[2])
-        now = time.monotonic()
-        self.held.setdefault(int(state["version"]), now)
-        if (last := state.get("lastPoll")) and (not self.finds or last != self.finds[-1][1]):
-            self.finds.append((now, last))
+    def open_pages(self):
+        """Opens a page twice a second; with each the device polls if it may."""
+        while not self.over.wait(0.5):
+            with contextlib.suppress(OSError, ValueError, http.client.HTTPException):
+                get(self.port, f"/control/trigger?name=foreground&token={self.token}", method="POST")
+                self.held.setdefault(int(json.loads(get(self.port, f"/control.json?token={self.token}")[2])["version"]), time.monotonic())
+
+    def end(self):
+        self.over.set()
+        self.process.terminate()
 
     @property
     def version(self):
@@ -82,14 +86,18 @@ def main():
 
 def run(options, work, started, missed):
     copy_folder = f"{work}/copy"
+    os.makedirs(copy_folder)
     origin = Origin(options.xcache, work, ttl=options.ttl)
-    origin.public_url = f"http://127.0.0.1:{origin.port}"
+    # Files come from a CDN, which needs no origin.
+    origin.public_url = Copy(copy_folder).url
     started.append(origin.end)
     # Nobody purges: what the copy has and edges don't know is what devices can only have from the copy.
     origin.start()
     site = Site(work, "shop", "online", files=6)
     for _ in range(2):
         first = origin.publish("shop", "online", site.change())
+    mirror = ("mirror", "--data", origin.data, "--to", copy_folder)
+    origin.run(*mirror)
     caches = {}
     for kind in options.edges.split(","):
         caches[kind] = edges.stage.edges[kind](f"{work}/{kind}", origin.port)
@@ -102,14 +110,10 @@ def run(options, work, started, missed):
         time.sleep(max(0, begin + 30 * number / count - time.monotonic()))
         kind = list(caches)[number % len(caches)]
         devices.append(Device(options.xcache, work, number, caches[kind], Copy(copy_folder)))
-        started.append(devices[-1].process.terminate)
-        for device in devices:
-            device.trigger()
+        started.append(devices[-1].end)
     keys = {kind: (edges.poll(origin.port, "shop", "online", patch=False, more="&preview=1")["digest"], [], []) for kind in caches}
 
     def turn():
-        for device in devices:
-            device.trigger()
         for kind, (digest, good, bad) in keys.items():
             try:
                 data = edges.poll(caches[kind].port, "shop", "online", first, digest)
@@ -127,12 +131,10 @@ def run(options, work, started, missed):
     while time.monotonic() < end:
         turn()
     second = origin.publish("shop", "online", site.change())
-    origin.run("mirror", "--data", origin.data, "--to", copy_folder)
+    origin.run(*mirror)
     origin.end(signal.SIGKILL)
     dead = time.monotonic()
     print(f"{count} devices hold version {first}; the copy has {second}; the origin is dead", flush=True)
-    for device in devices:
-        device.finds.clear()
     while time.monotonic() < dead + BAR + 60 and not all(device.version == second for device in devices):
         turn()
     for kind, cache in caches.items():
