@@ -36,7 +36,7 @@ class Copy:
 
 class Device:
     def __init__(self, xcache, work, number, edge, copy):
-        self.edge, self.copy, self.held = edge, copy, {}
+        self.edge, self.copy, self.held, self.polls = edge, copy, {}, {}
         environment = {k: v for k, v in os.environ.items() if not k.startswith("XCACHE_")}
         with open(f"{work}/device{number}.log", "w") as log:
             self.process = subprocess.Popen(
@@ -54,7 +54,9 @@ class Device:
         while not self.over.wait(0.5):
             with contextlib.suppress(OSError, ValueError, http.client.HTTPException):
                 get(self.port, f"/control/trigger?name=foreground&token={self.token}", method="POST")
-                self.held.setdefault(int(json.loads(get(self.port, f"/control.json?token={self.token}")[2])["version"]), time.monotonic())
+                state, now = json.loads(get(self.port, f"/control.json?token={self.token}")[2]), time.monotonic()
+                self.held.setdefault(int(state["version"]), now)
+                self.polls.setdefault(json.dumps(state.get("lastPoll")), now)
 
     def end(self):
         self.over.set()
@@ -145,6 +147,8 @@ def run(options, work, started, missed):
         newer = [version for moment, version in keys[kind][1] if int(version) > first]
         print(f"{kind}: answered from what it kept until {max(good, default=dead) - dead:.0f} s; devices asked the copy after "
               f"{', '.join(f'{t:.0f}' for t in sorted(asked))} s, and held version {second} after {', '.join(f'{t:.0f}' for t in sorted(held))} s", flush=True)
+        slowest = max(own, key=lambda device: device.held.get(second, float("inf")))
+        print(f"       polls of the last one ended after {', '.join(f'{at - dead:.1f}' for at in slowest.polls.values() if at > dead)} s")
         ok = max(asked + held) <= BAR and not newer
         print(f"{'ok    ' if ok else 'MISSED'} {kind}: all are at the copy within {BAR} s")
         if not ok:
