@@ -24,7 +24,7 @@ import Values
       #expect(unknown["surrogate-control"] == nil && unknown["surrogate-key"] == nil)
       #expect(try site.poll("version=2")["data"]?["edge"]?.integer == 7)
       // A device takes it as any other answer, and a copy doesn't have it.
-      try site.pull("phone")
+      try site.pull("phone", "--tree", Site.base)
       #expect(try site.tree(of: "phone").count == 1)
       #expect(try site.run("mirror", "--to", "www").exitCode == 0)
       let copies = try Scratch.contents(site.scratch.path + "/www").filter { $0.key.hasSuffix(".json") }
