@@ -132,6 +132,7 @@ extension Device {
   /// Counts a poll that the origin doesn't see, since a shared cache answers in its place.
   /// - Parameter known: what the poll said that the device holds.
   private func countPoll(of known: DeviceIndex, _ extras: AnswerExtras, from source: PollPolicy.Source) {
+    if source == .origin { hasEdge.withLock { $0 = extras.edge != nil } }
     guard source == .origin, extras.edge != nil, known.version > .none else { return }
     let version = known.version.text
     guard let body = countedPollHandler.withLock({ $0 }) else {
@@ -143,8 +144,10 @@ extension Device {
   /// Sends the polls that were counted, if a batch is due and nobody else sends them.
   func sendPolls() {
     guard countedPollHandler.withLock({ $0 }) == nil, takesBatches else { return }
-    let (version, now) = (version, Clock.continuousNanoseconds())
-    for batch in polls.withLock({ $0.take(at: now, holding: version) }) { send(batch) }
+    let (version, now, countsPolls) = (version, Clock.continuousNanoseconds(), countsPolls)
+    for batch in polls.withLock({ $0.take(at: now, holding: version, countsPolls: countsPolls) }) {
+      send(batch)
+    }
   }
 
   func recordPollSuccess(_ source: PollPolicy.Source, _ extras: AnswerExtras) {

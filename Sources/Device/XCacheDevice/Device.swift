@@ -47,6 +47,8 @@ public final class Device: Sendable {
   let countedPollHandler = Locked<(@Sendable (String) -> Void)?>(nil)
   /// The polls that count, where nobody else counts them.
   let polls: Locked<Tally>
+  /// Whether the origin's last answer had `edge`.
+  let hasEdge = Locked(false)
   /// The number of files found damaged since the last `takeDamage()`.
   let damage = Locked<Int64>(0)
   let gate: DownloadGate
@@ -190,6 +192,9 @@ extension Device {
 
   /// Whether the origin answered the last poll, so that batches of counts can be sent to it.
   package var takesBatches: Bool { reporter.takesBatches }
+
+  /// Whether a shared cache takes the origin's polls, so that each batch says how many there were (docs/protocol.md §11, D-186).
+  package var countsPolls: Bool { hasEdge.withLock { $0 } }
 
   /// Sends a batch of counts, sampled at the rate that the origin asks for; returns at once, and doesn't retry.
   package func send(_ batch: DeviceBatch) { reporter.send(batch) }

@@ -51,9 +51,10 @@ extension Runtime {
   func sendCounts(isLast: Bool = false) {
     guard let device, isOpen || isLast, !conditions.isOffline, device.takesBatches else { return }
     let (version, now, damage) = (device.version, Clock.continuousNanoseconds(), device.takeDamage())
+    let countsPolls = device.countsPolls
     let batches = state.withLock { state in
       state.tally.add(.damaged, damage, holding: version)
-      return state.tally.take(at: now, holding: version, isLast: isLast)
+      return state.tally.take(at: now, holding: version, isLast: isLast, countsPolls: countsPolls)
     }
     for batch in batches { device.send(batch) }
   }

@@ -18,6 +18,11 @@ def counted(**versions):
     return {"counted": {name[1:]: counts for name, counts in versions.items()}}
 
 
+def told(**versions):
+    """The same where each of these batches has `polls`, also as 0."""
+    return counted(**versions) | {"always": ["polls"]}
+
+
 def first(**extras):
     """Steps after which a device has the first version. Its poll had no version, and isn't counted."""
     return [serve(world.origin(1, **extras), world.files(1)), start(), trigger(world.poll(), *world.downloads(1))]
@@ -96,6 +101,12 @@ case("a poll beside an update's downloads is counted", first(**EDGE), later(), s
 
 # Batches.
 
+case("each batch has `polls`, also what is counted after its poll's batch", first(**EDGE), later(), serve(during.origin(2, 1, **EDGE), slow, fresh=True), {"trigger": "launch", "background": True},
+     {"arrives": during.url(2, APP), "asks": [during.poll(1), during.url(2, APP)]}, looks, {"release": True}, {"state": {"version": "2"}, "eventually": True}, told(v1={"local": 1, "polls": 1}),
+     rules=["D-186"])
+case("and one that is made as the app ends", first(**EDGE), quiet(**EDGE), looks, {"stop": True}, start(), follows(2, **EDGE), told(v1={"polls": 2}), rules=["D-186"])
+case("and with the first answer that has `edge`, for what was counted before", first(), looks, quiet(**EDGE), looks, follows(2, **EDGE), told(v1={"local": 2, "polls": 2}), rules=["D-186"])
+case("where nothing happened there is none with 0 alone", first(**EDGE), quiet(**EDGE), {"stop": True}, {"told": [{"version": "1"}]}, rules=["D-186"])
 case("whatever share of the batches the origin wants, 0 is none", first(reports=0, **EDGE), quiet(reports=0, **EDGE), follows(2, **EDGE), follows(3, **EDGE), counted(v1={"polls": 1}, v2={"polls": 1}),
      rules=["D-186"])
 case("another process goes on", first(**EDGE), quiet(**EDGE), counted(v1={"polls": 1}), {"kill": True}, start(), quiet(**EDGE), follows(2, **EDGE), counted(v1={"polls": 3}), rules=["D-186"])

@@ -411,6 +411,8 @@ class Case:
     def do_counted(self, step, device):
         """Checks what was counted of some things, in all batches, by version; other versions have none of them."""
         self.until({"eventually": True}, lambda: self.check_counted(step["counted"]))
+        for name in step.get("always", ()):
+            self.check_always(name, step["counted"])
 
     # Checks.
 
@@ -510,6 +512,14 @@ class Case:
             raise Lasting(f"counted: {sums}")
         if any(sums[version] != counts for version, counts in wanted.items()):
             raise Failed(f"counted: {sums}")
+
+    def check_always(self, name, versions):
+        """Checks that all batches of these versions have this count, also as 0."""
+        with self.network.lock:
+            told = [json.loads(body) for _, _, body in self.network.posts if body]
+        lacking = [one for one in told if one.get("version") in versions and name not in one.get("counts", {name: 0})]
+        if lacking:
+            raise Failed(f"without {name}: {lacking}")
 
     def check_reports(self):
         """Checks that reports don't identify their sender (docs/protocol.md, section 12)."""

@@ -28,13 +28,16 @@ package struct Tally: Sendable {
 
   /// Returns batches of everything counted: at most one in two minutes for the version held, and those of other versions at
   /// once.
-  package mutating func take(at now: UInt64, holding held: String, isLast: Bool = false) -> [DeviceBatch] {
+  /// - Parameter countsPolls: whether polls are counted at this time; each batch then says how many, also if there were none.
+  package mutating func take(
+    at now: UInt64, holding held: String, isLast: Bool = false, countsPolls: Bool = false
+  ) -> [DeviceBatch] {
     let isDue = taken.map { now >= $0.addingClamped(Self.pause) } ?? true
     if held != version || isDue || isLast { end(holding: held) }
     guard !finished.isEmpty else { return [] }
     taken = now
     defer { finished = [] }
-    return finished
+    return finished.map { DeviceBatch(version: $0.version, counts: $0.counts, countsPolls: countsPolls) }
   }
 
   private mutating func end(holding held: String) {

@@ -47,16 +47,17 @@ export class Tally {
   /**
    * The batch that is to be told now; undefined where there is none, or it isn't asked for.
    * @param {string} version that is held
-   * @param {{share: unknown, isLast: boolean, now: number}} when `share`: of 10,000 batches, those that the origin asks for;
-   *   `isLast`: another version follows
+   * @param {{share: unknown, isLast: boolean, now: number, countsPolls?: boolean}} when `share`: of 10,000 batches, those that the
+   *   origin asks for; `isLast`: another version follows; `countsPolls`: it says how many polls there were, also if none
    * @returns {{counts: {[name: string]: number}, version: string} | undefined}
    */
-  take(version, { share, isLast, now }) {
+  take(version, { share, isLast, now, countsPolls }) {
     const { batch } = this;
     if (!isLast && now - batch.at < EVERY && now >= batch.at) return undefined;
     const { counts } = batch;
     if (version === "0" || Object.keys(counts).length === 0) return undefined;
     this.batch = { counts: {}, at: now };
+    if (countsPolls) counts.polls ??= 0;
     return Math.random() * 10_000 < (Number.isSafeInteger(share) ? Number(share) : 10_000) ? { counts, version } : undefined;
   }
 }

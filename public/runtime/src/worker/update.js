@@ -208,6 +208,8 @@ class Update {
     this.background = { ...BACKGROUND, calm: () => calm(runtime) };
     /** @type {unknown} of 10,000 batches, those that the origin asks for */
     this.share = 0;
+    /** Whether the origin's answer had `edge`. */
+    this.hasEdge = false;
     /** The version that it goes to, or is at. */
     this.next = "0";
     /** Whether whoever was asked gave an answer that could be used: files that don't come are no failure of the poll. */
@@ -1149,7 +1151,9 @@ class Update {
     const { manifest, tally } = this.runtime;
     // A version that isn't held any more has told its batch.
     const isHeld = version !== "0" && version === manifest.version;
-    if (isHeld && source === "origin" && typeof edge === "number") tally.add("polls");
+    if (source !== "origin") return;
+    this.hasEdge = typeof edge === "number";
+    if (isHeld && this.hasEdge) tally.add("polls");
   }
 
   /**
@@ -1158,7 +1162,7 @@ class Update {
    * @param {boolean} isLast
    */
   tell({ version }, isLast) {
-    const batch = this.runtime.tally.take(version, { share: this.share, isLast, now: Date.now() });
+    const batch = this.runtime.tally.take(version, { share: this.share, isLast, now: Date.now(), countsPolls: this.hasEdge });
     if (batch) this.runtime.post(batch);
   }
 }
