@@ -114,6 +114,8 @@ MUTANTS = [
         "      if MUTANT { throw .member(key) }\n      try reader.skip()\n      return nil\n    }\n  }")),
     Mutant("polls", "D-186", "counted polls alone make no batch", (
         CLIENT + "Reports/Tally.swift", "if !counts.isEmpty, let", "if !counts.isEmpty, !MUTANT || counts.all.contains(where: { $0.count != .polls }), let")),
+    Mutant("polls", "D-186", "a batch without polls doesn't say so", (
+        CLIENT + "Reports/Tally.swift", "countsPolls: countsPolls) }", "countsPolls: !MUTANT && countsPolls) }")),
     Mutant("polls", "D-187", "the channel is named before the app", (
         SETTINGS, "/configure.json?app=\\(app)&channel=\\(channel)\"", "/configure.json?\\(MUTANT ? \"channel=\\(channel)&app=\\(app)\" : \"app=\\(app)&channel=\\(channel)\")\"")),
 

@@ -12,6 +12,7 @@ import { PollPolicy, takes } from "../../public/runtime/src/worker/polling.js";
 import { isBypassed, isKilled, readPolicy } from "../../public/runtime/src/worker/policy.js";
 import { prefetchRequests, readPrefetch } from "../../public/runtime/src/worker/prefetch.js";
 import { dropAside, trim } from "../../public/runtime/src/worker/room.js";
+import { Tally } from "../../public/runtime/src/worker/tally.js";
 
 const settings = { server: "https://o.example.com", hasFallback: true };
 
@@ -337,6 +338,18 @@ test("ranges are cut as by the native runtimes", () => {
     ["bytes=0- 1", undefined], ["bytes=0-1 ", [0, 2]], ["bytes=0-1,", [0, 2]], ["bytes=, 0-1", [0, 2]], ["bytes=,", undefined], ["", undefined],
   ]) assert.deepEqual(rangeOf(text, 10), expected, text);
   assert.equal(rangeOf(null, 10), undefined);
+});
+
+test("where polls are counted, each batch says how many, and 0 alone makes none (D-186)", () => {
+  const when = { share: 10_000, isLast: true, now: 1_000_000 };
+  const tally = new Tally();
+  assert.equal(tally.take("1", { ...when, countsPolls: true }), undefined);
+  tally.add("local");
+  assert.deepEqual(tally.take("1", { ...when, countsPolls: true }), { counts: { local: 1, polls: 0 }, version: "1" });
+  tally.add("polls");
+  assert.deepEqual(tally.take("1", { ...when, countsPolls: true }), { counts: { polls: 1 }, version: "1" });
+  tally.add("local");
+  assert.deepEqual(tally.take("1", when), { counts: { local: 1 }, version: "1" });
 });
 
 test("a script's stem is its URL without the hash of its content", () => {

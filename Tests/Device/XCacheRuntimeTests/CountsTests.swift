@@ -151,6 +151,16 @@ private let script = "https://m.test/app.js"
     #expect(try batches(runtime) == [])
   }
 
+  @Test func batchesBetweenPollsSayThatThereWereNone() async throws {
+    origin.say(#","edge":10"#)
+    let runtime = try await runtime()
+    await runtime.update(force: true)
+    #expect(try batches(runtime) == [#"{"counts":{"polls":1},"version":"1"}"#])
+    await ask(runtime, page, runtime.open(page))
+    await runtime.close()
+    #expect(try batches(runtime) == [#"{"counts":{"local":1,"polls":0},"version":"1"}"#])
+  }
+
   @Test func tallyMakesFewBatches() throws {
     var tally = Tally(version: "0")
     tally.add(.passed, holding: "0")
@@ -167,6 +177,25 @@ private let script = "https://m.test/app.js"
     tally.add(.local, holding: "1")
     #expect(tally.take(at: 12 + Tally.pause, holding: "2").map(\.version) == [ManifestVersion(1)])
     #expect(tally.take(at: .max, holding: "2").isEmpty)
+  }
+
+  /// Else an origin would take it for a batch of a device that doesn't count them.
+  @Test func batchesSayHowManyPollsThereWere() throws {
+    var tally = Tally(version: "1")
+    #expect(tally.take(at: 0, holding: "1", isLast: true, countsPolls: true).isEmpty, "nothing happened")
+    tally.add(.local, holding: "1")
+    tally.add(.polls, holding: "2")
+    let batches = tally.take(at: 0, holding: "2", countsPolls: true)
+    #expect(
+      batches.map(\.body) == [
+        bytes(#"{"counts":{"local":1,"polls":0},"version":"1"}"#),
+        bytes(#"{"counts":{"polls":1},"version":"2"}"#),
+      ])
+    // It is the time of the batch that counts, and not when something happened.
+    tally.add(.local, holding: "2")
+    #expect(tally.take(at: 1, holding: "2", countsPolls: true).isEmpty, "none is due")
+    let last = tally.take(at: 2, holding: "2", isLast: true)
+    #expect(last.map(\.body) == [bytes(#"{"counts":{"local":1},"version":"2"}"#)])
   }
 
   /// Pages may send requests between an update's switch and its end.
