@@ -512,6 +512,9 @@ class Checks:
         """The origin's own purges and numbers, without the recorder's."""
         self.recorder.lifetime = None
         self.recorder.mode, self.recorder.delay = "ok", 0.0
+        self.origin.stop()
+        self.origin.options += ("--purge", self.edge.target())
+        self.origin.start()
         for name in channels:
             self.purge(*name)
         answer = ask(self.recorder.port, "/configure.json?app=shop")
@@ -534,7 +537,7 @@ class Checks:
         self.slow, self.outcomes = {}, {}
         self.prepare()
         tests = [self.keys, self.repeated, self.coded, self.heads, self.poisoned, self.flight, self.stales, self.purges, self.unshared,
-                 self.passed, self.inside, self.by_itself, self.restarts, self.deaths]
+                 self.passed, self.inside, self.restarts, self.deaths, self.by_itself]
         only = os.environ.get("ONLY", "").split()
         for test in tests:
             if only and test.__name__ not in only:
@@ -557,11 +560,9 @@ class Checks:
 def one(xcache, name):
     with tempfile.TemporaryDirectory(prefix=f"edge-{name}-") as folder:
         work = pathlib.Path(folder)
-        # The edge's port is known before the origin's, which purges it.
-        edge = stage.edges[name](work / name, recorder_port := stage.port())
-        origin = stage.Origin(xcache, work, "--edge-ttl", str(ttl), "--purge", edge.target())
-        recorder = getattr(stage, "recorder", stage.Recorder)(origin)
-        recorder.port = recorder_port
+        origin = stage.Origin(xcache, work, "--edge-ttl", str(ttl))
+        recorder = stage.Recorder(origin)
+        edge = stage.edges[name](work / name, recorder.port)
         try:
             origin.start()
             recorder.up()
