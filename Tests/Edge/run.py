@@ -532,6 +532,24 @@ class Checks:
             slowest = max(slowest, time.monotonic() - began)
         self.check(slowest < 2, f"a release was visible after {slowest:.1f} s")
         self.slow["a release by the origin's own purge visible after"] = slowest
+        # All that polls see of a channel, and what a poll without an app gets.
+        changes = [("policy", "kill", "--app", "shop", "-m", "x"), ("policy", "resume", "--app", "shop"),
+                   ("policy", "bypass", "add", "https://m.example.com/pay/*", "--app", "shop"), ("rollback", "--app", "shop", "--bundle", "main", "--yes"),
+                   ("channel", "set", "--interval", "120", "--app", "shop"), ("channel", "set", "--reports", "5", "--app", "shop"),
+                   ("channel", "default-app", "other"), ("channel", "default-app", "shop"),
+                   ("unpublish", "--bundle", "main", "--app", "shop", "--channel", "test"), ("channel", "remove", "test", "--app", "shop")]
+        queries = [query, "app=shop&channel=online", "app=shop&channel=test", ""]
+        for words in changes:
+            before = [self.poll(q) for q in queries]
+            done = self.origin.command(*words)
+            began = time.monotonic()
+            self.check(done.returncode == 0, f"{' '.join(words)}: {done.stderr}")
+            self.check(not all(a.same(self.direct(q)) for a, q in zip(before, queries)), f"{' '.join(words)} changes no poll's answer")
+            while (old := [q for q in queries if not self.poll(q).same(self.direct(q))]) and time.monotonic() - began < 30:
+                time.sleep(0.02)
+                last = [(q, self.poll(q).body[:150], self.direct(q).body[:150]) for q in old]
+            took = time.monotonic() - began
+            self.check(took < 2, f"{' '.join(words)} was visible after {took:.1f} s: {took >= 2 and last}")
 
     def run(self):
         self.slow, self.outcomes = {}, {}
