@@ -36,7 +36,7 @@ class Copy:
 
 class Device:
     def __init__(self, xcache, work, number, edge, copy):
-        self.edge, self.copy, self.held, self.polls = edge, copy, {}, {}
+        self.edge, self.copy, self.held, self.failures = edge, copy, {}, []
         environment = {k: v for k, v in os.environ.items() if not k.startswith("XCACHE_")}
         with open(f"{work}/device{number}.log", "w") as log:
             self.process = subprocess.Popen(
@@ -46,8 +46,13 @@ class Device:
         where = json.loads(self.process.stdout.readline())["control"].removeprefix("http://127.0.0.1:")
         self.port, self.token = int(where.split("/")[0]), where.split("token=")[1]
         self.over = threading.Event()
-        threading.Thread(target=lambda: [None for _ in self.process.stdout], daemon=True).start()
+        threading.Thread(target=self.read, daemon=True).start()
         threading.Thread(target=self.open_pages, daemon=True).start()
+
+    def read(self):
+        for line in self.process.stdout:
+            if '"failed"' in line:
+                self.failures.append(time.monotonic())
 
     def open_pages(self):
         """Opens a page twice a second; with each the device polls if it may."""
@@ -56,7 +61,6 @@ class Device:
                 get(self.port, f"/control/trigger?name=foreground&token={self.token}", method="POST")
                 state, now = json.loads(get(self.port, f"/control.json?token={self.token}")[2]), time.monotonic()
                 self.held.setdefault(int(state["version"]), now)
-                self.polls.setdefault(json.dumps(state.get("lastPoll")), now)
 
     def end(self):
         self.over.set()
@@ -148,7 +152,7 @@ def run(options, work, started, missed):
         print(f"{kind}: answered from what it kept until {max(good, default=dead) - dead:.0f} s; devices asked the copy after "
               f"{', '.join(f'{t:.0f}' for t in sorted(asked))} s, and held version {second} after {', '.join(f'{t:.0f}' for t in sorted(held))} s", flush=True)
         slowest = max(own, key=lambda device: device.held.get(second, float("inf")))
-        print(f"       polls of the last one ended after {', '.join(f'{at - dead:.1f}' for at in slowest.polls.values() if at > dead)} s")
+        print(f"       polls of the last one failed after {', '.join(f'{at - dead:.1f}' for at in slowest.failures if at > dead)} s")
         ok = max(asked + held) <= BAR and not newer
         print(f"{'ok    ' if ok else 'MISSED'} {kind}: all are at the copy within {BAR} s")
         if not ok:
