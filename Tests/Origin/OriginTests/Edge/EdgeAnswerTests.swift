@@ -121,8 +121,9 @@ import Values
   /// Patches that turned out larger than the manifest, and packs.
   @Test func otherAnswersToKnownVersions() throws {
     let small = try TestOrigin { $0.edge = EdgePolicy(ttl: 10) }
-    try small.publish(["a.js": "one"])
-    try small.publish(["b.js": "two"], remove: ["a.js"])
+    let many = (0..<500).map { "folder-\($0 &* 2_654_435_761 % 1_000_003)/file-\($0).js" }
+    try small.publish(Dictionary(uniqueKeysWithValues: many.map { ($0, "one") }))
+    try small.publish(["b.js": "two"], remove: many)
     let whole = try small.ask("GET", "/configure.json?app=shop&version=1&patch=1")
     #expect(whole.json["data"]?["base"]?.string == "1" && whole.json["data"]?["resourcemap"] != nil)
     #expect(Self.isShared(whole))
