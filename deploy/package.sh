@@ -23,7 +23,7 @@ chrpath --delete "$root/bin/xcache" >/dev/null
 "$xcache" completions fish >"$root/share/fish/vendor_completions.d/xcache.fish"
 cp LICENSE README.md SECURITY.md CHANGELOG.md deploy/OPERATIONS.md "$root/"
 cp deploy/serve.env "$root/etc/xcache/"
-cp -r deploy/{nginx-origin.conf,nginx-origin-ci.conf,nginx-mirror.conf,Caddyfile,Caddyfile.ci,Containerfile,Containerfile.smoke,compose.yaml,kubernetes.yaml,monitoring,ci} "$root/examples/"
+cp -r deploy/{nginx-origin.conf,nginx-origin-ci.conf,nginx-mirror.conf,Caddyfile,Caddyfile.ci,Containerfile,Containerfile.smoke,compose.yaml,kubernetes.yaml,monitoring,ci,edge} "$root/examples/"
 
 case $kind in
   deb)

@@ -206,9 +206,9 @@ class Recorder:
             with self.lock:
                 self.requests.append((method, target, fields))
         if target.endswith("/large"):
-            # A file of 64 MB, which the origin doesn't have.
-            connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % (64 << 20))
-            for _ in range(1024):
+            # A file of 256 MB, which the origin doesn't have.
+            connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % (256 << 20))
+            for _ in range(4096):
                 connection.sendall(bytes(65536))
                 self.sent += 65536
             return False
