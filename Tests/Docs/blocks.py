@@ -25,9 +25,10 @@ TABLE = {
         ("curl -sS", "not: it needs a cache; make test-edge looks at policies through one"), ("export XCACHE_SERVER", DRILL),
         *[("", DRILL)] * 15, ("apt install", DRILL)],
     "deploy/edge/README.md": [
-        ("xcache serve", "not: make test-edge starts origins so"), ("curl -si", "not: it needs an edge; make test-edge sends the same"),
-        *[(start, "not: it needs an account at Fastly") for start in ("xcache serve", "if (req.url.path", "unset resp")],
-        *[(start, "not: it needs an account at Cloudflare") for start in ("xcache serve", "const grammar", "export default")]],
+        ("xcache serve", "not: make test-edge starts origins so"), ("[Service]", "not: it needs Varnish under systemd"),
+        ("frontend", "not: it needs hitch"), ("curl -si", "not: it needs an edge; make test-edge sends the same"),
+        *[(start, "not: it needs an account at Fastly") for start in ("xcache serve", "if (req.url.path", "if (req.url.path", "if (req.url.path", "if (fastly")],
+        *[(start, "not: it needs an account at Cloudflare") for start in ("xcache serve", "const grammar", "export default", "http.host")]],
     "docs/quick-start.md": [("", STEPS)] * 18,
     "docs/guide-release.md": [
         ("xcache login", GUIDES), ('"index"', GUIDES), ('"fallback"', GUIDES), ('"lazy"', GUIDES),

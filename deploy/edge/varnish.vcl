@@ -1,7 +1,7 @@
 # Varnish as the edge of an origin that runs with `serve --edge-ttl`: it answers polls from memory.   /etc/varnish/xcache.vcl
 #
-#   install -m 640 -g vcache token /etc/varnish/xcache-purge.token       # one line, the origin's XCACHE_PURGE_TOKEN
-#   varnishd -a :80 -f /etc/varnish/xcache.vcl -s default,256m
+#   install -m 640 -g varnish token /etc/varnish/xcache-purge.token      # one line, the origin's XCACHE_PURGE_TOKEN
+#   varnishd -a :80 -f /etc/varnish/xcache.vcl -s default,256m           # README.md has it for systemd
 #
 # An answer depends on its key alone, and the key is all that the origin gets to see of a poll: what else a client sends can neither
 # split the cache nor put one channel's answer in another's place. README.md says what this edge does and doesn't do.
