@@ -47,7 +47,7 @@ TABLE = {
     "docs/guide-web.md": [("$ export XCACHE_SERVER", GUIDES), ('xcache.on("updated"', TEXTS), ("xcache.describe", TEXTS),
                           ("Content-Security-Policy", TEXTS), ('"bundles"', TEXTS), ("xcache web init", GUIDES)],
     "docs/guide-console.md": [("$ xcache token create", GUIDES)],
-    "docs/guide-scale.md": [("$ devices", GUIDES), ("$ per_gb", GUIDES), ("$ versions", GUIDES), ("xcache serve", GUIDES),
+    "docs/guide-scale.md": [("$ devices", GUIDES), ("$ per_gb", GUIDES), ("$ versions", GUIDES), ("(umask", GUIDES),
                             ("export XCACHE_FASTLY_TOKEN", "not: it needs an account at Fastly; OriginTests purge by its API's words"),
                             ("$ reports", GUIDES)],
     "docs/trust.md": [
