@@ -5,7 +5,9 @@ A text has one line per thing, on a grid of columns and rows that start at 0:
 
     title WORDS                          what a screen reader says
     box NAME COLUMN ROW FIRST | SECOND   a box with a title and lines below it
-    arrow FROM TO [LABEL]                from one box to another; "dashed" in front of "arrow" draws it so
+    arrow FROM TO [LABEL]                from one box to another; "dashed" in front of "arrow" draws it so. With "<" or ">" in
+                                         front, a label's lines, separated by "|", are on the left or right of the arrow
+    caption WORDS                        below all boxes
 """
 import html
 import pathlib
@@ -18,7 +20,7 @@ STYLE = (".note{paint-order:stroke;stroke:#fff;stroke-width:4px;stroke-linejoin:
 
 
 def draw(text):
-    boxes, arrows, title = {}, [], ""
+    boxes, arrows, title, caption = {}, [], "", ""
     for line in text.splitlines():
         kind, _, rest = line.partition(" ")
         dashed = kind == "dashed"
@@ -26,6 +28,8 @@ def draw(text):
             kind, _, rest = rest.partition(" ")
         if kind == "title":
             title = rest
+        elif kind == "caption":
+            caption = rest
         elif kind == "box":
             name, column, row, words = rest.split(" ", 3)
             boxes[name] = (MARGIN + COLUMN * float(column), MARGIN + ROW * float(row), [one.strip() for one in words.split("|")])
@@ -33,9 +37,10 @@ def draw(text):
             begin, end, *label = rest.split(" ", 2)
             arrows.append((begin, end, label[0] if label else "", dashed))
         elif kind:
-            raise SystemExit(f"{line}: begin with title, box, arrow or dashed arrow")
+            raise SystemExit(f"{line}: begin with title, caption, box, arrow or dashed arrow")
     width = max(x for x, _, _ in boxes.values()) + WIDE + MARGIN
-    height = max(y for _, y, _ in boxes.values()) + HIGH + MARGIN
+    bottom = max(y for _, y, _ in boxes.values()) + HIGH + MARGIN
+    height = bottom + (24 if caption else 0)
     out = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:g} {height:g}" role="img">',
            f"<title>{html.escape(title)}</title><style>{STYLE}</style>",
            '<defs><marker id="head" markerWidth="9" markerHeight="8" refX="8" refY="4" orient="auto">'
@@ -54,15 +59,22 @@ def draw(text):
         out.append('<path {}d="M{:g} {:g}L{:g} {:g}" marker-end="url(#head)"/>'.format('class="dashed" ' if dashed else "", *line))
         if label:
             x, y = (line[0] + line[2]) / 2, (line[1] + line[3]) / 2
-            upright = line[0] == line[2]
-            labels.append(f'<text class="label note" x="{x + (8 if upright else 0):g}" y="{y + (4 if upright else -7):g}" '
-                          f'text-anchor="{"start" if upright else "middle"}">{html.escape(label)}</text>')
+            upright, side = line[0] == line[2], label[0] if label[0] in "<>" else ""
+            # Beside an arrow that leans there is room for short lines; over it, the arrow would run through the words.
+            words = [one.strip() for one in label.lstrip("<>").split("|")]
+            shift = {"<": -20, ">": 20}.get(side, 8 if upright else 0)
+            anchor = {"<": "end", ">": "start"}.get(side, "start" if upright else "middle")
+            for index, word in enumerate(words):
+                down = 4 + 15 * (index - (len(words) - 1) / 2) if upright or side else -7
+                labels.append(f'<text class="label note" x="{x + shift:g}" y="{y + down:g}" text-anchor="{anchor}">{html.escape(word)}</text>')
     for x, y, words in boxes.values():
         out.append(f'<rect x="{x:g}" y="{y:g}" width="{WIDE}" height="{HIGH}"/>')
         first = y + HIGH / 2 + 5 - 9 * (len(words) - 1)
         for index, word in enumerate(words):
             kind = "title" if index == 0 else "label"
             out.append(f'<text class="{kind}" x="{x + WIDE / 2:g}" y="{first + 18 * index:g}" text-anchor="middle">{html.escape(word)}</text>')
+    if caption:
+        labels.append(f'<text class="label" x="{width / 2:g}" y="{bottom + 10:g}" text-anchor="middle">{html.escape(caption)}</text>')
     return "\n".join(out + labels + ["</svg>"]) + "\n"
 
 
