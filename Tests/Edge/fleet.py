@@ -225,7 +225,7 @@ class Suite:
             print(f"       {what}, all polls: 99 % from {seen:.1f} s on", flush=True)
         for name, total, log in (("few", few_sum, few_log), ("many", many_sum, many_log)):
             print(f"{name}: {total['polls']:,} polls, {total['updates']:,} with an update, {total['older_said']} 'nothing new' with an older "
-                  f"version, at most {total['late_us'] / 1000:.0f} ms late, {total['waited']} waiting", flush=True)
+                  f"version, at most {total['late_us'] / 1000:.0f} ms late, {total['waited']} waiting, {total['sent_again']} sent again on a new connection", flush=True)
             self.bar(f"{name}: no device went back", total["went_back"] == 0, total["went_back"])
             self.bar(f"{name}: no answer of another channel, and one digest for a version", total["others"] == 0, total["others"])
             self.bar(f"{name}: no poll failed", total["failed"] + total["surplus"] == 0, total["failed"] + total["surplus"])

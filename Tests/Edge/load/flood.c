@@ -73,7 +73,7 @@ static void again(Connection *c) {
 static void turn(Connection *c, uint32_t events) {
   wire_turn(c, events);
   Answer a;
-  size_t end;
+  size_t end = 0;
   int code = wire_answer(c, headers[c->owner].flags & HEAD, &a, &end);
   if (code == 0 && !c->broken) return;
   if (code > 0) {

@@ -40,7 +40,7 @@ static uint64_t dice(void) {
 typedef struct {
   int fd, edge;
   uint64_t owner;  /* what waits for the answer: a device or a template */
-  int busy, broken, connecting;
+  int busy, broken, connecting, answers;
   uint64_t sent;
   char *in;
   size_t length, room, out_length, out_sent;
@@ -71,7 +71,7 @@ static void wire_open(Connection *c, int port, const char *source) {
   inet_pton(AF_INET, source, &here.sin_addr);
   inet_pton(AF_INET, "127.0.0.1", &there.sin_addr);
   bind(c->fd, (struct sockaddr *)&here, sizeof here);
-  c->busy = c->broken = 0;
+  c->busy = c->broken = c->answers = 0;
   c->length = c->out_length = c->out_sent = 0;
   c->connecting = connect(c->fd, (struct sockaddr *)&there, sizeof there) != 0;
   if (c->connecting && errno != EINPROGRESS) c->broken = 1;
@@ -268,5 +268,6 @@ static size_t wire_taken(Connection *c, size_t end) {
   size_t surplus = c->length - end;
   c->length = 0;
   c->busy = 0;
+  c->answers++;
   return surplus;
 }
