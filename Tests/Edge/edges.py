@@ -1,15 +1,9 @@
 """What stands between devices and an origin in these tests: a real origin, edges in front of it, and the load programs in C."""
-import http.client, json, os, re, signal, socket, subprocess, sys, time
+import http.client, json, os, re, signal, subprocess, sys, time
 
 import stage
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 def wait_for(what, condition, seconds=20, every=0.02):
@@ -55,7 +49,7 @@ class Origin:
 
     def __init__(self, xcache, work, name="origin", ttl=10, public_url="http://cdn.test"):
         self.xcache, self.work, self.name, self.ttl, self.public_url = xcache, work, name, ttl, public_url
-        self.data, self.port, self.process = f"{work}/{name}", free_port(), None
+        self.data, self.port, self.process = f"{work}/{name}", stage.port(), None
         self.environment = {k: v for k, v in os.environ.items() if not k.startswith("XCACHE_")}
         self.environment.update(XDG_CACHE_HOME=work + "/cache", XCACHE_TOKEN_FILE=self.data + "/admin.token",
                                 XCACHE_SERVER=f"http://127.0.0.1:{self.port}")

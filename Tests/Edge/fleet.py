@@ -10,7 +10,7 @@ Exit code 1 if a bar is missed. Everything runs in real time; `make test-edge-fl
 import argparse, collections, json, os, shutil, struct, subprocess, sys, tempfile, threading, time
 
 import edges
-from edges import Origin, Site, free_port, poll
+from edges import Origin, Site, poll
 
 POLL = struct.Struct("<QIIIIIBBBB")
 FAILED, WENT_BACK, OTHERS = 2, 4, 8
@@ -198,7 +198,7 @@ class Suite:
             self.until(began + 15)
         # From now on nobody purges the second edge.
         self.origin.end()
-        self.origin.start([self.caches[0].target(), f"varnish:http://127.0.0.1:{free_port()}"])
+        self.origin.start([self.caches[0].target(), f"varnish:http://127.0.0.1:{edges.stage.port()}"])
         self.until(time.monotonic() + 3)
         late = ttl + STALE
         changes.append((self.release("release 3, second purge fails"), PURGED, late))

@@ -3,7 +3,7 @@
 A request is bytes; in them 1 is any digit, 2 a hexadecimal one, 3 a letter, which load/flood.c chooses anew each time. With it comes
 whose marks its answer may have: those of a channel, nobody's, or those of any one.
 """
-import collections, random, struct, urllib.parse
+import collections, random, struct
 
 NOBODY, ANY = 254, 255
 HEAD, CLOSES = 1, 2

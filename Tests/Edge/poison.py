@@ -10,7 +10,7 @@ Before and after, answers of edges and origin to the same requests are compared.
 import argparse, collections, ctypes, ctypes.util, hashlib, http.client, json, os, random, re, shutil, socket, subprocess, sys, tempfile, threading, time, zlib
 
 import edges, hostile
-from edges import Origin, Site, get, poll
+from edges import Origin, Site, get
 
 CHANNELS = [("shop", "online"), ("shop", "beta"), ("news", "online"), ("news", "beta"), ("news", "trial")]
 # This one has an open rollout, and gets no release meanwhile: devices in it hold the candidate, others never see it.
@@ -341,7 +341,7 @@ class Suite:
             [self.program, ",".join(str(cache.port) for cache in self.caches), f"{self.work}/requests", str(options.requests), str(options.minutes * 60),
              str(options.connections), str(options.seed), ",".join(MARKS)], stdout=subprocess.PIPE, stderr=log, text=True)
         # A release each time another share of the requests, or of the time, is done.
-        steps, last, begin, told = len(self.coming) + 1, {}, time.monotonic(), 0
+        steps, last, told = len(self.coming) + 1, {}, 0
         for line in flood.stdout:
             last = json.loads(line)
             if "done" not in last:

@@ -1,14 +1,16 @@
 """What the tests of deploy/edge stand on: an origin, a proxy before it that counts and fails as told, and the three edges."""
-import contextlib, json, os, pathlib, signal, socket, subprocess, threading, time
+import contextlib, json, os, pathlib, random, signal, socket, subprocess, threading, time
 
 deploy = pathlib.Path(__file__).resolve().parents[2] / "deploy" / "edge"
 secret = "0123456789abcdef0123456789abcdef"
 
 
 def port():
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        return s.getsockname()[1]
+    """A port that is free, and below those that the kernel gives to connections: one of these may be taken before it is listened on."""
+    while True:
+        with socket.socket() as s, contextlib.suppress(OSError):
+            s.bind(("127.0.0.1", random.randrange(15_000, 30_000)))
+            return s.getsockname()[1]
 
 
 class Answer:
