@@ -455,7 +455,7 @@ class Checks:
         for name in channels:
             self.purge(*name)
         answer = ask(self.recorder.port, "/configure.json?app=shop")
-        wanted = f"max-age={ttl}, stale-while-revalidate={min(2 * ttl, 20)}, stale-if-error={100 - ttl}"
+        wanted = f"max-age={ttl}, stale-while-revalidate={min(2 * ttl, 20)}, stale-if-error={80 - ttl}"
         self.check(answer.fields.get("cdn-cache-control") == wanted, f"CDN-Cache-Control: {answer.fields.get('cdn-cache-control')}")
         self.check(answer.fields.get("cache-tag") == answer.fields.get("surrogate-key") == "xcache:shop:online", f"{answer.fields}")
         query = self.query()

@@ -12,7 +12,7 @@ import Values
       for query in ["", "&version=1"] {
         let answer = try site.web.ask("/configure.json?app=shop\(query)")
         #expect(answer["cache-control"] == "no-cache" && answer["cdn-cache-control"] == nil)
-        #expect(answer["surrogate-control"] == "max-age=7, stale-while-revalidate=14, stale-if-error=93")
+        #expect(answer["surrogate-control"] == "max-age=7, stale-while-revalidate=14, stale-if-error=73")
         #expect(
           answer["surrogate-key"] == "xcache:shop:online" && answer["cache-tag"] == "xcache:shop:online")
         #expect(try JSONValue.parse(answer.body)["data"]?["edge"]?.integer == 7)

@@ -32,8 +32,8 @@ package struct EdgePolicy: Hashable, Sendable {
   package var staleWhileRevalidate: Int { min(2 * ttl, 20) }
 
   /// The seconds after `ttl` in which a cache answers while the origin can't. After that polls fail, so that devices notice within 5
-  /// minutes, with five failed polls at 30 seconds, and go on with the copy.
-  package var staleIfError: Int { 100 - ttl }
+  /// minutes and go on with the copy: up to 30 seconds to the next poll, five that fail, and one more that may be the origin's (D-12).
+  package var staleIfError: Int { 80 - ttl }
 
   /// The age in seconds after which no poll gets an answer, as long as the origin answers and though no purge arrives.
   package var oldest: Int { ttl + staleWhileRevalidate }

@@ -30,7 +30,7 @@ import Values
     let fields = names.map { reply.field($0) }
     let isShared =
       fields == [
-        "max-age=10, stale-while-revalidate=20, stale-if-error=90", nil, "xcache:shop:online",
+        "max-age=10, stale-while-revalidate=20, stale-if-error=70", nil, "xcache:shop:online",
         "xcache:shop:online",
       ]
     // All of them or none, and for devices nothing changes.
