@@ -55,9 +55,11 @@ enum ChannelRow {
     try db.run("UPDATE channel SET removed_at = ? WHERE id = ?", now, id)
   }
 
+  /// Its settings continue, but devices report again: an origin behind a shared cache, where `reports` can't be 0, may be the one that
+  /// creates it, and couldn't start again.
   static func revive(_ id: Int64, publicURL: BaseURL, in db: Database) throws(StoreError) {
     try db.run(
-      "UPDATE channel SET removed_at = NULL, public_url_id = ? WHERE id = ?",
+      "UPDATE channel SET removed_at = NULL, public_url_id = ?, reports = NULLIF(reports, 0) WHERE id = ?",
       try db.publicURLID(publicURL.text), id)
   }
 

@@ -9,6 +9,24 @@ import TestSupport
 @Suite struct RemovalTests {
   let scratch = Scratch()
 
+  /// An origin behind a shared cache refuses to start with a channel whose devices report nothing, so none may come back like that.
+  @Test(arguments: [(0, nil), (250, 250)] as [(Int, Int?)])
+  func revivedChannelReports(before: Int, after: Int?) throws {
+    let store = try scratch.open()
+    try store.publish(base: 0, set: ["a.js": Sample("a")])
+    let shop = try store.shop()
+    var settings = SettingsChange()
+    (settings.reports, settings.interval) = (.some(before), .some(60))
+    let set = try store.set(settings, of: shop.app, shop.name)
+    #expect(set.extras.reports == before)
+    _ = try store.commit(try store.request([BundleChange(try BundleName("main"), .unpublish)]))
+    _ = try store.removeChannel(shop.app, shop.name, by: .local)
+    let revived = try store.createChannel(
+      shop.app, shop.name, publicURL: shop.publicURL, by: .local)
+    #expect(revived.extras.reports == after && revived.extras.interval == 60)
+    #expect(revived.version.number == 2)
+  }
+
   @Test func removedChannelKeepsOnlyItsNumbers() throws {
     let store = try scratch.open()
     for version in 0..<5 {
