@@ -21,8 +21,8 @@ package struct RetentionPolicy: Hashable, Sendable {
   package static let largeShare = 100
   /// Polls in this many different hours are also enough, whatever their share.
   package static let hours = 3
-  /// Where polls are worked out from batches of counts, one batch in this many days is enough: a device sends one of a hundred or
-  /// fewer, so a version with few devices may have none for days.
+  /// Where polls are worked out from batches of counts, one batch in this many days is enough, also if `days` are fewer: a device sends
+  /// one of a hundred or fewer, so a version with few devices may have none for days.
   package static let batchDays = 30
   /// The most versions that polls alone can keep: those with a share first, then those with the most batches, then those with the most
   /// polls. Whoever polls everything every hour, or reports a batch of everything, keeps no more than these.
@@ -38,7 +38,7 @@ package enum RetentionReason: Hashable, Sendable {
   case live
   /// It is one of its channel's newest.
   case recent
-  /// Devices use it: the polls in the policy's days, the number of hours in which they came, and the time of the last one.
+  /// Devices use it: the polls in the policy's days or of batches, the number of hours in which they came, and the time of the last one.
   case reported(polls: Int, hours: Int, last: Int64)
   case pinned(author: String, reason: String)
   /// A scheduled act needs its content.
@@ -111,7 +111,7 @@ extension Database {
     return reasons
   }
 
-  /// The versions that devices use, according to their polls.
+  /// The versions that devices use, according to their polls in the policy's days and to batches of 30 days.
   private func reported(in channel: Int64, _ policy: RetentionPolicy, _ now: Int64, recent: Set<Int64>)
     throws(StoreError) -> [(version: Int64, reason: RetentionReason)]
   {
@@ -122,7 +122,8 @@ extension Database {
       WITH daily AS (
         SELECT version, hour / 24 AS day, sum(polls) AS polls, sum(max(hours, 1)) AS hours, max(hour) AS last,
           sum(CASE WHEN hour > ?6 THEN batches ELSE 0 END) AS batches
-        FROM poll_count WHERE channel_id = ?1 AND hour > ?2 GROUP BY version, day),
+        FROM poll_count WHERE channel_id = ?1 AND hour > min(?2, ?6) AND (hour > ?2 OR batches > 0)
+        GROUP BY version, day),
       shares AS (SELECT *, sum(polls) OVER (PARTITION BY day) AS all_polls FROM daily)
       SELECT version, sum(polls), sum(hours), max(last), max(polls >= ?3 AND polls >= all_polls / ?4),
         max(polls >= ?3 AND polls >= all_polls / ?5), sum(batches)

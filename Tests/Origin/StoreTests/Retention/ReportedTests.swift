@@ -131,18 +131,31 @@ import TestSupport
     }
   }
 
-  /// But whoever looks back for fewer days drops it sooner.
-  @Test func batchKeepsNothingLongerThanThePolicy() throws {
-    let (store, shop) = try filled(2)
+  /// Whoever looks back for fewer days drops what was polled, but what has a batch stays for the 30 days.
+  @Test(arguments: [0, 7, 29])
+  func batchKeepsItsVersionThoughThePolicyHasFewerDays(days: Int) throws {
+    let (store, shop) = try filled(3)
+    var policy = RetentionPolicy()
+    (policy.versions, policy.days) = (1, days)
+    func dropped() throws -> [Int64] {
+      while try store.rollUpCounts() {}
+      return try store.collect(policy, dryRun: true).channels[0].dropped.map(\.number)
+    }
+    let last = now.withLock { $0 } / 3_600_000 * 3_600_000
     try store.count([
       PollCount(
-        channel: shop.id, version: 1, polls: 4, sample: PollSample(batches: 1, squares: 16))
+        channel: shop.id, version: 1, polls: 4, sample: PollSample(batches: 1, squares: 16)),
+      PollCount(channel: shop.id, version: 2, polls: 1_000),
     ])
-    var policy = RetentionPolicy()
-    (policy.versions, policy.days) = (1, 7)
-    #expect(try store.collect(policy, dryRun: true).channels[0].dropped.isEmpty)
-    now.withLock { $0 += 8 * 86_400_000 }
-    #expect(try store.collect(policy, dryRun: true).channels[0].dropped.map(\.number) == [1])
+    #expect(try dropped() == (days == 0 ? [2] : []))
+    now.withLock { $0 += Int64(days) * 86_400_000 + 3_600_000 }
+    #expect(try dropped() == [2])
+    let reasons = try store.keptVersions(of: shop, policy).first { $0.version.number == 1 }?.reasons
+    #expect(reasons == [.reported(polls: 4, hours: 1, last: last)])
+    now.withLock { $0 = last + 30 * 86_400_000 - 1 }
+    #expect(try dropped() == [2])
+    now.withLock { $0 = last + 30 * 86_400_000 }
+    #expect(try dropped() == [1, 2])
   }
 
   /// Whoever reports a batch of each version keeps a hundred of them, those with the most batches first.

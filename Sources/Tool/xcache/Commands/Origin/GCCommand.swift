@@ -18,8 +18,9 @@ enum GCCommand {
       ('xcache pin'); those that a registered mirror names ('xcache mirror list') if it ran within 90 days and its
       token ended no more than 7 days ago; and what a publisher is uploading. A version is in use if at least 10 polls
       reported it and it has 1 % of a day's polls, or one in 1,000 and polls in 2 different hours, or polls in 3
-      different hours. At most 100 such versions are kept, those reported in the most hours first, so that forged
-      polls can't fill the disk. While a mirror or a backup reads, nothing is removed.
+      different hours. Behind a shared cache ('serve --edge-ttl') one batch of counts in the last 30 days is enough,
+      whatever --keep-days says. At most 100 such versions are kept, those with the most polls or batches first, so
+      that forged polls can't fill the disk. While a mirror or a backup reads, nothing is removed.
       Safe at any time, even with a running server, which then does the work; --data works on a folder without a
       server. 'serve --gc 03:00' runs it every day.
       """,
