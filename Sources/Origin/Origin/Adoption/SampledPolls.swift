@@ -6,10 +6,10 @@ import Store
 /// Of 10,000 batches, devices send those that the channel asks for, drawn by lot. So each that comes stands for the polls of all of
 /// them. Its size is bounded, however many versions and polls are reported.
 package struct SampledPolls {
-  /// The most polls of one batch that count: those of an hour, at 30 seconds from one to the next. A device makes a batch every two
-  /// minutes, with about four polls; it has more only if it couldn't report for a while. Whoever reports a million of them at once
-  /// counts for no more than 30 devices do.
-  package static let maxPerBatch = 120
+  /// The most polls of one batch that count. A device makes a batch every two minutes at most, and polls every 30 seconds at most, so that
+  /// a batch has four or five; it has more only if it couldn't report for a while. Whoever reports a million of them at once counts for no
+  /// more than two devices do.
+  package static let maxPerBatch = 8
   /// How many channels and versions are told apart; the polls of others count as `PollCount.other`.
   static let limit = 4096
 
@@ -118,7 +118,8 @@ struct PollsPerBatch {
 
   /// Returns the polls of a batch, and learns from it; nil if it has none.
   mutating func polls(of batch: DeviceBatch) -> Double? {
-    guard batch.countsPolls else { return mean }
+    // A batch without anything isn't a device's, but would stand for as many polls as one.
+    guard batch.countsPolls else { return batch.counts.isEmpty ? nil : mean }
     let counted = min(batch.counts[.polls], Int64(SampledPolls.maxPerBatch))
     let hasOthers = batch.counts.all.contains { $0.count != .polls }
     polls += Double(counted)

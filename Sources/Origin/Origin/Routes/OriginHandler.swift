@@ -8,6 +8,10 @@ final class OriginHandler: Handler {
   private var patches: PublishedReader<PatchCache>
   private let downloads: DownloadCache
   private let polls: PollCounter
+  /// Whether polls are counted that shared caches may answer. Where caches are, none is: the few that come through say nothing about
+  /// the fleet, whose devices count their polls themselves. What no cache keeps arrives here, and is counted here: older apps ask by
+  /// other paths, and report nothing.
+  private let countsShared: Bool
   private var memo = PollMemo()
 
   init(_ origin: Origin) {
@@ -16,6 +20,7 @@ final class OriginHandler: Handler {
     patches = PublishedReader(origin.builder.patches)
     downloads = DownloadCache(capacity: origin.openFiles, origin.store.changes)
     polls = origin.adoption.makeCounter()
+    countsShared = origin.configure.edge == nil
   }
 
   /// Publishers' requests have workers of their own, which devices can't keep busy, and tokens take turns at them.
@@ -109,7 +114,7 @@ final class OriginHandler: Handler {
   @inline(__always)
   private func pollByQuery(_ request: borrowing Request, isShared: Bool) -> Answer {
     guard let kept = rememberedPoll(request) else { return firstPoll(request, isShared: isShared) }
-    if kept.isCounted { polls.count(kept.version, of: kept.channel) }
+    if kept.isCounted, countsShared || !isShared { polls.count(kept.version, of: kept.channel) }
     return .now((isShared ? kept.shared : kept.document).response(to: request))
   }
 
@@ -131,7 +136,7 @@ final class OriginHandler: Handler {
       if let text = request.query {
         memo.keep(
           document, shared: shared, version: PollCounter.version(query.version, of: channel),
-          channel: channel.channel.id, isCounted: isCounted(query), for: text, edition: editions.catalog,
+          channel: channel.channel.id, isCounted: !query.isPreview, for: text, edition: editions.catalog,
           patches: isPatch ? editions.patches : PollMemo.noPatch)
       }
       count(poll)
@@ -155,14 +160,8 @@ final class OriginHandler: Handler {
   }
 
   private func count(_ poll: ConfigureEndpoint.Poll) {
-    guard isCounted(poll.query) else { return }
+    guard !poll.query.isPreview, countsShared || !poll.isShared else { return }
     polls.count(PollCounter.version(poll.query.version, of: poll.channel), of: poll.channel.channel.id)
-  }
-
-  /// Whether a poll is counted. Where shared caches take polls, none is: the few that come through say nothing about the fleet, whose
-  /// devices count their polls themselves.
-  private func isCounted(_ query: borrowing PollQuery) -> Bool {
-    !query.isPreview && origin.configure.edge == nil
   }
 
   // MARK: - What is common to them

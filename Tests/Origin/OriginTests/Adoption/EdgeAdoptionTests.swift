@@ -38,11 +38,12 @@ import Values
     try report(["local": 1, "polls": 0], version: "2")
     try report(["polls": 1_000_000], version: "1")
     try report(["polls": 4], version: "4")
+    for counts in [[:], ["unknown": 5], ["local": 0]] as [JSONValue] { try report(counts, version: "2") }
     let hour = try hour()
-    #expect(count(hour) == ["3 600", "2 400", "1 12000"])
-    #expect(hour["polls"]?.integer == 13_000 && hour["sample"]?["batches"]?.integer == 3)
-    // 0.98 · √(600² + 400² + 12000²) / 13000
-    #expect(hour["sample"]?["margin"]?.integer == 9_062)
+    #expect(count(hour) == ["3 600", "2 400", "1 800"])
+    #expect(hour["polls"]?.integer == 1_800 && hour["sample"]?["batches"]?.integer == 3)
+    // 0.98 · √(600² + 400² + 800²) / 1800
+    #expect(hour["sample"]?["margin"]?.integer == 5_864)
     let metrics = try origin.ask("GET", "/metrics").text
     #expect(metrics.contains(#"xcache_polls_last_hour{app="shop",channel="online",version="3"} 600"# + "\n"))
     #expect(metrics.contains(#"xcache_poll_batches_last_hour{app="shop",channel="online"} 3"# + "\n"))
@@ -52,6 +53,23 @@ import Values
     #expect(origin.origin.adoption.isPolled(1, since: 1))
     let series = try origin.api("GET", "\(Self.online)/adoption/series?step=minute&points=2").json
     #expect(series["versions"]?.array?.compactMap { $0["version"]?.string } == ["3", "2", "1"])
+  }
+
+  /// Caches keep only what is asked by the query's path. Older apps, which report nothing, are counted by their polls.
+  @Test func pollsThatNoCacheKeepsAreCounted() throws {
+    for _ in 0..<3 {
+      // The two that name the app in the query are remembered together.
+      for target in [
+        "/configure.json?app=shop&version=3", "/xcache-provider/xhr/client/configure.json?app=shop&version=3",
+        "/xcache/shop/configure.json?version=2", "/hxm/xcache/shop/configure.json?version=1&digest=x",
+        "/xcache/shop/configure.json?version=2&preview=1", "/configure.json?app=shop&version=1&patch=1",
+        "/xcache-provider/xhr/client/configure.json?app=shop&version=1&preview=1", "/configure.json",
+      ] { #expect(try origin.ask("GET", target).status == 200) }
+    }
+    try report(["polls": 1])
+    let hour = try hour()
+    #expect(count(hour) == ["3 103", "2 3", "1 3"])
+    #expect(hour["polls"]?.integer == 109 && hour["sample"]?["batches"]?.integer == 1)
   }
 
   /// A version that is gone counts as another one, as if it had been polled with.

@@ -26,8 +26,8 @@ import Testing
   @Test(
     arguments: [
       (4, nil, 4), (4, 10_000, 4), (4, 100, 400), (1, 5_000, 2), (1, 1, 10_000),
-      // An hour's polls at most.
-      (120, 100, 12_000), (121, 100, 12_000), (1_000_000, 100, 12_000), (1_000_000, 1, 1_200_000),
+      // Twice a device's polls at most.
+      (8, 100, 800), (9, 100, 800), (1_000_000, 100, 800), (1_000_000, 1, 80_000),
     ] as [(Int64, Int?, Int)])
   func batchStandsForThoseThatAreNotSent(counted: Int64, share: Int?, polls: Int) {
     let counts = Self.polls([Self.batch(counted)], share: share)
@@ -60,6 +60,8 @@ import Testing
   @Test func someBatchesStandForNothing() {
     #expect(Self.polls([Self.batch(4)], share: 0).isEmpty)
     #expect(Self.polls([Self.batch(0, local: 7)], share: 100).isEmpty)
+    // A batch without counts, or with nothing but unknown ones, is nobody's.
+    #expect(Self.polls([Self.batch(nil)], share: 100).isEmpty)
   }
 
   /// A device of 0.2.0 makes batches only where something besides polls happened, so each of them stands for the polls in between, too.
