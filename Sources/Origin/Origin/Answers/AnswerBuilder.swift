@@ -141,8 +141,10 @@ final class AnswerBuilder: Sendable {
     for base in patches.current.pins(of: channelID) {
       for channel in catalog.current.channel(id: channelID)?.answered ?? [] where base < channel.version {
         let renewal = patches.current.renewal(of: channelID)
-        let patch = try patch(to: channel, from: base)
-        patches.update { $0.insert(patch, from: base.number, to: channel, renewal: renewal) }
+        let (patch, digest) = try patch(to: channel, from: base)
+        patches.update {
+          $0.insert(patch, from: base.number, to: channel, renewal: renewal, digest: digest)
+        }
       }
     }
   }
@@ -265,25 +267,28 @@ final class AnswerBuilder: Sendable {
     if let kept = state.answer(from: base.number, to: channel) { return PatchOutcome(kept.patch) }
     patchesMade.add(1, ordering: .relaxed)
     do throws(StoreError) {
-      let patch = try patch(to: channel, from: base)
+      let (patch, digest) = try patch(to: channel, from: base)
       let renewal = state.renewal(of: channel.channel.id)
-      patches.update { $0.insert(patch, from: base.number, to: channel, renewal: renewal) }
+      patches.update { $0.insert(patch, from: base.number, to: channel, renewal: renewal, digest: digest) }
       return PatchOutcome(patch)
     } catch {
       return .failed(error)
     }
   }
 
-  /// Returns the patch from `base`; nil if no manifest of that version is kept, or no patch leads from it.
+  /// Returns the patch from `base`, nil if no manifest of that version is kept, or no patch leads from it; and the version's digest in
+  /// hexadecimal, nil if it isn't kept.
   private func patch(to channel: ChannelCatalog, from base: ManifestVersion) throws(StoreError)
-    -> RenderedPatch?
+    -> (patch: RenderedPatch?, digest: [UInt8]?)
   {
-    guard base < channel.version, !channel.channel.crossesRebase(from: base),
-      let digest = try store.digest(channel.channel, at: base)
-    else { return nil }
+    guard base < channel.version, let digest = try store.digest(channel.channel, at: base) else {
+      return (nil, nil)
+    }
+    let known = Array(digest.hex.utf8)
+    if channel.channel.crossesRebase(from: base) { return (nil, known) }
     let trust = try trust(of: channel, from: base)
     // The whole manifest of the newest state is answered instead.
-    if overtaking(channel) != nil { return nil }
+    if overtaking(channel) != nil { return (nil, known) }
     let changes = try store.changes(channel.channel, from: base, to: channel.version)
     let answer = try RenderedPatch(
       channel, from: base, digest: digest,
@@ -292,7 +297,7 @@ final class AnswerBuilder: Sendable {
         changes, channel.channel, from: base), trust: trust
     ) { () throws(StoreError) in try whole(of: channel) }
     let offer = try packs.offer(channel.channel, from: base, baseDigest: digest)
-    return answer.map { self.offering(offer, $0, channel, from: base) }
+    return (answer.map { self.offering(offer, $0, channel, from: base) }, known)
   }
 }
 

@@ -47,6 +47,8 @@ struct PatchCache: Sendable {
   private var unpinned: [Key: Entry] = [:]
   /// The bases of each channel whose answers are pinned once they are made.
   private var pins: [Int64: Set<Int64>] = [:]
+  /// The digests of bases that answers were made from, by channel, in hexadecimal. They outlast the answers, since they never change.
+  private var digests: [Int64: [Int64: [UInt8]]] = [:]
   /// Counts how often a channel's answers became stale without a release.
   private var renewals: [Int64: Int] = [:]
   private var cost = (pinned: 0, unpinned: 0)
@@ -57,6 +59,8 @@ struct PatchCache: Sendable {
   static let maxPins = 64
   /// The maximum number of answers that aren't pinned.
   static let maxUnpinned = 1024
+  /// The most bases of a channel whose digests are known.
+  static let maxDigests = 128
   /// The bytes for pinned answers, and as many for the others: several whole manifests of the largest channel.
   private var budget: Int { max(64 << 20, 4 * largestMap) }
 
@@ -74,6 +78,9 @@ struct PatchCache: Sendable {
     return entry
   }
 
+  /// Returns the digest of a version that is kept; nil if it isn't known here.
+  func digest(of base: Int64, in channel: Int64) -> [UInt8]? { digests[channel]?[base] }
+
   func isPinned(_ base: Int64, of channel: Int64) -> Bool { pins[channel]?.contains(base) ?? false }
 
   /// Returns the pinned bases of a channel, newest first.
@@ -86,11 +93,15 @@ struct PatchCache: Sendable {
 
   /// Keeps an answer, replacing an existing one unless that leads to a newer version.
   ///
-  /// `patch` is nil if no manifest of the base's version is kept. `renewal` is the number from before the answer was made:
-  /// if it has changed since, the answer is stale.
-  mutating func insert(_ patch: RenderedPatch?, from base: Int64, to channel: ChannelCatalog, renewal: Int) {
+  /// `patch` is nil if no manifest of the base's version is kept, or no patch leads from it; `digest` is that version's, if it is kept.
+  /// `renewal` is the number from before the answer was made: if it has changed since, the answer is stale.
+  mutating func insert(
+    _ patch: RenderedPatch?, from base: Int64, to channel: ChannelCatalog, renewal: Int,
+    digest: [UInt8]? = nil
+  ) {
     let id = channel.channel.id
     guard patch.map({ $0.extras == channel.extras }) ?? true, renewal == self.renewal(of: id) else { return }
+    if let digest { keep(digest, of: base, in: id) }
     let key = Key(slot: channel.slot, base: base)
     // This answer was made before the release that the existing one leads to.
     if let existing = self[key] {
@@ -135,20 +146,24 @@ struct PatchCache: Sendable {
   }
 
   /// Drops the answers of a channel that nobody polls; its pins stay for when devices return.
-  mutating func forget(_ channel: Int64) { for key in keys(of: channel) { drop(key) } }
+  mutating func forget(_ channel: Int64) {
+    for key in keys(of: channel) { drop(key) }
+    digests[channel] = nil
+  }
 
   /// Drops the answers from bases that are no longer kept, and their pins; an answer that is being made isn't kept.
   mutating func forget(_ channel: Int64, from bases: Set<ManifestVersion>) {
     renewals[channel, default: 0] += 1
     let numbers = Set(bases.map(\.number))
     pins[channel]?.subtract(numbers)
+    for number in numbers { digests[channel]?[number] = nil }
     for key in keys(of: channel) where numbers.contains(key.base) { drop(key) }
   }
 
   /// Drops everything of a removed channel.
   mutating func remove(_ channel: Int64) {
     for key in keys(of: channel) { drop(key) }
-    pins[channel] = nil
+    (pins[channel], digests[channel]) = (nil, nil)
   }
 
   /// Marks a channel's answers as stale, since there are deltas that they don't offer yet: the caller makes the pinned ones
@@ -156,6 +171,15 @@ struct PatchCache: Sendable {
   mutating func renew(_ channel: Int64) {
     renewals[channel, default: 0] += 1
     for key in keys(of: channel) where unpinned[key] != nil { drop(key) }
+  }
+
+  private mutating func keep(_ digest: [UInt8], of base: Int64, in channel: Int64) {
+    guard digests[channel]?[base] == nil else { return }
+    digests[channel, default: [:]][base] = digest
+    // Few devices have the oldest one.
+    if let known = digests[channel], known.count > Self.maxDigests, let oldest = known.keys.min() {
+      digests[channel]?[oldest] = nil
+    }
   }
 
   private subscript(key: Key) -> Entry? { pinned[key.slot]?[key.base] ?? unpinned[key] }

@@ -31,7 +31,7 @@ struct ConfigureEndpoint: Sendable {
     guard case .ready(let document, let outcome) = decide(poll.channel, poll.query, patches) else {
       return nil
     }
-    return (document, shared(document, outcome, poll), outcome == .patch)
+    return (document, shared(document, outcome, poll), poll.query.usesPatches(of: poll.channel))
   }
 
   private enum Decision {
@@ -48,22 +48,24 @@ struct ConfigureEndpoint: Sendable {
     if case .number(let version) = query.version, version == channel.version.number {
       // A known version with another digest counts as unknown.
       return query.digest.agrees(with: channel.digest)
-        ? .ready(channel.nothingNew, .nothingNew) : whole(channel)
+        ? .ready(channel.nothingNew, .nothingNew) : whole(channel, .whole)
     }
     // It went back from this version, and has nothing to take until there is a higher one.
     if query.skipped == channel.version.number { return .ready(channel.nothingNew, .nothingNew) }
     guard case .number(let version) = query.version, version > 0, query.acceptsPatch,
       version < channel.version.number
-    else { return whole(channel) }
+    else { return whole(channel, query.whole(of: channel, patches)) }
     guard let kept = patches.answer(from: version, to: channel) else {
       return .needsPatch(from: ManifestVersion(version))
     }
-    guard let patch = kept.patch, query.digest.agrees(with: patch.baseDigest) else { return whole(channel) }
+    guard let patch = kept.patch, query.digest.agrees(with: patch.baseDigest) else {
+      return whole(channel, query.whole(of: channel, patches))
+    }
     return .ready(patch.document(for: query), .patch)
   }
 
-  private func whole(_ channel: ChannelCatalog) -> Decision {
-    channel.held.whole.map { .ready($0.document, .whole) } ?? .needsWhole
+  private func whole(_ channel: ChannelCatalog, _ outcome: PollOutcome) -> Decision {
+    channel.held.whole.map { .ready($0.document, outcome) } ?? .needsWhole
   }
 
   // MARK: - What shared caches keep
@@ -92,7 +94,9 @@ struct ConfigureEndpoint: Sendable {
   {
     builder.whole(of: poll.channel) { result in
       switch result {
-      case .success(let whole): answer(made(whole.document, .whole, for: poll).response(to: stored.request))
+      case .success(let whole):
+        let outcome = poll.query.whole(of: poll.channel, builder.patches.current)
+        answer(made(whole.document, outcome, for: poll).response(to: stored.request))
       case .failure(let error): answer(ClientFailure.response(error))
       }
     }

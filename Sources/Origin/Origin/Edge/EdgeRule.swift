@@ -4,9 +4,26 @@ enum PollOutcome: Sendable {
   /// A patch, a pack, or a whole manifest that names its base: for a known version with the digest that the device sent, if it sent one.
   case patch
   case whole
+  /// The whole manifest without a base, for what `patch` is for: where no patch leads from the version, the device takes none, or too many
+  /// of them wait.
+  case wholeForKnown
 }
 
 extension PollQuery {
+  /// What a whole manifest is for this poll, as far as the digests say that are known without reading them.
+  func whole(of channel: ChannelCatalog, _ patches: borrowing PatchCache) -> PollOutcome {
+    guard case .number(let version) = version, version > 0, version < channel.version.number,
+      let known = patches.digest(of: version, in: channel.channel.id), digest.agrees(with: known)
+    else { return .whole }
+    return .wholeForKnown
+  }
+
+  /// Whether the answer depends on what `PatchCache` has.
+  func usesPatches(of channel: ChannelCatalog) -> Bool {
+    if case .number(let version) = version { return version > 0 && version < channel.version.number }
+    return false
+  }
+
   /// Whether a shared cache may keep an answer: whether it is right for whoever sends the same query until the cache asks again.
   ///
   /// What a device does with an answer must not depend on whether another one asked earlier. Somebody who polls with the next version
@@ -15,7 +32,7 @@ extension PollQuery {
   func mayShare(_ outcome: PollOutcome, of channel: ChannelCatalog) -> Bool {
     if skipped > channel.highest.number { return false }
     switch (outcome, version) {
-    case (.patch, _): return true
+    case (.patch, _), (.wholeForKnown, _): return true
     case (.whole, .absent):
       // A digest without a version changes nothing, but each one would be another large entry.
       if case .absent = digest { return true }

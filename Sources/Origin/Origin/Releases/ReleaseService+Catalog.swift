@@ -125,7 +125,9 @@ extension ReleaseService {
     let offer = pack.flatMap { builder.packs.offer($0, target.channel) }
     let answer = builder.offering(offer, patch, target, from: base.version)
     builder.patches.update {
-      $0.insert(answer, from: base.version.number, to: target, renewal: $0.renewal(of: info.id))
+      $0.insert(
+        answer, from: base.version.number, to: target, renewal: $0.renewal(of: info.id),
+        digest: answer.baseDigest)
     }
   }
 }

@@ -62,8 +62,6 @@ import Values
     ("app=shop&version=3&patch=1", false), ("app=shop&version=3&digest={2}&patch=1", false),
     ("app=shop&version=99999999999999999999&patch=1", false), ("app=shop&version=two&patch=1", false),
     ("app=shop&version=-1&patch=1", false), ("app=shop&version=0", false),
-    // A device that knows no patches gets the whole manifest, whatever its version is.
-    ("app=shop&version=1", false), ("app=shop&version=1&digest={1}", false),
     // The newest version is skipped: nothing new, for versions that there are.
     ("app=shop&version=1&digest={1}&patch=1&skip=2", true), ("app=shop&skip=2", true),
     ("app=shop&version=3&patch=1&skip=2", false), ("app=shop&version=two&skip=2", false),
@@ -102,6 +100,55 @@ import Values
       let target = "/configure.json?\(try Self.filled(query, origin))"
       #expect(Self.isShared(try restarted.ask("GET", target)) == isShared, "\(target)")
     }
+  }
+
+  /// The whole manifest for a version that the origin keeps, where a patch or nothing was made from it before.
+  @Test func wholeManifestsForKnownVersions() throws {
+    let queries: [(String, Bool)] = [
+      ("version=1", true), ("version=1&digest={1}", true), ("version=1&digest={1}&patch=1", true),
+      ("version=1&patch=1&skip=1", true), ("version=1&digest={0}", false), ("version=1&digest={2}", false),
+      ("version=1&digest={0}&patch=1", false), ("version=1&digest={1}&patch=1&skip=3", false),
+      ("version=0", false), ("version=3", false), ("version=3&digest={1}", false),
+    ]
+    let published = try Self.published()
+    for hasPatch in [true, false] {
+      let origin = try hasPatch ? published : published.restarted { $0.edge = EdgePolicy(ttl: 10) }
+      let channel = try #require(origin.origin.catalog.current.channels.first)
+      if !hasPatch {
+        let early = try origin.ask("GET", "/configure.json?app=shop&version=1")
+        #expect(!Self.isShared(early), "no row is read for it")
+        // As where a channel's history was replaced: no patch leads from there.
+        let digest = try origin.store.digest(channel.channel, at: ManifestVersion(1))?.hex ?? ""
+        origin.origin.builder.patches.update {
+          $0.insert(nil, from: 1, to: channel, renewal: 0, digest: Array(digest.utf8))
+        }
+      }
+      for (query, isShared) in queries {
+        let target = "/configure.json?\(try Self.filled("app=shop&" + query, origin))"
+        for _ in 0..<2 {
+          let reply = try origin.ask("GET", target)
+          #expect(Self.isShared(reply) == isShared, "\(target)")
+          #expect(hasPatch && query.contains("patch") || reply.json["data"]?["base"] == nil, "\(target)")
+        }
+      }
+      origin.origin.builder.patches.update { $0.forget(channel.channel.id, from: [ManifestVersion(1)]) }
+      #expect(!Self.isShared(try origin.ask("GET", "/configure.json?app=shop&version=1")))
+    }
+  }
+
+  /// Few devices have the oldest versions.
+  @Test func digestsTakeBoundedMemory() throws {
+    let origin = try Self.published()
+    let channel = try #require(origin.origin.catalog.current.channels.first)
+    let (id, limit) = (channel.channel.id, Int64(PatchCache.maxDigests))
+    var patches = PatchCache()
+    for base in 1...limit + 1 { patches.insert(nil, from: base, to: channel, renewal: 0, digest: [1]) }
+    #expect(patches.digest(of: 1, in: id) == nil && patches.digest(of: 2, in: id) == [1])
+    #expect(patches.digest(of: limit + 1, in: id) == [1] && patches.digest(of: 2, in: id + 1) == nil)
+    patches.insert(nil, from: limit + 2, to: channel, renewal: 0)
+    #expect(patches.digest(of: limit + 2, in: id) == nil)
+    patches.forget(id)
+    #expect(patches.digest(of: limit, in: id) == nil)
   }
 
   /// A patch that was overtaken while it was made: the caches have dropped the channel's answers, and would keep this one.
