@@ -20,6 +20,8 @@ struct EdgePurgeQueue: Sendable {
   /// The wait after a failure, which doubles.
   static let firstRetry: Int64 = 500
   static let longestRetry: Int64 = 60_000
+  /// How long a policy waits at most because an edge asks for time.
+  static let longestFloor: Int64 = 5000
   /// After how long a purge that hasn't succeeded is late.
   static let late: Int64 = 5000
 
@@ -31,6 +33,14 @@ struct EdgePurgeQueue: Sendable {
     /// Whether it is the one that follows a success.
     var isSecond = false
     var attempts = 0
+
+    /// Whether the edge may lack it: a repetition doesn't count unless it fails.
+    var isMissing: Bool { !isSecond || attempts > 0 }
+
+    /// The end of a time that an edge asks for, as far as this purge keeps to it.
+    func floor(_ asked: Int64) -> Int64 {
+      isUrgent ? min(asked, since + EdgePurgeQueue.longestFloor) : asked
+    }
   }
 
   private let batch: Int
@@ -38,9 +48,13 @@ struct EdgePurgeQueue: Sendable {
   private var sent: [EdgePurge: Entry] = [:]
   /// The failures since the last success.
   private var failures = 0
-  /// When what failed is tried again, and the earliest time for what is new.
+  /// When an edge that fails is tried again, and the earliest time for that once there is something new.
   private var retryAt: Int64 = 0
+  private var soonest: Int64 = 0
+  /// Until when the edge asked to be sent nothing.
   private var floor: Int64 = 0
+  /// Whether anything was added since the last attempt began.
+  private var hasNew = false
   private var isEnding = false
 
   /// - Parameter batch: the most purges in one request.
@@ -53,24 +67,26 @@ struct EdgePurgeQueue: Sendable {
     for change in changes {
       var entry = Entry(
         since: now, due: now + (change.isUrgent ? 0 : Self.collect), isUrgent: change.isUrgent)
-      if let old = waiting[change.purge], !old.isSecond {
+      if let old = waiting[change.purge], old.isMissing {
         entry.since = old.since
         entry.due = min(entry.due, max(now, old.due))
         entry.isUrgent = entry.isUrgent || old.isUrgent
       }
       waiting[change.purge] = entry
       // The edge may be back; those who made a change shouldn't wait for the end of a long pause.
-      retryAt = min(retryAt, floor)
+      retryAt = min(retryAt, soonest)
+      hasNew = true
     }
   }
 
   /// What to do now. Nothing is sent before the last attempt has ended.
   mutating func next(at now: Int64) -> Action {
     precondition(sent.isEmpty)
-    guard let first = waiting.values.lazy.map(\.due).min() else { return .idle }
+    let floor = floor
+    guard let first = waiting.values.lazy.map({ max($0.due, $0.floor(floor)) }).min() else { return .idle }
     let start = max(first, retryAt)
     if start > now { return .wait(start - now) }
-    let due = waiting.filter { $0.value.due <= now }
+    let due = waiting.filter { max($0.value.due, $0.value.floor(floor)) <= now }
     let order = { (a: (key: EdgePurge, value: Entry), b: (key: EdgePurge, value: Entry)) in
       Self.isBefore(a.value, b.value) || !Self.isBefore(b.value, a.value) && a.key < b.key
     }
@@ -81,6 +97,7 @@ struct EdgePurgeQueue: Sendable {
       waiting[purge] = nil
       sent[purge] = entry
     }
+    hasNew = false
     return .send(chosen.map(\.key))
   }
 
@@ -110,22 +127,23 @@ struct EdgePurgeQueue: Sendable {
     if failures > 1 {
       for (purge, entry) in waiting where entry.attempts > 0 { waiting[purge]?.due = now }
     }
-    (failures, retryAt, floor) = (0, 0, 0)
+    (failures, retryAt, soonest, floor) = (0, 0, 0, 0)
   }
 
   private mutating func failed(_ ended: [EdgePurge: Entry], after: Int64, at now: Int64) {
     failures += 1
-    retryAt = now + max(Self.pause(failures), after)
-    floor = now + max(Self.firstRetry, after)
+    (soonest, floor) = (now + Self.firstRetry, now + after)
+    // What was added during the attempt may have been added because the edge is back.
+    retryAt = hasNew ? soonest : now + Self.pause(failures)
     for (purge, entry) in ended {
       if var newer = waiting[purge] {
-        newer.since = entry.isSecond ? newer.since : min(entry.since, newer.since)
+        newer.since = entry.isMissing ? min(entry.since, newer.since) : newer.since
         newer.isUrgent = newer.isUrgent || entry.isUrgent
         waiting[purge] = newer
       } else {
         var entry = entry
         entry.attempts += 1
-        entry.due = now + max(Self.pause(entry.attempts), after)
+        entry.due = max(now + Self.pause(entry.attempts), entry.floor(floor))
         waiting[purge] = entry
       }
     }
@@ -142,20 +160,19 @@ struct EdgePurgeQueue: Sendable {
     isEnding = true
     if failures > 0 { waiting = [:] }
     for purge in waiting.keys { waiting[purge]?.due = now }
-    retryAt = 0
+    (retryAt, floor) = (0, 0)
   }
 
   // MARK: - State
 
   /// The channels whose changes haven't been purged.
   var pending: Int {
-    waiting.count { !$0.value.isSecond }
-      + sent.count { !$0.value.isSecond && waiting[$0.key]?.isSecond != false }
+    waiting.count { $0.value.isMissing } + sent.count { $0.value.isMissing && waiting[$0.key] == nil }
   }
 
   /// For how many milliseconds the oldest purge has been waiting, if it is late; otherwise nil.
   func lateness(at now: Int64) -> Int64? {
-    let oldest = [waiting, sent].compactMap { $0.values.lazy.map(\.since).min() }.min()
+    let oldest = [waiting, sent].compactMap { $0.values.lazy.filter(\.isMissing).map(\.since).min() }.min()
     guard let oldest, now - oldest >= Self.late else { return nil }
     return now - oldest
   }

@@ -110,8 +110,35 @@ import Testing
       name: "an edge that asks for time gets it, also for what is new",
       steps: [
         .change("a"), .time(50), .sends("a"), .fails(after: 30_000), .waits(30_000),
-        .change("b", urgent: true),
-        .waits(30_000), .time(30_050), .sends("b"), .done, .sends("a"), .done, .waits(2000),
+        .change("b"), .waits(30_000), .time(30_050), .sends("b"), .done, .sends("a"), .done, .waits(2000),
+      ]),
+    Case(
+      name: "a policy waits for 5 s at most if an edge asks for time, and has pauses of its own after that",
+      steps: [
+        .change("a"), .time(50), .sends("a"), .fails(after: 600_000), .waits(600_000), .time(1000),
+        .change("b"), .change("c", urgent: true), .waits(5000), .time(6000), .sends("c"),
+        .fails(after: 600_000), .waits(1000), .time(7000), .sends("c"), .fails(after: 600_000), .waits(2000),
+        .time(9000), .sends("c"), .done, .sends("b"), .done, .sends("a"), .done, .waits(2000),
+      ]),
+    Case(
+      name: "a policy that an edge answers with a long pause is tried again after 5 s",
+      steps: [
+        .change("a", urgent: true), .sends("a"), .fails(after: 600_000), .waits(5000), .time(5000),
+        .sends("a"), .fails(after: 1000), .waits(1000), .time(6000), .sends("a"), .done, .waits(2000),
+      ]),
+    Case(
+      name: "what is added during an attempt that fails doesn't wait for the pause after it",
+      steps: [
+        .change("a"), .time(50), .sends("a"), .fails(), .time(550), .sends("a"), .fails(), .time(1550),
+        .sends("a"), .fails(), .time(3550), .sends("a"), .time(4000), .change("b", urgent: true),
+        .time(8000), .fails(), .waits(500), .time(8500), .sends("b"), .done, .sends("a"), .done,
+      ]),
+    Case(
+      name: "a policy that is added during the attempt that fails for the same channel doesn't wait either",
+      steps: [
+        .change("a"), .time(50), .sends("a"), .fails(), .time(550), .sends("a"), .fails(), .time(1550),
+        .sends("a"), .change("a", urgent: true), .fails(after: 600_000), .waits(3450), .time(5000),
+        .sends("a"), .done, .waits(2000),
       ]),
     Case(
       name: "late after 5 s, from the first change on, also during an attempt",
@@ -124,8 +151,21 @@ import Testing
       name: "a repetition that fails is late, too",
       steps: [
         .change("a"), .time(0), .waits(50), .time(50), .sends("a"), .done, .time(2050), .sends("a"), .fails(),
-        .has(pending: 0), .time(7049), .isLate(nil), .time(7050), .isLate(5000), .sends("a"), .done, .isIdle,
-        .isLate(nil),
+        .has(pending: 1), .time(7049), .isLate(nil), .time(7050), .isLate(5000), .sends("a"),
+        .has(pending: 1), .done, .has(pending: 0), .isIdle, .isLate(nil),
+      ]),
+    Case(
+      name: "a change after a repetition that failed is late from then on",
+      steps: [
+        .change("a"), .time(50), .sends("a"), .done, .time(2050), .sends("a"), .fails(), .time(2550),
+        .sends("a"), .change("a"), .fails(), .time(6000), .change("a"), .time(7050), .isLate(5000),
+      ]),
+    Case(
+      name: "a repetition that waits for its first attempt is neither late nor pending",
+      steps: [
+        .change("a"), .time(50), .sends("a"), .done, .time(10_000), .has(pending: 0), .isLate(nil),
+        .sends("a"), .has(pending: 0), .isLate(nil), .change("a"), .has(pending: 1), .fails(),
+        .has(pending: 1), .isLate(nil), .time(10_500), .sends("a"), .done, .has(pending: 0),
       ]),
     Case(
       name: "at the end, everything is sent once more at once, without a repetition",
