@@ -20,6 +20,9 @@ struct EdgeChange: Hashable, Sendable {
 }
 
 extension Catalog {
+  /// What an edge is told at the start.
+  var firstEdgeChanges: [EdgeChange] { channels.map { EdgeChange(purge: $0.purge, isUrgent: false) } }
+
   /// The channels whose polls were answered differently in `before`. A channel that wasn't there has none: no edge keeps refusals.
   ///
   /// Called after each change. Channels that didn't change cost a comparison of references each.

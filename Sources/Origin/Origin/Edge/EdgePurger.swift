@@ -3,8 +3,8 @@ import OriginAPI
 import System
 
 /// Has edges drop the answers of each channel whose polls are answered differently from now on: one thread for each edge, so that one that
-/// is slow or down doesn't hold up the others. What waits is in memory only; without a purge, answers get old enough by themselves
-/// (`EdgePolicy`).
+/// is slow or down doesn't hold up the others. What waits is in memory only, so each start begins with all channels; without a purge, answers
+/// get old enough by themselves (`EdgePolicy`).
 final class EdgePurger: Sendable {
   private let edges: [EdgeLane]
 
@@ -25,10 +25,12 @@ final class EdgePurger: Sendable {
     }
   }
 
-  /// Starts sending, and has each change of a catalog lead to the purges that it needs.
+  /// Starts sending: what edges have of each channel may be of before a change that the last process hadn't sent when it was killed. From
+  /// then on, each change of the catalog leads to the purges that it needs.
   func start(_ catalog: Published<Catalog>) throws(SystemError) {
     for edge in edges { try edge.start() }
     catalog.observe { [weak self] before, after in self?.add(after.edgeChanges(since: before)) }
+    add(catalog.current.firstEdgeChanges)
   }
 
   /// Adds purges; nothing here waits.

@@ -206,6 +206,24 @@ import Values
 
   // MARK: - In an origin
 
+  /// The process before may have been killed between a change and its purge.
+  @Test func aStartPurgesEveryChannelTwice() throws {
+    let server = Server()
+    let target = try Self.varnish(server)
+    let origin = try TestOrigin { options in
+      options.edge = EdgePolicy(ttl: 10)
+      options.purges = [target]
+    }
+    try origin.publish(["a.js": "1"])
+    try origin.publish(["a.js": "1"], channel: "test")
+    #expect(server.connections == 0)
+    try origin.origin.startBackgroundWork()
+    defer { origin.origin.finish() }
+    #expect(Self.wait { server.all.count == 4 })
+    #expect(
+      server.tags == ["xcache:shop:online", "xcache:shop:test", "xcache:shop:online", "xcache:shop:test"])
+  }
+
   @Test func anOriginPurgesAndTells() throws {
     let server = Server(.answer(503))
     let target = try Self.varnish(server)
