@@ -96,6 +96,11 @@ package struct EdgePurgeTarget: Sendable {
     // What is dropped twice is fetched twice.
     request.isRepeatable = true
     request.asksBeforeBody = false
+    // A cache of one's own is reached directly: what a proxy of the environment answers doesn't say that the cache dropped anything.
+    switch kind {
+    case .varnish, .nginx, .http: request.usesProxy = false
+    case .fastly, .cloudflare: break
+    }
     return request
   }
 

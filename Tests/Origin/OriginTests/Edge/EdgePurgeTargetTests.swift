@@ -58,6 +58,16 @@ import Values
     }
   }
 
+  /// A proxy's 200 isn't that of the edge.
+  @Test func cachesOfOnesOwnAreReachedDirectly() throws {
+    for (name, isProxied) in [
+      ("varnish", false), ("nginx", false), ("http", false), ("fastly", true), ("cloudflare", true),
+    ] {
+      let target = EdgePurgeTarget(try Self.kind(name), token: nil)
+      #expect(target.request(for: [try Self.longest()]).usesProxy == isProxied, "\(name)")
+    }
+  }
+
   /// What names of edges show in logs and states.
   @Test func namesHaveNothingConfidential() throws {
     let url = "https://e.example.com:8443/hooks/T0secret?key=secret"
