@@ -54,9 +54,12 @@ package struct EdgePurgeTarget: Sendable {
     }
   }
 
-  private static func place(_ url: String) -> String {
-    let parts = url.split(separator: "/", maxSplits: 3, omittingEmptySubsequences: false)
-    return parts.prefix(3).joined(separator: "/")
+  /// A URL, or what was given in place of one, up to the end of its host and port.
+  package static func place(_ url: String) -> String {
+    let start = url.prefix { !"/?#\\".contains($0) }
+    guard ["http:", "https:"].contains(start.lowercased()) else { return String(start) }
+    let slashes = url[start.endIndex...].prefix { $0 == "/" || $0 == "\\" }
+    return String(start) + slashes + url[slashes.endIndex...].prefix { !"/?#\\".contains($0) }
   }
 
   /// The most purges in one request.

@@ -53,7 +53,11 @@ final class EdgePurger: Sendable {
 
   /// The state in Prometheus's text exposition format.
   var prometheusText: String {
-    let states = edges.map(\.counted)
+    let states = edges.map { edge in
+      var state = edge.counted
+      state.name = Self.label(state.name)
+      return state
+    }
     func lines(_ name: String, _ type: String, _ help: String, _ samples: [(labels: String, value: Int64)])
       -> String
     {
@@ -75,6 +79,13 @@ final class EdgePurger: Sendable {
         "xcache_edge_purge_late_seconds", "gauge",
         "Age of the oldest purge that an edge hasn't taken, if it is more than 5 s; otherwise 0.",
         states.map { ("edge=\"\($0.name)\"", ($0.lateness ?? 0) / 1000) })
+  }
+}
+
+extension EdgePurger {
+  /// A label's value, with what the format needs to have escaped.
+  static func label(_ text: String) -> String {
+    text.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"").replacing("\n", with: "\\n")
   }
 }
 

@@ -72,6 +72,15 @@ import Values
   @Test func namesHaveNothingConfidential() throws {
     let url = "https://e.example.com:8443/hooks/T0secret?key=secret"
     #expect(EdgePurgeTarget(.http(template: url), token: "secret").name == "http https://e.example.com:8443")
+    let others = [
+      ("http://h:1?key=secret", "http://h:1"), ("http://h:1#secret", "http://h:1"),
+      ("http://h:1\\secret", "http://h:1"), ("http:\\\\h\\secret", "http:\\\\h"), ("http:h/secret", "http:h"),
+      ("http://h?a=//b/secret", "http://h"), ("h:1/secret", "h:1"), ("h:/secret", "h:"), ("?secret", ""),
+      ("", ""),
+    ]
+    for (url, place) in others {
+      #expect(EdgePurgeTarget(.http(template: url), token: nil).name == "http \(place)", "\(url)")
+    }
     let base = try BaseURL("https://e.example.com/secret")
     #expect(EdgePurgeTarget(.varnish(base), token: "secret").name == "varnish https://e.example.com")
     #expect(EdgePurgeTarget(.nginx(base), token: "secret").name == "nginx https://e.example.com")

@@ -150,6 +150,11 @@ import Values
     #expect(other.connections == 0)
   }
 
+  @Test func labelsAreEscaped() {
+    #expect(EdgePurger.label("http http://h:1") == "http http://h:1")
+    #expect(EdgePurger.label("a\\b\"c\nd") == #"a\\b\"c\nd"#)
+  }
+
   @Test func theKillSwitchOvertakesManyReleases() throws {
     let server = Server([.sleep(milliseconds: 20)] + .answer())
     let purger = try purger(try Self.varnish(server))

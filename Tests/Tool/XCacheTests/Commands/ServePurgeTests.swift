@@ -57,11 +57,25 @@ import Values
       "nginx:/purge",
       "http:", "http:a", "http://10.0.0.1/", "http:https://{app}.example.com/", "http:https://e/{name}",
       "http:https://e/{tag", "fastly:", "fastly:a/../b", "cloudflare:z{tag}", "akamai:1", "https://e/",
-      "varnish:http://me:hush@e/", "http:https://me:hush@e/{tag}",
+      "varnish:http://me:hush@e/", "http:https://me:hush@e/{tag}", "varnish:http://h:1?key=hush",
+      "nginx:http://h/hush#a", "nginx:http://h:99999/hush", "http:http://h:99999/?key=hush",
+      "http:/a?key=hush",
+      "http:https:me:hush@e/", "http:http:\\\\me:hush@e:x/", "http:h?key=hush", "http:ftp://h?key=hush",
     ])
   func invalidTargets(text: String) {
     let message = Self.message([text], Self.tokens)
     #expect(message.hasPrefix("--purge") && !message.contains("hush"), "\(message)")
+  }
+
+  /// What is sent is what a URL means: no spaces, no bytes outside ASCII.
+  @Test(
+    arguments: [
+      ("http://h:1?key=a", "http://h:1/?key=a"), ("http://h/a b?c d={tag}", "http://h/a%20b?c%20d={tag}"),
+      ("http://h/é/{app}/{channel}", "http://h/%C3%A9/{app}/{channel}"), ("HTTP://H:80\\a#b", "http://h/a"),
+      ("https://h/{app}/../{tag}-{channel}?{app}", "https://h/{tag}-{channel}?{app}"),
+    ])
+  func templatesAreSerialised(given: String, template: String) throws {
+    #expect(try Self.targets(["http:\(given)"]).map(\.kind) == [.http(template: template)])
   }
 
   @Test func whatIsMissing() throws {

@@ -56,29 +56,37 @@ enum ServePurge {
   private static func url(_ text: String, _ kind: String, in place: String) throws(UsageError) -> BaseURL {
     let fault = "\(place) \(kind): expected an http or https URL such as \(kind):http://127.0.0.1:6081"
     guard !text.contains("@") else { throw UsageError(withoutPassword(place, kind)) }
-    do { return try BaseURL(text) } catch { throw UsageError("\(fault) (\(error))") }
+    do { return try BaseURL(text) } catch { throw UsageError("\(fault) (\(safe(error)))") }
   }
 
   private static func withoutPassword(_ place: String, _ kind: String) -> String {
     "\(place) \(kind): the URL contains an @; leave the password out, and set the token in XCACHE_PURGE_TOKEN"
   }
 
-  /// Checks a URL as it will be for names.
+  /// Says what is wrong with a URL without its path and query, which may be confidential.
+  private static func safe(_ error: ResourceURLError) -> ResourceURLError {
+    ResourceURLError(text: EdgePurgeTarget.place(error.text), problem: error.problem)
+  }
+
+  /// Checks a URL, and returns it as it is sent, except that the names of `{tag}` and so on are still to come.
   private static func template(_ text: String, in place: String) throws(UsageError) -> String {
-    let filled = text.replacing("{tag}", with: "t").replacing("{app}", with: "a")
-      .replacing("{channel}", with: "c")
-    let host = text.split(separator: "/", maxSplits: 3, omittingEmptySubsequences: false).dropFirst(2).first
-    guard !(host?.contains("@") ?? false) else { throw UsageError(withoutPassword(place, "http")) }
-    guard !filled.contains("{"), !filled.contains("}"), !(host?.contains("{") ?? false) else {
+    let names = ["tag", "app", "channel"]
+    let rest = names.reduce(text) { $0.replacing("{\($1)}", with: "") }
+    let host = EdgePurgeTarget.place(text)
+    guard !host.contains("@") else { throw UsageError(withoutPassword(place, "http")) }
+    guard !rest.contains("{"), !rest.contains("}"), !host.contains("{") else {
       throw UsageError(
         "\(place) http: a URL may have {tag}, {app} and {channel}, behind its host; no other braces")
     }
-    do { _ = try ResourceURL(filled) } catch {
+    do {
+      // In a path, the serialiser escapes braces.
+      let url = try ResourceURL(text)
+      return names.reduce(url.text) { $0.replacing("%7B\($1)%7D", with: "{\($1)}") }
+    } catch {
       throw UsageError(
-        "\(place) http: expected an http or https URL such as http:https://edge.example.com/purge/{app}/{channel} (\(error))"
+        "\(place) http: expected an http or https URL such as http:https://edge.example.com/purge/{app}/{channel} (\(safe(error)))"
       )
     }
-    return text
   }
 
   private static func id(_ text: String, _ words: String, in place: String) throws(UsageError) -> String {
