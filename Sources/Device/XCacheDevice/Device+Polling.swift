@@ -98,6 +98,7 @@ extension Device {
     signal: StopSignal? = nil
   ) -> Poller {
     var settings = settings
+    settings.holdsManifest = held.version > .none
     settings.skipped = trials.withLock { $0.skipped(holding: HeldManifest(held)) }
     var poller = Poller(transport: documentTransport(signal: signal), settings: settings)
     poller.folder = folder

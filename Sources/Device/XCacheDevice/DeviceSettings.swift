@@ -89,6 +89,8 @@ struct CheckedSettings: Sendable {
   let preset: String?
   /// The version that polls say is skipped.
   var skipped: ManifestVersion?
+  /// Whether the device that polls holds a manifest, also where the poll doesn't name it.
+  var holdsManifest = false
 
   /// - Throws: `badSetting`.
   init(_ settings: DeviceSettings) throws(DeviceError) {
@@ -157,12 +159,17 @@ struct CheckedSettings: Sendable {
 
   /// Returns the URL to poll at the origin. Its query names the held manifest, if any, so that the answer can be a pack, which
   /// may leave out lazy files if that manifest has any (D-177), or a patch; and says whether the answer is to be about the
-  /// candidate of a rollout.
+  /// candidate of a rollout. A device that holds a manifest and asks for a whole one names version 0: a poll without a version may
+  /// be answered by a shared cache, with an older manifest than the held one (D-31).
   func originURL(holding held: DeviceIndex, takesPacks: Bool = false, asksForCandidate: Bool = false)
     -> String
   {
     var url = "\(server)/configure.json?app=\(app)&channel=\(channel)"
-    if held.version > .none { url += "&version=\(held.version)&digest=\(held.digest.hex)" }
+    if held.version > .none {
+      url += "&version=\(held.version)&digest=\(held.digest.hex)"
+    } else if holdsManifest {
+      url += "&version=0"
+    }
     url += takesPacks ? "&patch=1&pack=1" : "&patch=1"
     if takesPacks, held.hasLazy { url += "&lazy=1" }
     if asksForCandidate { url += "&candidate=1" }

@@ -107,7 +107,7 @@ struct Poller: Sendable {
         ? try pollOrigin(holding: held, takesPacks, candidate: isIn, mayAskForOther: false) : offer
     case .noPack where takesPacks:
       return try pollOrigin(holding: held, false, candidate: candidate, mayAskForOther: mayAskForOther)
-    // "a device whose result has another digest asks again without `version`", once.
+    // "a device whose result has another digest asks again for the whole manifest", once.
     case .noPack, .otherDigest:
       let nothing = DeviceIndex.none(settings.hosts)
       return try readWhole(settings.originURL(holding: nothing, asksForCandidate: candidate), from: .origin)

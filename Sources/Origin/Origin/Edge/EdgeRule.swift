@@ -37,6 +37,7 @@ extension PollQuery {
       // A digest without a version changes nothing, but each one would be another large entry.
       if case .absent = digest { return true }
       return false
+    // Also for version 0: a device that holds a manifest asks so, and one that was kept may be older (D-31).
     case (.whole, _): return false
     case (.nothingNew, .absent): return true
     case (.nothingNew, .number(let version)): return version <= channel.version.number

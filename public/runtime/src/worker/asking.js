@@ -55,10 +55,12 @@ export function ask(settings, source, held, takesPacks, following, seen, earlier
  * @returns {Promise<any>}
  */
 async function askOrigin(settings, held, takesPacks, following, seen) {
-  const holding = held.version === "0" ? "" : `&version=${held.version}&digest=${held.digest}`;
+  const isNamed = held.version !== "0";
+  // Without a version, a shared cache may answer with what is older than what is held.
+  const holding = isNamed ? `&version=${held.version}&digest=${held.digest}` : held.digest && "&version=0";
   // Packs between manifests with lazy entries leave out files that this device may lack.
   const lazy = [...held.map.values()].some((entry) => entry.lazy) ? "&lazy=1" : "";
-  const pack = takesPacks && holding ? `&pack=1${lazy}` : "";
+  const pack = takesPacks && isNamed ? `&pack=1${lazy}` : "";
   const candidate = following.isCandidate ? "&candidate=1" : "";
   const left = following.skip();
   const skip = left ? `&skip=${left}` : "";
