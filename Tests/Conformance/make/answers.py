@@ -82,10 +82,10 @@ for name, change in {
     answer["data"] |= change
     case(f"a patch {name} costs the whole manifest", ["D-30", "D-31"], steps,
          serve(poll_rule({"version": "1"}, json=answer), poll_rule({}, json=world.whole(2)), world.files(2, 1), fresh=True),
-         trigger(world.poll(1), world.poll(), *world.downloads(2, 1), ordered=False), world.holds(2))
+         trigger(world.poll(1), world.poll(whole=True), *world.downloads(2, 1), ordered=False), world.holds(2))
     case(f"a patch {name}, and no whole manifest: nothing changes", ["D-31"], steps,
          serve(poll_rule({"version": "1"}, json=answer), fresh=True),
-         trigger(world.poll(1), world.poll()), world.holds(1))
+         trigger(world.poll(1), world.poll(whole=True)), world.holds(1))
 headed = World()
 headed.publish({INDEX: ("<p>one", {"headers": {"X-Frame-Options": "DENY"}})})
 headed.publish({INDEX: ("<p>one", {})})

@@ -1,4 +1,4 @@
-"""A shared cache that takes the polls: what devices count of them."""
+"""A shared cache that takes the polls: what devices count of them, and what it must not answer."""
 from rollouts import candidate, origin as rolling, rule as ruling
 from world import *
 
@@ -116,5 +116,16 @@ lost = Group("a device that went back", [
 case("a device that went back counts for the version that it is back at", first(**EDGE), lost, trigger(world.poll(1) + "&skip=2"), later(121), trigger(world.poll(1) + "&skip=2"),
      {"stop": True}, counted(v1={"polls": 3}, v2={"polls": 0}),
      features=["healing"])
+
+# What shared caches keep.
+
+kept = World()
+for text in ("<p>one", "<p>two", "<p>three"):
+    kept.publish({INDEX: text})
+wrong = kept.patch(2, 3, **EDGE)
+wrong["data"]["digest"] = "0" * 64
+book.case("a device that holds a manifest doesn't get the older one that a shared cache keeps for others", ["D-31", "D-187"], serve(kept.origin(2, **EDGE), kept.files(2)), start(),
+     trigger(kept.poll(), *kept.downloads(2)), later(), serve(poll_rule({"patch": "1", "version": "2"}, json=wrong), poll_rule({"version": "0"}, json=kept.whole(3, **EDGE)),
+     poll_rule({}, json=kept.whole(1, **EDGE)), kept.files(1), kept.files(3), fresh=True), trigger(kept.poll(2), exactly(kept.poll(whole=True)), *kept.downloads(3)), kept.holds(3))
 
 books = [book]

@@ -144,7 +144,7 @@ for one in wrong:
         one["json"] = {"code": 200, "data": {**one["json"]["data"], "digest": "0" * 64}}
 case("where a patch leads elsewhere, the whole candidate is asked for", ["R-2", "D-31"], steps, serve(wrong, *files, fresh=True), later(),
      trigger(world.poll(1), candidate(world.poll(1)), {"url": candidate(world.poll(1, pack=False)), "times": [0, 1]},
-             candidate(world.poll()), *world.downloads(2, 1)), world.holds(2), **WHOLE)
+             candidate(world.poll(whole=True)), *world.downloads(2, 1)), world.holds(2), **WHOLE)
 
 # R-4: a candidate that isn't for this device.
 
@@ -305,7 +305,7 @@ for name, wrong in (("a share above all", rule(share=10_001)), ("a share that is
                     ("groups in another order", rule(groups=["qa", "a"])), ("an empty list of groups", rule(groups=[])),
                     ("a range that is none", rule(app=">4 5")), ("no version", {"seed": SEED, "share": 1}), ("no object", "2")):
     world, steps, files = begun()
-    told = [{"url": world.poll(1), "times": [1, 3]}, {"url": world.poll(1, pack=False), "times": [0, 1]}, {"url": world.poll(), "times": [0, 1]}]
+    told = [{"url": world.poll(1), "times": [1, 3]}, {"url": world.poll(1, pack=False), "times": [0, 1]}, {"url": world.poll(whole=True), "times": [0, 1]}]
     case(f"an answer with {name} is a failed poll", ["R-10"], steps,
          serve(origin(world, 1, wrong=wrong), copy_of(world, 1), *files, fresh=True), later(), fallen(*told),
          world.holds(1), trigger(world.copy("version.json")), **WHOLE)
@@ -314,7 +314,7 @@ switch = {"code": 200, "data": {"bypass": [], "intercept": False, "scripts": [],
 case("the policy that it names is followed all the same", ["R-10", "D-99"], steps,
      serve(poll_rule({}, world.nothing(1, policy="3", rollout=rule(share=-1))), answer_at(ORIGIN + "/policy.json", json=switch), *files, fresh=True),
      later(), trigger({"url": world.poll(1), "times": [1, 3]}, {"url": world.poll(1, pack=False), "times": [0, 1]}, {
-         "url": world.poll(), "times": [0, 1]}, ORIGIN + "/policy.json?app=shop&channel=online"), {"state": {"version": "1", "policy": "3"}},
+         "url": world.poll(whole=True), "times": [0, 1]}, ORIGIN + "/policy.json?app=shop&channel=online"), {"state": {"version": "1", "policy": "3"}},
      ask(INDEX, "network"), **WHOLE)
 world, steps, files = begun()
 case("members of a rule that aren't known are passed over", ["R-2", "D-8"], steps,
@@ -335,7 +335,7 @@ case("nor does one without a rule, from a device that was out", ["R-7", "D-14"],
      trigger(world.copy("version.json")), world.holds(2), **WHOLE)
 
 world, steps, files = begun()
-told = [{"url": world.poll(1), "times": [1, 3]}, {"url": world.poll(1, pack=False), "times": [0, 1]}, {"url": world.poll(), "times": [0, 1]}]
+told = [{"url": world.poll(1), "times": [1, 3]}, {"url": world.poll(1, pack=False), "times": [0, 1]}, {"url": world.poll(whole=True), "times": [0, 1]}]
 case("an answer with a prefetch config that is no version is a failed poll", ["R-10"], steps,
      serve(origin(world, 1, wrong=rule(prefetch=2)), copy_of(world, 1), *files, fresh=True), later(), fallen(*told),
      world.holds(1), trigger(world.copy("version.json")), **WHOLE)

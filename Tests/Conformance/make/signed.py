@@ -125,7 +125,7 @@ def served(number, document, top=TOP):
 
 
 def asked_whole(world=world, held=1):
-    return [world.poll(held), world.poll()]
+    return [world.poll(held), world.poll(whole=True)]
 
 
 def refused(name, rules, answers, asks, *more, after=None):
@@ -161,9 +161,9 @@ case("a device of an app without a root does nothing of this", ["T-1"],
 case("a root that is none: the device doesn't start without it", ["T-1"], {"open": {"root": ROOT | {"payload": "e30="}}, "gives": "error"})
 old_build = [serve(world.answers(1), world.files(1)), start(), trigger(world.poll(), *world.downloads(1)), {"stop": True}, later()]
 case("a build with a root takes nothing that one without it had taken for checked", ["T-1", "T-11"], old_build, start(root=ROOT),
-     trigger(world.poll(), *[{"url": url, "times": [0, 1]} for url in world.downloads(1)]), world.holds(1), ask(INDEX, local("<p>one")))
+     trigger(world.poll(whole=True), *[{"url": url, "times": [0, 1]} for url in world.downloads(1)]), world.holds(1), ask(INDEX, local("<p>one")))
 case("not even if that is all it can get", ["T-1", "T-11"], old_build, serve(bare.whole and poll_rule({}, bare.whole(2)), bare.files(2), fresh=True), start(root=ROOT),
-     trigger(world.poll(), {"url": HEAD, "times": [1, 3]}), ask(INDEX, {**local("<p>one"), "orNetwork": True}))
+     trigger(world.poll(whole=True), {"url": HEAD, "times": [1, 3]}), ask(INDEX, {**local("<p>one"), "orNetwork": True}))
 
 # Roots.
 
@@ -189,7 +189,7 @@ def update_by_new(number=2, head="new head", **extras):
 
 new_keys = root(2, **NO_PUBLISHER, **NO_HEAD)
 case("an update by the keys of a new root", ["T-1", "T-2", "T-5"], held, serve(update_by_new(), served(2, new_keys), two, fresh=True),
-     trigger(world.poll(1), root_url(2), world.poll(), *world.downloads(2, 1)), world.holds(2))
+     trigger(world.poll(1), root_url(2), world.poll(whole=True), *world.downloads(2, 1)), world.holds(2))
 refused("what a key signed that the root in force doesn't have", ["T-1", "T-5", "T-12"], world.answers(2, 1, number=2), [world.poll(1), root_url(2)], served(2, new_keys),
         after=[serve(update_by_new(), two, fresh=True), later(), trigger(*asked_whole(), *world.downloads(2, 1)), world.holds(2)])
 case("a root that came counts though the update failed", ["T-2", "T-11", "T-12"], held, serve(world.answers(2, 1, number=2), served(2, new_keys), two, fresh=True),
@@ -327,7 +327,7 @@ damaged = json.loads(json.dumps(packed))
 damaged["data"]["trust"]["releases"] = [world.release(2, "home", "thief")]
 case("a pack that fails costs the whole manifest, not a patch", ["T-5"], held, serve(
     poll_rule({"pack": "1", "version": "1"}, damaged), rule(at_pack, data=made), world.answers(2, 1), world.files(2, 1), fresh=True),
-    trigger(world.poll(1), {"url": at_pack, "times": [1, 6]}, world.poll(), *[{"url": url, "times": [0, 1]} for url in world.downloads(2, 1)]), world.holds(2), features=["packs"])
+    trigger(world.poll(1), {"url": at_pack, "times": [1, 6]}, world.poll(whole=True), *[{"url": url, "times": [0, 1]} for url in world.downloads(2, 1)]), world.holds(2), features=["packs"])
 ownerless = Signed()
 ownerless.publish(FILES)
 ownerless.publish(NEXT | {APP: "let one"})
@@ -377,7 +377,7 @@ case("a root with a lower floor, before the page that proves the version", ["T-1
 case("a root with a lower floor", ["T-2", "T-12"], to_two, proof, serve(world.answers(3, 2, number=2), served(2, way_out), world.files(3, 2), fresh=True),
      trigger(world.poll(2), root_url(2), *world.downloads(3, 2)), world.holds(3))
 early = root(2, floors={"home": HIGH})
-case("a root with a higher one", ["T-1", "T-2"], held, serve(world.answers(2, 1, number=2), served(2, early), two, fresh=True), trigger(world.poll(1), root_url(2), world.poll()), keeps)
+case("a root with a higher one", ["T-1", "T-2"], held, serve(world.answers(2, 1, number=2), served(2, early), two, fresh=True), trigger(world.poll(1), root_url(2), world.poll(whole=True)), keeps)
 
 # The static copy.
 
