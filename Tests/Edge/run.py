@@ -339,7 +339,7 @@ class Checks:
     def unshared(self):
         self.fresh()
         newest = int(self.versions["shop", "online"])
-        targets = [f"/configure.json?app=shop&version={newest + 1}&patch=1",
+        targets = [f"/configure.json?app=shop&version={newest + 1}&patch=1", "/configure.json?app=shop&channel=online&version=0&patch=1",
                    f"/configure.json?app=shop&version={newest}&digest={'0' * 64}&patch=1",
                    f"/configure.json?app=shop&version={newest}&skip={newest + 5}", "/configure.json?app=nobody",
                    "/configure.json?app=shop&channel=none", "/xcache/shop/configure.json",

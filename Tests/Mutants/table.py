@@ -182,6 +182,8 @@ MUTANTS = [
         'case .noPack, .otherDigest:\n      if MUTANT { throw .unreadable(url: url, reason: "it can\'t be applied") }\n')),
     Mutant("manifests", "D-31", "after a patch that doesn't apply the same is asked again", (
         POLLER, "let nothing = DeviceIndex.none(settings.hosts)", "let nothing = MUTANT ? held : DeviceIndex.none(settings.hosts)")),
+    Mutant("manifests", "D-31 T-5 T-11", "a device that holds a manifest asks for the whole one like one that holds none", (
+        SETTINGS, "} else if holdsManifest {", "} else if !MUTANT, holdsManifest {")),
 
     # Deltas and packs
     Mutant("packs", "D-35 D-51", "what a delta makes isn't compared", (

@@ -500,7 +500,7 @@ def _(bench):
     replaces(app, tab)
     bench.proxy.forget()
     report = until(lambda: (report := tab.update()) and report["kind"] != "early" and report, "the poll")
-    assert "&version=" not in app.polls()[0], app.polls()
+    assert "&version=0&" in app.polls()[0] and "&digest=" not in app.polls()[0], app.polls()
     assert report["kind"] in ("whole", "nothing") and report["fetched"] == 0, report
     app.release(2)
     bench.proxy.forget()
@@ -524,7 +524,7 @@ def _(bench):
     app.release(2)
     bench.proxy.forget()
     report = until(lambda: (report := tab.update())["to"] == "2" and report, "the version")
-    assert report["kind"] == "whole" and "&version=" not in app.polls()[0], (report, app.polls())
+    assert report["kind"] == "whole" and "&version=0&" in app.polls()[0], (report, app.polls())
     opens(app, tab, 2)
 
 

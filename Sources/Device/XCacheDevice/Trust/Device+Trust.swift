@@ -22,7 +22,7 @@ extension Device {
   /// The Ed25519 key that verifies the policy's scripts: the root's, where it has one, in place of the app's.
   var scriptKey: [UInt8]? { trust?.root.scriptKey ?? settings.scriptKey }
 
-  /// What polls say that the device holds: nothing, if that never passed the check. The answer is a whole manifest then, which
+  /// The manifest that polls name: none, if the held one never passed the check. The answer is a whole manifest then, which
   /// comes with every statement.
   func known(of held: DeviceIndex) -> DeviceIndex {
     trust?.isChecked(HeldManifest(held)) ?? true ? held : .none(settings.hosts)

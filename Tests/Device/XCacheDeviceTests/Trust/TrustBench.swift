@@ -231,10 +231,10 @@ struct TrustBench {
 }
 
 extension [String] {
-  /// How many of the polls said which version the device holds, and how many didn't.
+  /// How many of the polls named the manifest that the device holds, and how many didn't.
   var polls: (versioned: Int, bare: Int) {
     let polls = filter { $0.contains("/configure.json?") }
-    let versioned = polls.count { $0.contains("&version=") }
+    let versioned = polls.count { $0.contains("&digest=") }
     return (versioned, polls.count - versioned)
   }
 }

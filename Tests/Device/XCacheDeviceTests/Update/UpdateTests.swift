@@ -180,7 +180,7 @@ private let c = "https://m.test/sub/c.css"
     try origin.publish([a: bytes("one"), b: bytes("two")])
     // A patch whose result doesn't have its digest.
     origin.fail { url in
-      guard url.contains("&version=") else { return nil }
+      guard url.contains("&version=1&") else { return nil }
       return .body(
         bytes(
           #"{"code":200,"data":{"base":"1","deltas":{},"digest":"\#(String(repeating: "0", count: 64))","patch":{},"update":true,"version":"2"}}"#
@@ -189,7 +189,7 @@ private let c = "https://m.test/sub/c.css"
     _ = origin.takeLog()
     let report = try device.update(force: true)
     #expect(report.kind == .whole && report.to == "2" && report.fetched == 1 && report.kept == 1)
-    #expect(origin.takeLog()[1] == "\(FakeOrigin.server)/configure.json?app=shop&channel=online&patch=1")
+    #expect(origin.takeLog()[1] == "\(FakeOrigin.server)/configure.json?app=shop&channel=online&version=0&patch=1")
     #expect(try bench.state() == bench.fresh())
   }
 

@@ -61,7 +61,10 @@ import Values
     // A version that is unknown, or not there yet.
     ("app=shop&version=3&patch=1", false), ("app=shop&version=3&digest={2}&patch=1", false),
     ("app=shop&version=99999999999999999999&patch=1", false), ("app=shop&version=two&patch=1", false),
-    ("app=shop&version=-1&patch=1", false), ("app=shop&version=0", false),
+    ("app=shop&version=-1&patch=1", false),
+    // The whole manifest, for a device that holds another one.
+    ("app=shop&version=0", false), ("app=shop&channel=online&version=0&patch=1", false),
+    ("app=shop&version=0&patch=1&candidate=1", false), ("app=shop&version=0&patch=1&skip=1", false),
     // The newest version is skipped: nothing new, for versions that there are.
     ("app=shop&version=1&digest={1}&patch=1&skip=2", true), ("app=shop&skip=2", true),
     ("app=shop&version=3&patch=1&skip=2", false), ("app=shop&version=two&skip=2", false),
