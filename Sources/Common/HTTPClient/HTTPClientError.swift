@@ -38,8 +38,8 @@ extension HTTPClientError: CustomStringConvertible {
   package var description: String { description(authorities: "--cacert") }
 
   /// What is wrong, and what to do.
-  /// - Parameter option: the option that names a file of certificates to trust.
-  package func description(authorities option: String) -> String {
+  /// - Parameter option: the option that names a file of certificates to trust; nil if only the system's are.
+  package func description(authorities option: String?) -> String {
     switch self {
     case .badURL(let text): "\(text) is not an http or https URL"
     case .badField(let name): "the header field \"\(name)\" has no name or contains a control character"
@@ -80,7 +80,7 @@ extension HTTPClientError: CustomStringConvertible {
   ]
 
   /// Explains a TLS failure and what to do about it, if OpenSSL's message allows; nil if that message has to suffice.
-  private static func message(ofTLS reason: String, _ option: String) -> String? {
+  private static func message(ofTLS reason: String, _ option: String?) -> String? {
     let reason = reason.lowercased()
     func says(_ texts: String...) -> Bool { texts.contains(where: reason.contains) }
     // OpenSSL's messages for bytes that aren't a TLS record: mostly the response of a plain HTTP server.
@@ -88,9 +88,10 @@ extension HTTPClientError: CustomStringConvertible {
       return "the server there uses plain http: use http:// in the address"
     }
     if says("self-signed", "self signed", "unable to get local issuer") {
-      return
-        "its certificate is not signed by a trusted issuer; if it is a private one, give its issuer's file with "
-        + option
+      let remedy =
+        option.map { "give its issuer's file with \($0)" }
+        ?? "add its issuer to the system's certificates (update-ca-certificates)"
+      return "its certificate is not signed by a trusted issuer; if it is a private one, \(remedy)"
     }
     if says("certificate has expired") { return "its certificate has expired and must be renewed" }
     if says("not yet valid") { return "its certificate isn't valid yet; check the clocks of both machines" }
@@ -101,7 +102,7 @@ extension HTTPClientError: CustomStringConvertible {
       return "its certificate is for another name; use that name"
     }
     if authorityFaults.contains(where: reason.contains) {
-      return "the file of trusted certificates is invalid; it must be PEM (\(option))"
+      return "the file of trusted certificates is invalid; it must be PEM (\(option ?? "the system's"))"
     }
     return nil
   }

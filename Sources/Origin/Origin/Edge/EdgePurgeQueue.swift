@@ -170,10 +170,25 @@ struct EdgePurgeQueue: Sendable {
     waiting.count { $0.value.isMissing } + sent.count { $0.value.isMissing && waiting[$0.key] == nil }
   }
 
+  /// Whether the edge hasn't been told of a channel's last change.
+  func isPending(_ purge: EdgePurge) -> Bool {
+    [waiting[purge], sent[purge]].contains { $0?.isMissing == true }
+  }
+
   /// For how many milliseconds the oldest purge has been waiting, if it is late; otherwise nil.
   func lateness(at now: Int64) -> Int64? {
-    let oldest = [waiting, sent].compactMap { $0.values.lazy.filter(\.isMissing).map(\.since).min() }.min()
-    guard let oldest, now - oldest >= Self.late else { return nil }
-    return now - oldest
+    Self.lateness(
+      since: [waiting, sent].compactMap { $0.values.lazy.filter(\.isMissing).map(\.since).min() }.min(), now)
+  }
+
+  /// The same of one channel's purge.
+  func lateness(of purge: EdgePurge, at now: Int64) -> Int64? {
+    Self.lateness(
+      since: [waiting[purge], sent[purge]].compactMap { $0 }.filter(\.isMissing).map(\.since).min(), now)
+  }
+
+  private static func lateness(since: Int64?, _ now: Int64) -> Int64? {
+    guard let since, now - since >= late else { return nil }
+    return now - since
   }
 }

@@ -33,7 +33,7 @@ struct EdgePurgeSender: Sendable {
         })
     } catch {
       // If the status is known, it doesn't matter what became of the rest.
-      guard head != nil else { return .failed(error.description(authorities: "SSL_CERT_FILE")) }
+      guard head != nil else { return .failed(error.description(authorities: nil)) }
     }
     guard let head else { return .failed("there was no answer") }
     return target.outcome(status: head.status, retryAfter: head.retryAfter, body: body)

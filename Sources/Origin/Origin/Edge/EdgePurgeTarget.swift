@@ -43,6 +43,9 @@ package struct EdgePurgeTarget: Sendable {
     }
   }
 
+  /// Whether purges are authorized by a token.
+  package var hasToken: Bool { token != nil }
+
   /// Its name for people, without a path or query, which may be confidential.
   package var name: String {
     switch kind {
@@ -122,8 +125,6 @@ package struct EdgePurgeTarget: Sendable {
   /// How an attempt ended, by the answer and the beginning of its body.
   func outcome(status: Int, retryAfter: Int?, body: [UInt8]) -> EdgePurgeOutcome {
     switch (kind, status) {
-    // "no such key", of both versions of the module that removes keys: nothing is kept.
-    case (.nginx, 404), (.nginx, 412): return .done
     case (.cloudflare, 200..<300):
       let answer = try? JSONValue.parse(body)
       if answer?["success"]?.bool == true { return .done }
@@ -136,11 +137,20 @@ package struct EdgePurgeTarget: Sendable {
     case (_, 401), (_, 403):
       let variable = Self.variable(of: kind)
       let fault = token == nil ? "\(variable) isn't set" : "\(variable) isn't accepted"
-      return .failed("status \(status): \(fault)", isRefused: true)
+      return .failed("status \(status): \(fault)\(status == 403 ? otherReason : "")", isRefused: true)
     default:
       return .failed(
         "status \(status)", after: retryAfter.map { Int64(min(max(0, $0), 600)) * 1000 },
         isRefused: !RetryPolicy.transient.contains(status) && status < 500)
+    }
+  }
+
+  /// What else a refusal may mean: the configurations of deploy/edge answer the same to addresses that may not purge.
+  private var otherReason: String {
+    switch kind {
+    case .varnish, .nginx, .http:
+      ", or the edge's file doesn't name this origin's address among those that may purge"
+    case .fastly, .cloudflare: ""
     }
   }
 

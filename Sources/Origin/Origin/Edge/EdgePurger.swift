@@ -51,6 +51,9 @@ final class EdgePurger: Sendable {
   /// The state of each edge.
   var states: [EdgeState] { edges.map(\.state) }
 
+  /// What each edge knows of one channel.
+  func states(of purge: EdgePurge) -> [ChannelEdge] { edges.map { $0.state(of: purge) } }
+
   /// The state in Prometheus's text exposition format.
   var prometheusText: String {
     let states = edges.map { edge in
@@ -202,10 +205,23 @@ private final class EdgeLane: Sendable {
     shared.withLock { state in
       let lateness = state.queue.lateness(at: Self.now)
       return EdgeState(
-        name: name, waiting: state.queue.pending,
-        lateSince: lateness.map { Moment(milliseconds: Clock.unixMilliseconds() - $0) },
-        fault: state.fault)
+        name: name, waiting: state.queue.pending, lateSince: Self.since(lateness), fault: state.fault)
     }
+  }
+
+  func state(of purge: EdgePurge) -> ChannelEdge {
+    shared.withLock { state in
+      let (isPending, lateness) = (
+        state.queue.isPending(purge), state.queue.lateness(of: purge, at: Self.now)
+      )
+      return ChannelEdge(
+        name: name, isTold: !isPending, lateSince: Self.since(lateness),
+        fault: isPending || lateness != nil ? state.fault : nil)
+    }
+  }
+
+  private static func since(_ lateness: Int64?) -> Moment? {
+    lateness.map { Moment(milliseconds: Clock.unixMilliseconds() - $0) }
   }
 
   /// What `/metrics` says of it.

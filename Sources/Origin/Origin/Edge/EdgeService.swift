@@ -35,6 +35,16 @@ struct EdgeService: Sendable {
   /// The caches that are told, and how that goes.
   var states: [EdgeState] { purger?.states ?? [] }
 
+  /// What these know of one channel; nil if none is told.
+  /// - Parameter showsFaults: whether to say why attempts failed.
+  func states(of app: AppName, _ channel: ChannelName, showsFaults: Bool) -> [ChannelEdge]? {
+    purger?.states(of: EdgePurge(app, channel)).map { edge in
+      var edge = edge
+      if !showsFaults { edge.fault = nil }
+      return edge
+    }
+  }
+
   /// In Prometheus's text exposition format.
   var prometheusText: String { purger?.prometheusText ?? "" }
 }

@@ -58,6 +58,8 @@ package struct ChannelOverview: Codable, Sendable {
   package var headProblem: String?
   /// How old answers to polls may be where shared caches take them; absent if none does.
   package var edge: EdgeBound?
+  /// The shared caches that are told what to drop, and whether they know the channel's last change; absent if none is told.
+  package var edges: [ChannelEdge]?
 
   /// A bundle that is live in the channel.
   package struct Bundle: Codable, Hashable, Sendable {

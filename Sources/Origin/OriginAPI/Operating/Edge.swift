@@ -34,3 +34,22 @@ package struct EdgeState: Codable, Hashable, Sendable {
     self.fault = fault
   }
 }
+
+/// A cache that is told to drop the answers of channels that change, and whether it knows the last change of one channel.
+package struct ChannelEdge: Codable, Hashable, Sendable {
+  /// As in `EdgeState`.
+  package let name: String
+  /// Whether it has been told of the channel's last change.
+  package let isTold: Bool
+  /// Since when a purge of the channel waits, if that is late.
+  @OrNull package var lateSince: Moment?
+  /// Why the last attempt failed, if a purge of the channel waits; nil to tokens that are limited to an app or channel.
+  @OrNull package var fault: String?
+
+  package init(name: String, isTold: Bool, lateSince: Moment?, fault: String?) {
+    self.name = name
+    self.isTold = isTold
+    self.lateSince = lateSince
+    self.fault = fault
+  }
+}

@@ -8,12 +8,13 @@ enum AdoptionChart {
   private static let maxVersions = 8
   private static let maxURLs = 3
 
-  static func lines(_ adoption: AdoptionAnswer) -> [String] {
+  /// - Parameter isBehindCache: whether a shared cache still answers polls, if one did.
+  static func lines(_ adoption: AdoptionAnswer, isBehindCache: Bool) -> [String] {
     var lines: [String] = []
     for (span, words) in [
       (adoption.hour, "last hour"), (adoption.day, "last day"), (adoption.week, "last week"),
     ] where span.polls > 0 {
-      lines.append("polls \(words): \(number(span))")
+      lines.append("polls \(words): \(number(span, isBehindCache))")
       let versions = span.versions.sorted { $0.polls > $1.polls }
       for version in versions.prefix(maxVersions) {
         lines.append(line(version.version, version.polls, of: span.polls))
@@ -24,15 +25,19 @@ enum AdoptionChart {
       }
     }
     if [adoption.hour, adoption.day, adoption.week].contains(where: { $0.sample != nil }) {
-      lines.append("devices without a version aren't in these numbers: a shared cache answers their polls")
+      lines.append(
+        isBehindCache
+          ? "devices without a version aren't in these numbers: a shared cache answers their polls"
+          : "a shared cache answered polls until recently: devices without a version are missing in that time"
+      )
     }
     return lines + failures(adoption.failures) + ReportOutput.lines(adoption.reports ?? [])
   }
 
   /// Returns the number of polls, and how sure it is if it was worked out.
-  private static func number(_ span: AdoptionAnswer.Polls) -> String {
+  private static func number(_ span: AdoptionAnswer.Polls, _ isBehindCache: Bool) -> String {
     guard let sample = span.sample else { return "\(span.polls)" }
-    return "about \(span.polls), \(sample.words)"
+    return "about \(span.polls), \(isBehindCache ? "" : "partly ")\(sample.words)"
   }
 
   private static func line(_ name: String, _ polls: Int64, of all: Int64) -> String {
@@ -98,9 +103,12 @@ enum Share {
 extension AdoptionAnswer.Sample {
   /// Where numbers of polls come from, and how far the shares are from the truth.
   var words: String {
+    let source = "from \(batches) \(batches == 1 ? "batch" : "batches") of counts"
+    if margin > Self.largestMargin { return "\(source); too few batches to tell" }
     // Numbers from an origin may be inconsistent.
-    let margin = Share.tenths(min(max(margin, 0), 10_000), of: 10_000)
-    return
-      "from \(batches) \(batches == 1 ? "batch" : "batches") of counts; shares are within \(margin) points"
+    return "\(source); shares are within \(Share.tenths(max(margin, 0), of: 10_000)) points"
   }
+
+  /// The margin above which shares say nothing, in hundredths of a point.
+  private static let largestMargin: Int64 = 2000
 }

@@ -8,16 +8,18 @@ enum ReportOutput {
   private static let maxVersions = 3
 
   static func lines(_ reports: [AdoptionAnswer.Report]) -> [String] {
-    let shown = reports.prefix(maxVersions).map { ($0.version, Self.counts($0)) }.filter { !$0.1.isEmpty }
-    if shown.isEmpty { return [] }
-    return ["reported by devices, by version:"]
-      + shown.flatMap { version, counts in
-        ["  version \(version): \(requests(counts))"]
-          + ([statuses(counts)] + DeviceCount.Milestone.allCases.map { times(counts, $0) }).filter {
-            !$0.isEmpty
-          }
-          .map { "    \($0)" }
-      }
+    let lines = reports.prefix(maxVersions).flatMap { lines($0.version, Self.counts($0)) }
+    return lines.isEmpty ? [] : ["reported by devices, by version:"] + lines
+  }
+
+  /// Nothing of counts that aren't shown here, such as those of polls.
+  private static func lines(_ version: String, _ counts: DeviceCounts) -> [String] {
+    let requests = requests(counts)
+    let more = ([statuses(counts)] + DeviceCount.Milestone.allCases.map { times(counts, $0) }).filter {
+      !$0.isEmpty
+    }
+    if requests.isEmpty, more.isEmpty { return [] }
+    return ["  version \(version):\(requests.isEmpty ? "" : " \(requests)")"] + more.map { "    \($0)" }
   }
 
   /// Returns the known counters: an origin may send any values, and unknown names are ignored.

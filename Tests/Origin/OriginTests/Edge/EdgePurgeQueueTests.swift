@@ -201,6 +201,24 @@ import Testing
     }
   }
 
+  /// What holds for one channel, whatever waits for others.
+  @Test func oneChannel() throws {
+    var queue = EdgePurgeQueue(batch: 1)
+    let (a, b) = (try Self.purges("a")[0], try Self.purges("b")[0])
+    #expect(!queue.isPending(a))
+    queue.add([EdgeChange(purge: a, isUrgent: true)], at: 0)
+    #expect(queue.isPending(a) && !queue.isPending(b))
+    #expect(queue.next(at: 0) == .send([a]) && queue.isPending(a))
+    queue.ended(.failed("no"), at: 10)
+    #expect(queue.isPending(a) && queue.lateness(of: a, at: 4999) == nil)
+    #expect(queue.lateness(of: a, at: 5000) == 5000 && queue.lateness(of: b, at: 5000) == nil)
+    #expect(queue.next(at: 5000) == .send([a]))
+    queue.ended(.done, at: 5010)
+    #expect(!queue.isPending(a) && queue.lateness(of: a, at: 5010) == nil)
+    // The repetition waits from when it is due.
+    #expect(queue.lateness(of: a, at: 12_009) == nil && queue.lateness(of: a, at: 12_010) == 5000)
+  }
+
   /// 200 releases wait for an edge that is slow; the kill switch isn't the 201st.
   @Test(arguments: [1, 30, 256]) func policiesOvertakeManyReleases(batch: Int) throws {
     var queue = EdgePurgeQueue(batch: batch)

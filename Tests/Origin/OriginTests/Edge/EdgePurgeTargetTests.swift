@@ -101,8 +101,9 @@ import Values
   @Test(
     arguments: [
       ("varnish", 200, "", .done), ("varnish", 204, "", .done), ("nginx", 200, "", .done),
-      ("nginx", 404, "", .done),
-      ("nginx", 412, "", .done), ("http", 202, "", .done), ("fastly", 200, #"{"xcache:a:b":"1-2"}"#, .done),
+      ("nginx", 404, "", .failed("status 404", isRefused: true)),
+      ("nginx", 412, "", .failed("status 412", isRefused: true)), ("http", 202, "", .done),
+      ("fastly", 200, #"{"xcache:a:b":"1-2"}"#, .done),
       ("cloudflare", 200, #"{"success":true,"errors":[]}"#, .done),
       ("varnish", 404, "", .failed("status 404", isRefused: true)), ("http", 500, "", .failed("status 500")),
       ("http", 507, "", .failed("status 507")), ("http", 429, "", .failed("status 429")),
@@ -112,8 +113,12 @@ import Values
       ),
       (
         "varnish", 403, "",
-        .failed("status 403: XCACHE_PURGE_TOKEN isn't accepted", isRefused: true)
+        .failed(
+          "status 403: XCACHE_PURGE_TOKEN isn't accepted, or the edge's file doesn't name this origin's address among "
+            + "those that may purge", isRefused: true)
       ),
+      ("nginx", 401, "", .failed("status 401: XCACHE_PURGE_TOKEN isn't accepted", isRefused: true)),
+      ("fastly", 403, "", .failed("status 403: XCACHE_FASTLY_TOKEN isn't accepted", isRefused: true)),
       ("fastly", 401, "", .failed("status 401: XCACHE_FASTLY_TOKEN isn't accepted", isRefused: true)),
       ("cloudflare", 401, "", .failed("status 401: XCACHE_CLOUDFLARE_TOKEN isn't accepted", isRefused: true)),
       ("cloudflare", 200, "", .failed("the answer isn't a success")),

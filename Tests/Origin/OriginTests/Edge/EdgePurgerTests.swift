@@ -237,6 +237,7 @@ import Values
       options.purges = [target]
     }
     try origin.publish(["a.js": "1"])
+    try origin.publish(["a.js": "1"], channel: "test")
     try origin.origin.startBackgroundWork()
     defer { origin.origin.finish() }
     #expect(try origin.api("GET", "overview").json["edges"]?.array?.count == 1)
@@ -257,10 +258,21 @@ import Values
     #expect(!String(decoding: overview.canonical, as: UTF8.self).contains("s3cret"))
     let edge = try origin.api("GET", "apps/shop/channels/online").json["edge"]
     #expect(edge == ["oldest": 30, "purged": 10, "ttl": 10])
-    // Tokens of one app see nothing of the origin's edges.
+    let late = try origin.api("GET", "apps/shop/channels/online").json["edges"]?.array
+    #expect(late?.count == 1 && late?[0]["name"]?.string == "varnish \(server.url)")
+    #expect(late?[0]["isTold"]?.bool == false && late?[0]["lateSince"]?.string != nil)
+    #expect(late?[0]["fault"]?.string == "status 503")
+    // Tokens of one app see nothing of the origin's edges, but which don't know their channel's last change.
     let token = try origin.api("POST", "tokens", ["name": "ci", "scope": "publish", "app": "shop"])
     let seen = try origin.api("GET", "overview", token: token.json["token"]?.string).json
     #expect(seen["edges"] == nil && seen["problems"]?.array?.isEmpty == true, "\(seen)")
+    let channel = try origin.api("GET", "apps/shop/channels/online", token: token.json["token"]?.string).json
+    let edges = channel["edges"]?.array
+    #expect(edges?.count == 1 && edges?[0]["lateSince"]?.string != nil, "\(channel)")
+    #expect(edges?[0]["isTold"]?.bool == false && edges?[0]["fault"] == .null, "\(channel)")
+    // A channel that didn't change is told, however late others are.
+    let other = try origin.api("GET", "apps/shop/channels/test").json["edges"]?.array
+    #expect(other?[0]["isTold"]?.bool == true && other?[0]["lateSince"] == .null, "\(other ?? [])")
   }
 
   private static func waitForJSON(_ read: () throws -> JSONValue, until: (JSONValue) -> Bool) throws
@@ -283,7 +295,8 @@ import Values
     for (policy, bound) in cases {
       let origin = try TestOrigin { $0.edge = policy }
       try origin.publish(["a.js": "1"])
-      #expect(try origin.api("GET", "apps/shop/channels/online").json["edge"] == bound)
+      let channel = try origin.api("GET", "apps/shop/channels/online").json
+      #expect(channel["edge"] == bound && channel["edges"] == nil)
       #expect(!origin.origin.metrics.current.contains("xcache_edge"))
     }
     let origin = try TestOrigin()

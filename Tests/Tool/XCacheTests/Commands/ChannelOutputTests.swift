@@ -37,6 +37,42 @@ import Values
       ])
   }
 
+  private static func edge(_ name: String, _ more: String) -> String {
+    #"{"name":"\#(name)",\#(more)}"#
+  }
+
+  /// The caches that don't know the channel's last change, as `status` and the acts of the kill switch say it.
+  @Test func edges() throws {
+    let late = #""isTold":false,"lateSince":"\#(Self.at)""#
+    let edges = [
+      Self.edge("varnish http://10.0.0.1", #""fault":null,"isTold":true,"lateSince":null"#),
+      Self.edge("nginx http://10.0.0.2", #"\#(late),"fault":"status 503""#),
+      Self.edge("fastly SU1Z", #"\#(late),"fault":null"#),
+      Self.edge("http http://10.0.0.3", #""fault":null,"isTold":false,"lateSince":null"#),
+    ]
+    func overview(_ oldest: String) throws -> ChannelOverview {
+      try Self.overview(
+        #","edge":{"oldest":\#(oldest),"purged":10,"ttl":10},"edges":[\#(edges.joined(separator: ","))]"#)
+    }
+    let start =
+      "has not taken this channel's purge since 2026-11-20 15:17:27 UTC; devices may get answers that are"
+    #expect(
+      StatusCommand.lines(try overview("30"), nil, Self.plain).prefix(3) == [
+        "EDGE: The edge nginx http://10.0.0.2 \(start) up to 30 s old. The last attempt: status 503",
+        "EDGE: The edge fastly SU1Z \(start) up to 30 s old.", "released   2026-11-20 15:17:27 UTC",
+      ])
+    #expect(
+      StatusCommand.lines(try overview("null"), nil, Self.plain)[1]
+        == "EDGE: The edge fastly SU1Z \(start) as old as the cache's configuration allows.")
+    let all = try #require(try overview("30").edges)
+    #expect(
+      EdgeOutput.told(all)
+        == "1 of 4 caches told; not told yet: nginx http://10.0.0.2 (status 503), fastly SU1Z, http http://10.0.0.3"
+    )
+    #expect(EdgeOutput.told([all[0]]) == "1 of 1 cache told")
+    #expect(EdgeOutput.told([]) == nil)
+  }
+
   @Test func firstPack() throws {
     let deltas = #","deltas":{"files":0,"filesDone":0,"makesFirstPack":true,"pending":0,"version":"9"}"#
     #expect(

@@ -91,6 +91,17 @@ import Values
         == "--purge names a cache twice: varnish http://a")
   }
 
+  @Test func warnings() throws {
+    let texts = ["varnish:http://10.0.0.1", "http:http://10.0.0.2/secret"]
+    #expect(
+      try Self.targets(texts).map(ServePurge.warning) == [
+        "edge varnish http://10.0.0.1: XCACHE_PURGE_TOKEN isn't set; the configurations of deploy/edge refuse purges without it",
+        "edge http http://10.0.0.2: XCACHE_PURGE_TOKEN isn't set; the configurations of deploy/edge refuse purges without it",
+      ])
+    let all = texts + ["fastly:a", "cloudflare:a"]
+    #expect(try Self.targets(all, Self.tokens).allSatisfy { ServePurge.warning(about: $0) == nil })
+  }
+
   @Test func tokensFromFiles() throws {
     let scratch = try Scratch()
     let file = try scratch.write("token", "word\n")
@@ -98,11 +109,18 @@ import Values
     for (name, text) in [("two", "one two"), ("none", "\n"), ("control", "a\u{1}b")] {
       let path = try scratch.write(name, text)
       let message = Self.message(["fastly:a"], ["XCACHE_FASTLY_TOKEN_FILE": path])
-      #expect(message == "\(path) doesn't contain a token: one word without spaces")
+      #expect(
+        message == "XCACHE_FASTLY_TOKEN_FILE: \(path) doesn't contain a token: one word without spaces")
     }
-    #expect(throws: Failure.self) {
+    let failure = #expect(throws: Failure.self) {
       try Self.targets(["fastly:a"], ["XCACHE_FASTLY_TOKEN_FILE": scratch.path + "/no"])
     }
+    #expect(failure?.message == "XCACHE_FASTLY_TOKEN_FILE: no such file: \(scratch.path)/no")
+    #expect(failure?.name == "no-files")
+    let both = ["XCACHE_FASTLY_TOKEN_FILE": file, "XCACHE_FASTLY_TOKEN": "word"]
+    #expect(
+      Self.message(["fastly:a"], both)
+        == "set either XCACHE_FASTLY_TOKEN or XCACHE_FASTLY_TOKEN_FILE, not both")
     #expect(
       Self.message(["fastly:a"], ["XCACHE_FASTLY_TOKEN": "top secret"])
         == "XCACHE_FASTLY_TOKEN doesn't contain a token: one word without spaces")

@@ -18,7 +18,8 @@ import Values
     let text =
       #"{"day":\#(polls(day)),"failures":[\#(failures)],"hour":\#(polls(hour)),"reports":[\#(reports)],"#
       + #""week":\#(polls(week))}"#
-    return AdoptionChart.lines(try JSONValue.parse(Array(text.utf8)).decode(AdoptionAnswer.self))
+    return AdoptionChart.lines(
+      try JSONValue.parse(Array(text.utf8)).decode(AdoptionAnswer.self), isBehindCache: false)
   }
 
   @Test func noPolls() throws { #expect(try Self.lines() == []) }
@@ -46,7 +47,7 @@ import Values
       versions: [.init(polls: .max, version: "a-long-version"), .init(polls: .min, version: "b")])
     let none = AdoptionAnswer.Polls(polls: -1, versions: [.init(polls: 1, version: "c")])
     let lines = AdoptionChart.lines(
-      AdoptionAnswer(hour: polls, day: none, week: none, failures: [], reports: []))
+      AdoptionAnswer(hour: polls, day: none, week: none, failures: [], reports: []), isBehindCache: false)
     #expect(
       lines == [
         "polls last hour: 2", "  a-long-version ████████████████████████ 100.0 %",
@@ -65,12 +66,22 @@ import Values
     #expect(
       AdoptionChart.lines(
         AdoptionAnswer(
-          hour: polls(1, 9_800), day: polls(41, 153), week: polls(7, -5), failures: [], reports: []))
+          hour: polls(1, 2_001), day: polls(41, 2_000), week: polls(7, -5), failures: [], reports: []),
+        isBehindCache: true)
         == [
-          "polls last hour: about 400, from 1 batch of counts; shares are within 98.0 points", bar,
-          "polls last day: about 400, from 41 batches of counts; shares are within 1.5 points", bar,
+          "polls last hour: about 400, from 1 batch of counts; too few batches to tell", bar,
+          "polls last day: about 400, from 41 batches of counts; shares are within 20.0 points", bar,
           "polls last week: about 400, from 7 batches of counts; shares are within 0.0 points", bar,
           "devices without a version aren't in these numbers: a shared cache answers their polls",
+        ])
+    let none = AdoptionAnswer.Polls(polls: 0, versions: [])
+    #expect(
+      AdoptionChart.lines(
+        AdoptionAnswer(hour: none, day: polls(41, 153), week: none, failures: [], reports: []),
+        isBehindCache: false)
+        == [
+          "polls last day: about 400, partly from 41 batches of counts; shares are within 1.5 points", bar,
+          "a shared cache answered polls until recently: devices without a version are missing in that time",
         ])
   }
 
@@ -102,7 +113,8 @@ import Values
     }
     let none = AdoptionAnswer.Polls(polls: 0, versions: [])
     let lines = AdoptionChart.lines(
-      AdoptionAnswer(hour: none, day: none, week: none, failures: failures, reports: []))
+      AdoptionAnswer(hour: none, day: none, week: none, failures: failures, reports: []),
+      isBehindCache: false)
     #expect(lines.contains("  version 9: 9223372036854775807 × integrity"))
     #expect(lines.last == "    9223372036854775807 × u")
   }
@@ -154,6 +166,18 @@ import Values
       ])
     #expect(try Self.lines(reports: reports.dropFirst().joined(separator: ",")).count == 2)
     #expect(try Self.lines(reports: reports[1...2].joined(separator: ",")) == [])
+  }
+
+  /// What is counted for the number of polls isn't shown here, and leaves no line behind.
+  @Test func pollsAlone() throws {
+    let reports = [
+      Self.report(#""polls":12"#), Self.report(#""polls":3,"status-2xx":1"#, version: "8"),
+    ]
+    #expect(try Self.lines(reports: reports[0]) == [])
+    #expect(
+      try Self.lines(reports: reports.joined(separator: ",")) == [
+        "reported by devices, by version:", "  version 8:", "    network responses: 1 × 2xx",
+      ])
   }
 
   @Test func overflowingCounts() {

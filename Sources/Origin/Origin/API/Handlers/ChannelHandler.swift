@@ -68,6 +68,8 @@ struct ChannelHandler: APIHandler {
     overview.scheduled = try scheduled(channel)
     overview.halted = try halted(channel)
     overview.edge = context.api.fleet.edge?.bound
+    overview.edges = context.api.fleet.edge?.states(
+      of: channel.app, channel.name, showsFaults: caller.isUnlimited)
     if extras.root != nil, let root = try store.trust(of: channel.app)?.inForce, !root.isOff {
       overview.root = root.number.number
       overview.headProblem = try store.headProblem(of: channel)?.rawValue

@@ -50,7 +50,8 @@ enum StatusCommand {
     }
     terminal.say("")
     terminal.say(list: table.lines, head: 1, all: arguments.has("all"))
-    let adoption = AdoptionChart.lines(try remote.api.adoption(of: channel).value)
+    let adoption = AdoptionChart.lines(
+      try remote.api.adoption(of: channel).value, isBehindCache: overview.edge != nil)
     if !adoption.isEmpty { terminal.say("") }
     for line in adoption { terminal.say(line) }
     return .done
@@ -134,6 +135,7 @@ enum StatusCommand {
       )
     }
     if let problem = overview.headProblem { lines.append(HeadWords.line(problem, terminal)) }
+    lines += EdgeOutput.late(overview, terminal)
     if overview.isDiskFull ?? false {
       lines.append(
         terminal.colour("DISK FULL", .red)
@@ -168,27 +170,12 @@ enum StatusCommand {
     }
     lines.append("public URL \(overview.publicURL)")
     if let hosts = overview.hosts { lines.append("hosts      \(hosts.joined(separator: ", "))") }
-    if let edge = overview.edge { lines.append("edge       \(words(edge, overview.interval))") }
+    if let edge = overview.edge { lines.append("edge       \(EdgeOutput.words(edge, overview.interval))") }
     if let rollback = overview.rollback {
       lines.append("rollback   version \(rollback) was the last rollback")
     }
     if overview.isDefaultApp { lines.append("default    answers polls that name no app") }
     return lines + documents(overview, terminal) + files(overview)
-  }
-
-  /// Describes how old the answers of shared caches may be.
-  private static func words(_ edge: EdgeBound, _ interval: Int?) -> String {
-    let oldest =
-      switch (edge.oldest, edge.purged) {
-      case (let oldest?, nil): "within \(oldest) s"
-      case (let oldest?, _): "within \(oldest) s if a purge fails"
-      case (nil, nil):
-        "after \(edge.ttl) s and as long as their configuration lets them answer with what is older"
-      case (nil, _): "if a purge fails, after \(edge.ttl) s and as long as their configuration allows"
-      }
-    let purged = edge.purged.map { "within \($0) s by purge, " } ?? ""
-    return "devices ask caches, which have a change \(purged)\(oldest); devices see it with their next poll, "
-      + "every \(interval ?? 30) s"
   }
 
   /// Describes when the origin last verified its files.

@@ -128,6 +128,7 @@ enum ServeCommand {
         + "data in \(data)")
     for target in options.purges {
       log("edge \(target.name): told to drop a channel's answers when they change")
+      if let warning = ServePurge.warning(about: target) { log("warning: \(warning)") }
     }
     for warning in try warnings(arguments, store, options.publicURL) { log("warning: \(warning)") }
     try watch?.start()

@@ -36,6 +36,14 @@ enum ServePurge {
     return try kinds.map { EdgePurgeTarget($0, token: try token(for: $0, in: place, arguments)) }
   }
 
+  /// Returns a warning about a cache that probably refuses what it is told.
+  static func warning(about target: EdgePurgeTarget) -> String? {
+    if target.hasToken { return nil }
+    return
+      "edge \(target.name): \(EdgePurgeTarget.variable(of: target.kind)) isn't set; the configurations of deploy/edge refuse "
+      + "purges without it"
+  }
+
   private static func kind(_ text: String, in place: String) throws(UsageError) -> EdgePurgeTarget.Kind {
     let parts = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
     let value = parts.count > 1 ? parts[1] : ""
@@ -100,18 +108,26 @@ enum ServePurge {
     -> String?
   {
     let variable = EdgePurgeTarget.variable(of: kind)
-    if let text = arguments.environment[variable], !text.isEmpty { return try checked(text, in: variable) }
-    if let path = arguments.environment["\(variable)_FILE"], !path.isEmpty {
-      let bytes = try Arguments.file(path, limit: limit)
-      return try checked(String(decoding: bytes, as: UTF8.self), in: path)
-    }
-    switch kind {
-    case .varnish, .nginx, .http: return nil
-    case .fastly, .cloudflare:
+    func value(_ name: String) -> String? { arguments.environment[name].flatMap { $0.isEmpty ? nil : $0 } }
+    switch (value(variable), value("\(variable)_FILE"), kind) {
+    case (_?, _?, _): throw UsageError("set either \(variable) or \(variable)_FILE, not both")
+    case (let text?, nil, _): return try checked(text, in: variable)
+    case (nil, let path?, _): return try token(inFile: path, "\(variable)_FILE")
+    case (nil, nil, .varnish), (nil, nil, .nginx), (nil, nil, .http): return nil
+    case (nil, nil, .fastly), (nil, nil, .cloudflare):
       throw UsageError(
         "\(place) \(EdgePurgeTarget(kind, token: nil).name) needs an API token that may purge, in \(variable), or in the file that "
           + "\(variable)_FILE names")
     }
+  }
+
+  private static func token(inFile path: String, _ variable: String) throws -> String {
+    let bytes: [UInt8]
+    do { bytes = try Arguments.file(path, limit: limit) } catch {
+      let fault = Fault(error)
+      throw Failure("\(variable): \(fault.message)", code: fault.exitCode, name: fault.name)
+    }
+    return try checked(String(decoding: bytes, as: UTF8.self), in: "\(variable): \(path)")
   }
 
   private static func checked(_ text: String, in place: String) throws(UsageError) -> String {
