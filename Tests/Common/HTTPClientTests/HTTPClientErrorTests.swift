@@ -70,6 +70,15 @@ import Testing
     #expect(words != nil)
   }
 
+  /// What to do about a private issuer depends on who asks: a command has an option, a server may have none.
+  @Test func unknownIssuers() {
+    let error = HTTPClientError.tls(host: "h", reason: "unable to get local issuer certificate")
+    #expect(error.description.contains("if it is a private one, give its issuer's file with --cacert ("))
+    #expect(
+      error.description(authorities: nil).contains(
+        "if it is a private one, add its issuer to the system's certificates (update-ca-certificates) ("))
+  }
+
   @Test(arguments: [
     "file:///etc/passwd", "ftp://h/", "/relative", "h/x", "", "http://", "http://user:pw@h/",
     "http://h:99999/", "http://h/\0",

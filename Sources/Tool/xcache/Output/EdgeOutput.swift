@@ -1,6 +1,6 @@
 import OriginAPI
-import Publishing
 import System
+import Values
 
 /// Formats what is known of the shared caches between devices and the origin.
 enum EdgeOutput {
@@ -36,11 +36,10 @@ enum EdgeOutput {
   private static let patience: Int64 = 2000
 
   /// Says after an act which caches know of it: devices that ask another one get the state before. Nothing without such caches.
-  static func remark(_ arguments: Arguments, _ terminal: Terminal) throws {
-    if terminal.isQuiet || arguments.has("json") { return }
-    let remote = try RemoteOrigin(arguments)
-    let end = Clock.continuousMilliseconds() + patience
+  static func remark(_ arguments: Arguments, _ terminal: Terminal) {
     // The act itself is done, whatever becomes of this.
+    guard !terminal.isQuiet, !arguments.has("json"), let remote = try? RemoteOrigin(arguments) else { return }
+    let end = Clock.continuousMilliseconds() + patience
     while let edges = try? remote.api.overview(of: try remote.address).value.edges, let words = told(edges) {
       if edges.allSatisfy(\.isTold) || Clock.continuousMilliseconds() >= end {
         return terminal.remark(words)

@@ -8,7 +8,7 @@ enum ReportOutput {
   private static let maxVersions = 3
 
   static func lines(_ reports: [AdoptionAnswer.Report]) -> [String] {
-    let lines = reports.prefix(maxVersions).flatMap { lines($0.version, Self.counts($0)) }
+    let lines = reports.prefix(maxVersions).flatMap { Self.lines($0.version, Self.counts($0)) }
     return lines.isEmpty ? [] : ["reported by devices, by version:"] + lines
   }
 

@@ -73,11 +73,11 @@ enum PolicyCommand {
       terminal.remark(
         "apps and browsers use only the network from their next poll on, keep their files, and come back by themselves "
           + (request.until == nil ? "after `xcache policy resume`" : "then, or after `xcache policy resume`"))
-      try EdgeOutput.remark(arguments, terminal)
+      EdgeOutput.remark(arguments, terminal)
     case ("resume", _):
       _ = try arguments.operands("resume")
       try act(PolicyRequest(.resume), "interception is on", arguments, terminal)
-      try EdgeOutput.remark(arguments, terminal)
+      EdgeOutput.remark(arguments, terminal)
     case ("bypass", "list"): try listBypasses(arguments, terminal)
     case ("bypass", "add"):
       var request = PolicyRequest(.bypassAdd)
