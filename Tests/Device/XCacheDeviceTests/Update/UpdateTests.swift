@@ -189,7 +189,8 @@ private let c = "https://m.test/sub/c.css"
     _ = origin.takeLog()
     let report = try device.update(force: true)
     #expect(report.kind == .whole && report.to == "2" && report.fetched == 1 && report.kept == 1)
-    #expect(origin.takeLog()[1] == "\(FakeOrigin.server)/configure.json?app=shop&channel=online&version=0&patch=1")
+    #expect(
+      origin.takeLog()[1] == "\(FakeOrigin.server)/configure.json?app=shop&channel=online&version=0&patch=1")
     #expect(try bench.state() == bench.fresh())
   }
 
