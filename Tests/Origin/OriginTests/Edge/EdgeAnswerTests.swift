@@ -114,6 +114,7 @@ import Values
       ("version=0", false), ("version=3", false), ("version=3&digest={1}", false),
     ]
     let published = try Self.published()
+    #expect(try published.ask("GET", "/configure.json?app=shop&version=1&patch=1").status == 200)
     for hasPatch in [true, false] {
       let origin = try hasPatch ? published : published.restarted { $0.edge = EdgePolicy(ttl: 10) }
       let channel = try #require(origin.origin.catalog.current.channels.first)
