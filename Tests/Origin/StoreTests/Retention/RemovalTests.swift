@@ -23,8 +23,14 @@ import TestSupport
     _ = try store.removeChannel(shop.app, shop.name, by: .local)
     let revived = try store.createChannel(
       shop.app, shop.name, publicURL: shop.publicURL, by: .local)
-    #expect(revived.extras.reports == after && revived.extras.interval == 60)
     #expect(revived.version.number == 2)
+    let rows = try store.connections.reading { (db) throws(StoreError) in
+      (
+        try db.value(Int.self, "SELECT count(*) FROM channel WHERE reports IS ?", after),
+        try db.value(Int.self, "SELECT count(*) FROM channel WHERE poll_interval = 60")
+      )
+    }
+    #expect(rows == (1, 1))
   }
 
   @Test func removedChannelKeepsOnlyItsNumbers() throws {
