@@ -165,7 +165,9 @@ struct BacklogWorker: Sendable {
       postpone(channel, base, .push(words), &work)
     case (_, .noSpace(let size)): postpone(channel, base, .space(size), &work)
     default:
-      try store.derived.markDone(channel.id, from: base, to: channel.version)
+      try store.derived.markDone(
+        channel.id, from: base, to: channel.version,
+        beside: channel.rollout.flatMap { [$0.full, $0.candidate].first { $0 != channel.version } })
       work.later.succeeded(channel, base)
     }
     return true

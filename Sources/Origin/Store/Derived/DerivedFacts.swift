@@ -61,13 +61,18 @@ extension DerivedStore {
     }
   }
 
-  /// Records that every delta from `base` to `version` was made or found not to be worth it.
-  package func markDone(_ channel: Int64, from base: ManifestVersion, to version: ManifestVersion)
-    throws(StoreError)
-  {
-    try work { (db) throws(StoreError) in
+  /// Records that every delta from `base` to `version` was made or found not to be worth it. While a rollout is open, there are two
+  /// such versions: what is known of `other` stays, and nothing else.
+  package func markDone(
+    _ channel: Int64, from base: ManifestVersion, to version: ManifestVersion,
+    beside other: ManifestVersion? = nil
+  ) throws(StoreError) {
+    try transaction { (db) throws(StoreError) in
       try db.run(
-        "INSERT OR REPLACE INTO done (channel_id, base, version) VALUES (?, ?, ?)", channel, base.number,
+        "DELETE FROM done WHERE channel_id = ? AND base = ? AND version IS NOT ?", channel, base.number,
+        other?.number)
+      try db.run(
+        "INSERT OR IGNORE INTO done (channel_id, base, version) VALUES (?, ?, ?)", channel, base.number,
         version.number)
     }
   }

@@ -63,14 +63,15 @@ package final class DerivedStore: Sendable {
     try database.script("PRAGMA synchronous = NORMAL")
     let format = try database.value(Int64.self, "PRAGMA user_version") ?? 0
     if format == DerivedSchema.format { return database }
-    if format == DerivedSchema.formatBeforePacks || format == DerivedSchema.formatBeforePushes {
+    if (DerivedSchema.formatBeforePacks...DerivedSchema.formatBeforeVersions).contains(format) {
       try database.write { () throws(StoreError) in
-        if format == DerivedSchema.formatBeforePacks {
-          // All deltas are kept, but versions are checked once more for their packs.
-          try database.script(DerivedSchema.packs + "DELETE FROM done;")
+        if format <= DerivedSchema.formatBeforePacks { try database.script(DerivedSchema.packs) }
+        if format <= DerivedSchema.formatBeforePushes {
+          try database.script(DerivedSchema.pushes + DerivedSchema.trees)
         }
+        // All deltas are kept, but versions are checked once more.
         try database.script(
-          DerivedSchema.pushes + DerivedSchema.trees + "PRAGMA user_version = \(DerivedSchema.format)")
+          "DROP TABLE done;" + DerivedSchema.done + "PRAGMA user_version = \(DerivedSchema.format)")
       }
       return database
     }
@@ -113,13 +114,14 @@ package final class DerivedStore: Sendable {
 
 /// The tables of `derived.db`, which is created anew if `format` differs.
 enum DerivedSchema {
-  static let format: Int64 = 5
+  static let format: Int64 = 6
   /// Earlier formats, to which only tables were added: that of packs, and those of pushed deltas and of
-  /// what is known of large blobs.
+  /// what is known of large blobs. Their table `done` had one version for each base.
   static let formatBeforePacks: Int64 = 3
   static let formatBeforePushes: Int64 = 4
+  static let formatBeforeVersions: Int64 = 5
 
-  static var all: String { sql + packs + pushes + trees }
+  static var all: String { sql + done + packs + pushes + trees }
 
   static let sql = """
     -- What a blob is like, by the way it was cut: eight bytes a hash.
@@ -140,10 +142,16 @@ enum DerivedSchema {
       path TEXT PRIMARY KEY, digest BLOB NOT NULL, size INTEGER NOT NULL, checked_at INTEGER NOT NULL
     ) STRICT, WITHOUT ROWID;
     CREATE INDEX file_by_check ON file (checked_at);
+    """
+
+  static let done = """
+
     -- From which base version to which version of a channel every delta is made, and the pack.
     CREATE TABLE done (
-      channel_id INTEGER NOT NULL, base INTEGER NOT NULL, version INTEGER NOT NULL, PRIMARY KEY (channel_id, base)
+      channel_id INTEGER NOT NULL, base INTEGER NOT NULL, version INTEGER NOT NULL,
+      PRIMARY KEY (channel_id, base, version)
     ) STRICT, WITHOUT ROWID;
+
     """
 
   static let packs = """

@@ -218,6 +218,28 @@ import Values
     #expect(try counted() == 0 && done() == 1)
   }
 
+  /// While a rollout is open, each base leads to two versions. Where one took the other's place, both were made again without end.
+  @Test func bothVersionsOfARolloutStayDone() throws {
+    let origin = try Origin()
+    let (channel, base) = (try origin.store.shop().id, ManifestVersion(1))
+    let (full, candidate, next) = (ManifestVersion(2), ManifestVersion(3), ManifestVersion(4))
+    func done() throws -> [ManifestVersion] {
+      try [full, candidate, next].filter { (version) throws in
+        try origin.store.derived.isDone(channel, from: base, to: version)
+      }
+    }
+    try origin.store.derived.markDone(channel, from: base, to: full)
+    try origin.store.derived.markDone(channel, from: base, to: candidate, beside: full)
+    #expect(try done() == [full, candidate])
+    try origin.store.derived.markDone(channel, from: base, to: full, beside: candidate)
+    #expect(try done() == [full, candidate])
+    // Another candidate, and then the end of the rollout.
+    try origin.store.derived.markDone(channel, from: base, to: next, beside: full)
+    #expect(try done() == [full, next])
+    try origin.store.derived.markDone(channel, from: base, to: next)
+    #expect(try done() == [next])
+  }
+
   /// A single manual attempt that isn't repeated blocks no lease.
   @Test func singleDelayedAttemptBlocksNoLease() throws {
     let origin = try Origin()
