@@ -66,7 +66,9 @@ package struct DeviceCount: Hashable, Sendable {
   /// All counts, in order.
   package static var all: [DeviceCount] { names.indices.map { DeviceCount(index: $0) } }
 
-  private static let events = ["local", "passed", "damaged", "page-failed", "script-failed", "body-lost", "polls"]
+  private static let events = [
+    "local", "passed", "damaged", "page-failed", "script-failed", "body-lost", "polls",
+  ]
   private static let statuses = ["status-error", "status-2xx", "status-3xx", "status-4xx", "status-5xx"]
   private static let classes = events.count
   private static let times = events.count + statuses.count
