@@ -44,7 +44,8 @@ class Device:
 
     def ask(self, pack=False, whole=False):
         packs = {"pack": 1} | {"lazy": 1 for entry in self.notes["map"].values() if "lazy" in entry} if pack else {}
-        held = {"version": self.notes["version"], "digest": digest(self.notes["map"])} if self.notes["version"] != "0" and not whole else {}
+        held = {"version": 0} if whole else {"version": self.notes["version"], "digest": digest(self.notes["map"])}  # rule D-31
+        held = held if self.notes["version"] != "0" else {}
         query = {"app": self.settings["app"], "channel": self.settings["channel"]} | held | {"patch": 1} | packs | self.parameters  # rule D-187
         return read_answer(self.fetch(f"{self.settings['server']}/configure.json?{urllib.parse.urlencode(query)}"))
 
