@@ -45,7 +45,7 @@ class Device:
     def ask(self, pack=False, whole=False):
         packs = {"pack": 1} | {"lazy": 1 for entry in self.notes["map"].values() if "lazy" in entry} if pack else {}
         held = {"version": 0} if whole else {"version": self.notes["version"], "digest": digest(self.notes["map"])}  # rule D-31
-        held = held if self.notes["version"] != "0" else {}
+        held = held if self.notes["version"] != "0" or getattr(self, "lets_go", False) else {}
         query = {"app": self.settings["app"], "channel": self.settings["channel"]} | held | {"patch": 1} | packs | self.parameters  # rule D-187
         return read_answer(self.fetch(f"{self.settings['server']}/configure.json?{urllib.parse.urlencode(query)}"))
 
