@@ -81,6 +81,17 @@ difference() {
   number=$((number - short))
 }
 
+# allocations: how many more are made for $polls polls more; sets number. What the background allocates differs by thousands
+# between two runs; what polls allocate is in every difference: one that allocated once would make the least one $polls.
+allocations() {
+  local least=''
+  for _ in 1 2 3; do
+    difference 'total heap usage: ([0-9,]+) allocs' memcheck
+    if [ -z "$least" ] || [ "$number" -lt "$least" ]; then least=$number; fi
+  done
+  number=$least
+}
+
 # instructions COUNT: of each thread of a server that is polled so often, into $work/threads-COUNT.
 instructions() {
   rm -f "$work"/profile*
@@ -101,8 +112,7 @@ read -r thread number < <(join -a 2 -o 0,1.2,2.2 -e 0 "$work/threads-500" "$work
 gate "instructions per poll, over $polls polls" "$((number / polls))" 4000
 callgrind_annotate "$work/profile-$thread" | awk -v top="${TOP:-0}" '/^ *[0-9,]+ \(/ && top-- > 0 { print substr($0, 1, 160) }'
 
-# Some dozens are made once in the longer run, whatever its length; a poll that allocated once would make it 1.00.
-difference 'total heap usage: ([0-9,]+) allocs' memcheck
+allocations
 gate "allocations per poll, $number more for $polls polls more" \
   "$(awk -v a="$number" -v n="$polls" 'BEGIN { printf "%.2f", (a > 0 ? a : 0) / n }')" 0.05
 fi
@@ -117,13 +127,7 @@ quiet
 stop "$server_pid"
 data=$work/candidate
 for query in "app=shop&channel=online&version=2&patch=1&pack=1" "app=shop&channel=online&version=3&patch=1&pack=1&candidate=1"; do
-  # What the background allocates differs by thousands between two runs; what polls allocate is in every difference.
-  least=''
-  for _ in 1 2 3; do
-    difference 'total heap usage: ([0-9,]+) allocs' memcheck
-    if [ -z "$least" ] || [ "$number" -lt "$least" ]; then least=$number; fi
-  done
-  number=$least
+  allocations
   gate "allocations per poll with a candidate open ($query), $number more for $polls polls more" \
     "$(awk -v a="$number" -v n="$polls" 'BEGIN { printf "%.2f", (a > 0 ? a : 0) / n }')" 0.05
 done

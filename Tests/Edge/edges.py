@@ -1,5 +1,5 @@
 """What stands between devices and an origin in these tests: a real origin, edges in front of it, and the load programs in C."""
-import http.client, json, os, re, signal, subprocess, sys, time
+import http.client, json, os, re, shutil, signal, subprocess, sys, tempfile, time
 
 import stage
 
@@ -122,6 +122,40 @@ class Site:
 def edges(kind, work, origin_port):
     """Two edges of a kind, not started."""
     return [stage.edges[kind](f"{work}/{name}", origin_port) for name in ("a", "b")]
+
+
+class Suite:
+    """What is measured, against its bars. A subclass sets `origin` and `caches`, and measures in `run`."""
+
+    def __init__(self, options, work):
+        self.options, self.work, self.missed = options, work, []
+
+    def bar(self, what, holds, value=""):
+        print(f"{'ok    ' if holds else 'MISSED'} {what}{': ' if value != '' else ''}{value}", flush=True)
+        if not holds:
+            self.missed.append(what)
+
+    def end(self):
+        for cache in self.caches:
+            cache.stop()
+        self.origin.end()
+
+
+def measure(kind, parser):
+    """Runs a suite with the options of the command line, and ends what it started; exits with 1 if a bar was missed."""
+    parser.add_argument("--keep", help="a folder that stays")
+    options = parser.parse_args()
+    work = options.keep or tempfile.mkdtemp(prefix="xcache-edge-")
+    os.makedirs(work, exist_ok=True)
+    suite = kind(options, work)
+    try:
+        suite.run()
+    finally:
+        suite.end()
+        if not options.keep:
+            shutil.rmtree(work, ignore_errors=True)
+    if suite.missed:
+        sys.exit(f"{len(suite.missed)} bars missed: {'; '.join(suite.missed)}")
 
 
 def log_fetches(varnish):

@@ -7,7 +7,7 @@ edges are purged; starts the origin anew with a purge target where nobody listen
 are the polls until 99 % see each change at each edge, devices that went back, and answers of another channel.
 Exit code 1 if a bar is missed. Everything runs in real time; `make test-edge-fleet` runs it.
 """
-import argparse, collections, json, os, shutil, struct, subprocess, sys, tempfile, threading, time
+import argparse, collections, json, os, struct, subprocess, sys, threading, time
 
 import edges
 from edges import Origin, Site, poll
@@ -89,18 +89,18 @@ class Fleet:
         return (max(late) + 1) * width / 1e6 if late else 0.0, last / 1e6, len(polls)
 
 
-class Suite:
+class Suite(edges.Suite):
     def __init__(self, options, work):
-        self.options, self.work, self.missed = options, work, []
+        super().__init__(options, work)
         self.program = edges.built(work, "fleet")
         self.origin = Origin(options.xcache, work, ttl=options.ttl)
         self.caches, self.logs = edges.edges("varnish", work, self.origin.port), []
         self.sites = {channel: Site(work, "shop", channel) for channel in ("online", "beta")}
 
-    def bar(self, what, holds, value=""):
-        print(f"{'ok    ' if holds else 'MISSED'} {what}{': ' if value != '' else ''}{value}", flush=True)
-        if not holds:
-            self.missed.append(what)
+    def end(self):
+        for _, process in self.logs:
+            process.terminate()
+        super().end()
 
     def prepare(self):
         self.origin.start([cache.target() for cache in self.caches])
@@ -256,23 +256,7 @@ def main():
     parser.add_argument("--interval", type=float, default=30)
     parser.add_argument("--ttl", type=int, default=10)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--keep", help="a folder that stays")
-    options = parser.parse_args()
-    work = options.keep or tempfile.mkdtemp(prefix="xcache-edge-")
-    os.makedirs(work, exist_ok=True)
-    suite = Suite(options, work)
-    try:
-        suite.run()
-    finally:
-        for _, process in suite.logs:
-            process.terminate()
-        for cache in suite.caches:
-            cache.stop()
-        suite.origin.end()
-        if not options.keep:
-            shutil.rmtree(work, ignore_errors=True)
-    if suite.missed:
-        sys.exit(f"{len(suite.missed)} bars missed: {'; '.join(suite.missed)}")
+    edges.measure(Suite, parser)
 
 
 if __name__ == "__main__":

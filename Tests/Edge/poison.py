@@ -7,7 +7,7 @@ own app, channel and version, in a coding that they accept, decodable, right to 
 older than the edge may be. The hostile know the digests of versions that don't exist yet, from a twin of the origin.
 Before and after, answers of edges and origin to the same requests are compared. Exit code 1 if anything is wrong.
 """
-import argparse, collections, ctypes, ctypes.util, hashlib, http.client, json, os, random, re, shutil, socket, subprocess, sys, tempfile, threading, time, zlib
+import argparse, collections, ctypes, ctypes.util, hashlib, http.client, json, os, random, re, shutil, socket, subprocess, sys, threading, time, zlib
 
 import edges, hostile
 from edges import Origin, Site, get
@@ -202,19 +202,15 @@ class Honest(threading.Thread):
         known[version] = (data["digest"], resources)
 
 
-class Suite:
+class Suite(edges.Suite):
     def __init__(self, options, work):
-        self.options, self.work, self.missed, self.dice = options, work, [], random.Random(options.seed)
+        super().__init__(options, work)
+        self.dice = random.Random(options.seed)
         self.program = edges.built(work, "flood")
         self.origin = Origin(options.xcache, work, ttl=options.ttl)
         self.caches = edges.edges(options.edge, work, self.origin.port)
         self.sites = [Site(work, app, channel, files=12) for app, channel in CHANNELS]
         self.newest, self.digests, self.made = [0] * len(CHANNELS), [{} for _ in CHANNELS], [[] for _ in CHANNELS]
-
-    def bar(self, what, holds, value=""):
-        print(f"{'ok    ' if holds else 'MISSED'} {what}{': ' if value != '' else ''}{value}", flush=True)
-        if not holds:
-            self.missed.append(what)
 
     def oldest(self, channel, moment):
         """The version that an answer to a poll of this moment has at least: purges may be lost, TTL and stale-while-revalidate not."""
@@ -400,21 +396,7 @@ def main():
     parser.add_argument("--connections", type=int, default=32)
     parser.add_argument("--ttl", type=int, default=10)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--keep", help="a folder that stays")
-    options = parser.parse_args()
-    work = options.keep or tempfile.mkdtemp(prefix="xcache-edge-")
-    os.makedirs(work, exist_ok=True)
-    suite = Suite(options, work)
-    try:
-        suite.run()
-    finally:
-        for cache in suite.caches:
-            cache.stop()
-        suite.origin.end()
-        if not options.keep:
-            shutil.rmtree(work, ignore_errors=True)
-    if suite.missed:
-        sys.exit(f"{len(suite.missed)} bars missed: {'; '.join(suite.missed)}")
+    edges.measure(Suite, parser)
 
 
 if __name__ == "__main__":

@@ -195,7 +195,7 @@ private final class EdgeLane: Sendable {
       guard !state.isReported, isRefused || isLate, state.end == nil else { return nil }
       state.isReported = true
       return
-        "warning: edge \(name): a purge failed: \(reason); it is tried again, and until then devices may get answers of before"
+        "warning: edge \(name): a purge failed: \(reason); it is tried again, and until then devices may get older answers"
     }
   }
 
