@@ -8,6 +8,9 @@
 #include <openssl/bio.h>
 #include <openssl/ec.h>
 #include <openssl/err.h>
+#include <openssl/bn.h>
+#include <openssl/core_names.h>
+#include <openssl/param_build.h>
 #include <openssl/pem.h>
 #include <openssl/pkcs12.h>
 #include <string.h>
@@ -68,4 +71,47 @@ static inline int CCrypto_write_encrypted(BIO *out, const EVP_PKEY *key, const u
 // BIO_get_mem_data is a macro.
 static inline long CCrypto_memory(BIO *memory, char **start) {
   return BIO_get_mem_data(memory, start);
+}
+
+// A public key made of parameters (EVP_PKEY_fromdata(3)), which takes them; NULL if they aren't a valid one.
+static inline EVP_PKEY *CCrypto_public_key(const char *type, OSSL_PARAM *params) {
+  EVP_PKEY *key = NULL;
+  EVP_PKEY_CTX *context = EVP_PKEY_CTX_new_from_name(NULL, type, NULL);
+  if (context == NULL || params == NULL || EVP_PKEY_fromdata_init(context) != 1
+      || EVP_PKEY_fromdata(context, &key, EVP_PKEY_PUBLIC_KEY, params) != 1) key = NULL;
+  OSSL_PARAM_free(params);
+  EVP_PKEY_CTX_free(context);
+  return key;
+}
+
+// An RSA key of its modulus and exponent, most significant byte first.
+static inline EVP_PKEY *CCrypto_rsa_key(const unsigned char *modulus, size_t count, const unsigned char *exponent, size_t length) {
+  BIGNUM *n = BN_bin2bn(modulus, (int)count, NULL);
+  BIGNUM *e = BN_bin2bn(exponent, (int)length, NULL);
+  OSSL_PARAM_BLD *build = OSSL_PARAM_BLD_new();
+  OSSL_PARAM *params = NULL;
+  if (n != NULL && e != NULL && build != NULL && OSSL_PARAM_BLD_push_BN(build, OSSL_PKEY_PARAM_RSA_N, n)
+      && OSSL_PARAM_BLD_push_BN(build, OSSL_PKEY_PARAM_RSA_E, e)) params = OSSL_PARAM_BLD_to_param(build);
+  EVP_PKEY *key = params == NULL ? NULL : CCrypto_public_key("RSA", params);
+  OSSL_PARAM_BLD_free(build);
+  BN_free(e);
+  BN_free(n);
+  return key;
+}
+
+// A key on P-256 of its point, uncompressed (SEC 1 §2.3.3); NULL if it isn't on the curve.
+static inline EVP_PKEY *CCrypto_p256_key(const unsigned char *point, size_t count) {
+  OSSL_PARAM_BLD *build = OSSL_PARAM_BLD_new();
+  OSSL_PARAM *params = NULL;
+  if (build != NULL && OSSL_PARAM_BLD_push_utf8_string(build, OSSL_PKEY_PARAM_GROUP_NAME, "prime256v1", 0)
+      && OSSL_PARAM_BLD_push_octet_string(build, OSSL_PKEY_PARAM_PUB_KEY, point, count)) params = OSSL_PARAM_BLD_to_param(build);
+  EVP_PKEY *key = params == NULL ? NULL : CCrypto_public_key("EC", params);
+  OSSL_PARAM_BLD_free(build);
+  if (key == NULL) return NULL;
+  EVP_PKEY_CTX *context = EVP_PKEY_CTX_new_from_pkey(NULL, key, NULL);
+  int isValid = context != NULL && EVP_PKEY_public_check(context) == 1;
+  EVP_PKEY_CTX_free(context);
+  if (isValid) return key;
+  EVP_PKEY_free(key);
+  return NULL;
 }

@@ -1,0 +1,70 @@
+import Values
+
+/// What a verified ID token says of its subject.
+package struct Claims: Hashable, Sendable {
+  /// All claims, those of userinfo among them if it was asked.
+  package private(set) var json: JSONValue
+  /// Who made the token: exactly the issuer that was expected.
+  package let issuer: String
+  /// Who it is about: never given to another by the same issuer.
+  package let subject: String
+  /// Whom it is for.
+  package let audiences: [String]
+  /// Its end, in milliseconds since 1970.
+  package let expiresAt: Int64
+  /// When it was made, in milliseconds since 1970.
+  package let issuedAt: Int64
+
+  /// Returns the values of a claim: a string, or the strings of an array; empty if there is none.
+  ///
+  /// A name is that of a member, such as `groups` or `https://acme.com/roles`, or else a path through objects, such as
+  /// `realm_access.roles`.
+  package func values(of claim: String) -> [String] {
+    switch Self.value(of: claim, in: json) {
+    case .string(let text)?: [text]
+    case .array(let values)?: values.compactMap(\.string)
+    default: []
+    }
+  }
+
+  /// Returns the text of a claim; nil if it is missing, empty, or anything but a string.
+  package func text(of claim: String) -> String? {
+    guard let text = Self.value(of: claim, in: json)?.string, !text.isEmpty else { return nil }
+    return text
+  }
+
+  /// Whether the claim `email` can be believed: there is one, and the issuer doesn't say that it didn't verify it.
+  package var isEmailVerified: Bool {
+    guard text(of: "email") != nil else { return false }
+    switch json["email_verified"] {
+    case nil, .bool(true)?, .string("true")?: return true
+    default: return false
+    }
+  }
+
+  private static func value(of claim: String, in json: JSONValue) -> JSONValue? {
+    if let value = json[claim] { return value }
+    return claim.split(separator: ".", omittingEmptySubsequences: false).reduce(Optional(json)) {
+      value, name in
+      value?[String(name)]
+    }
+  }
+
+  /// Adds the claims of userinfo that the token doesn't have; those that it has stay.
+  mutating func add(_ userinfo: JSONObject) {
+    guard var object = json.object else { return }
+    for member in userinfo.members where object[member.key] == nil { object[member.key] = member.value }
+    json = .object(object)
+  }
+
+  init(
+    json: JSONValue, issuer: String, subject: String, audiences: [String], expiresAt: Int64, issuedAt: Int64
+  ) {
+    self.json = json
+    self.issuer = issuer
+    self.subject = subject
+    self.audiences = audiences
+    self.expiresAt = expiresAt
+    self.issuedAt = issuedAt
+  }
+}
