@@ -102,6 +102,8 @@ let package = Package(
       "Origin/Store", ["Archive", "CSQLite", "CAssets", "Manifests", "Linux", "System", "Trust", "Values"]),
     library("Tool/BuildCheck", ["Manifests", "System", "Values"]),
     library("Origin/OriginAPI", ["Manifests", "System", "Values"]),
+    // Who signs in, and which jobs are let in: ID tokens and who issues them.
+    library("Origin/Identity", ["HTTP", "HTTPClient", "Manifests", "System", "Values"]),
     library(
       "Tool/OriginClient",
       ["Compression", "HTTPClient", "Manifests", "OriginAPI", "System", "Values", "HTTP"]),
@@ -237,6 +239,9 @@ let package = Package(
       ["DeviceLinux", "DeviceTestSupport", "HTTPDNS", "SocketServer", "System", "TestSupport"]),
     tests("Tool/BuildCheckTests", ["BuildCheck", "Manifests", "System", "TestSupport", "Values"]),
     tests("Origin/OriginAPITests", ["OriginAPI", "Manifests", "System", "Values"]),
+    tests(
+      "Origin/IdentityTests",
+      ["HTTP", "HTTPClient", "Identity", "Manifests", "SocketServer", "System", "TestSupport", "Values"]),
     tests(
       "Tool/OriginClientTests",
       ["HTTPClient", "OriginAPI", "OriginClient", "Manifests", "SocketServer", "System", "Values"]),
