@@ -103,13 +103,3 @@ extension IdentityError {
     }
   }
 }
-
-extension IdentityError {
-  /// What is wrong and what to do, as a sentence without a period.
-  package var message: String { code }
-}
-
-extension RoleRuleError {
-  /// What is wrong and what to do.
-  package var message: String { "" }
-}

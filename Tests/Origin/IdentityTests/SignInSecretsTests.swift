@@ -19,7 +19,8 @@ import Testing
   }
 
   @Test(arguments: [
-    ("a", 42, false), ("a", 43, true), ("~", 128, true), ("a", 129, false), ("+", 43, false), ("é", 43, false),
+    ("a", 42, false), ("a", 43, true), ("~", 128, true), ("a", 129, false), ("+", 43, false),
+    ("é", 43, false),
   ])
   func `verifiers have 43 to 128 unreserved characters`(character: String, count: Int, isOne: Bool) {
     #expect(SignInSecrets.isVerifier(String(repeating: character, count: count)) == isOne)

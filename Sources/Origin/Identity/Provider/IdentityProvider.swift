@@ -22,7 +22,8 @@ package final class IdentityProvider: Sendable {
   /// Who it is.
   package let issuer: IssuerURL
   let client: Client?
-  let transport: IdentityTransport
+  let caller: ProviderCaller
+  private let published = Monitor(SnapshotRules())
   let clock: @Sendable () -> Int64
 
   /// - Parameters:
@@ -36,36 +37,8 @@ package final class IdentityProvider: Sendable {
   ) {
     self.issuer = issuer
     self.client = client
-    self.transport = transport
+    caller = ProviderCaller(transport)
     self.clock = clock
-  }
-
-  /// Returns the URL at which the browser signs in (OpenID Connect Core §3.1.2.1).
-  /// - Parameters:
-  ///   - redirectURI: where the answer goes.
-  ///   - scopes: separated by spaces, `openid` among them.
-  ///   - secrets: those of this sign-in.
-  ///   - prompt: `none` to be signed in only without a question; nil: as the provider likes.
-  /// - Throws: `providerDown`, `providerAnswer`, `busy`.
-  package func authorizationURL(
-    redirectURI: String, scopes: String, secrets: SignInSecrets, prompt: String? = nil
-  ) throws(IdentityError) -> String {
-    fatalError("declared")
-  }
-
-  /// Redeems the code of an answer, and verifies the ID token that it gives (OpenID Connect Core §3.1.3).
-  ///
-  /// A code is redeemed once: the request is never sent again.
-  /// - Parameters:
-  ///   - code: from the answer to the browser, whose state was compared.
-  ///   - answerIssuer: `iss` of that answer (RFC 9207); nil if it had none.
-  ///   - redirectURI: the same as in the authorization request.
-  ///   - secrets: those of this sign-in.
-  ///   - needed: claims that userinfo is asked for if the ID token lacks one of them and the provider has userinfo.
-  package func signIn(
-    code: String, answerIssuer: String?, redirectURI: String, secrets: SignInSecrets, needed: Set<String>
-  ) throws(IdentityError) -> Claims {
-    fatalError("declared")
   }
 
   /// Verifies a token by the issuer's keys, and its claims by rules, whose issuer must be this one.
@@ -73,33 +46,90 @@ package final class IdentityProvider: Sendable {
   /// The keys are kept for an hour; if none has made the signature, they are fetched anew, at most once in 30 s. While the
   /// provider doesn't answer, those it had are used for 24 h.
   package func verify(_ token: JSONWebToken, by rules: IDTokenRules) throws(IdentityError) -> Claims {
-    fatalError("declared")
+    guard rules.issuer == issuer else { throw .issuer(expected: issuer.text, actual: rules.issuer.text) }
+    let first = try snapshot()
+    do throws(IdentityError) {
+      return try rules.verify(token, with: first.keys, at: clock())
+    } catch {
+      guard error.mayBeRotation else { throw error }
+      guard let newer = try newerSnapshot(than: first, after: error) else { throw error }
+      return try rules.verify(token, with: newer.keys, at: clock())
+    }
+  }
+
+  /// What the provider publishes, not much older than it may be.
+  func snapshot() throws(IdentityError) -> ProviderSnapshot {
+    guard let snapshot = try snapshot(newerThan: nil) else { throw .busy }
+    return snapshot
+  }
+
+  /// What the provider publishes since `first`, whose keys led to `error`; nil if there is nothing newer.
+  private func newerSnapshot(than first: ProviderSnapshot, after error: IdentityError) throws(IdentityError)
+    -> ProviderSnapshot?
+  {
+    do throws(IdentityError) {
+      return try snapshot(newerThan: first.number)
+    } catch let failure {
+      // A signature that isn't one stays wrong; a key that isn't known may be one that can't be fetched.
+      if case .unknownKey = error { throw failure }
+      return nil
+    }
+  }
+
+  private func snapshot(newerThan seen: Int?) throws(IdentityError) -> ProviderSnapshot? {
+    // Whoever has waited for somebody else's fetch finds its result, or else is told of its failure.
+    for _ in 0..<2 {
+      let now = clock()
+      switch published.withLock({ $0.next(at: now, newerThan: seen) }) {
+      case .use(let snapshot): return snapshot
+      case .nothingNewer: return nil
+      case .fail(let error): throw error
+      case .fetch: return try fetch(newerThan: seen)
+      case .wait: try waitForFetch()
+      }
+    }
+    throw .busy
+  }
+
+  private func waitForFetch() throws(IdentityError) {
+    let isAdmitted = published.withLock { rules in
+      guard rules.waiting < SnapshotRules.waitingLimit else { return false }
+      rules.waiting += 1
+      return true
+    }
+    guard isAdmitted else { throw .busy }
+    // Two requests, of 10 s each at most.
+    _ = published.waiting(for: .seconds(25)) { $0.isFetching ? nil : true }
+    published.withLock { $0.waiting -= 1 }
+  }
+
+  private func fetch(newerThan seen: Int?) throws(IdentityError) -> ProviderSnapshot? {
+    do throws(IdentityError) {
+      let url = try ProviderURL(issuer.discovery, allowsLoopback: issuer.isLoopback)
+      let metadata = try ProviderMetadata(try caller.document(url), of: issuer, from: url.place)
+      let keys = try KeySet(
+        try caller.document(metadata.keys, limit: KeySet.limit), from: metadata.keys.place)
+      let now = clock()
+      return published.broadcasting { rules in
+        rules.fetched(metadata, keys, at: now)
+        return rules.held
+      }
+    } catch {
+      let now = clock()
+      guard let held = published.broadcasting({ $0.failed(error, at: now, newerThan: seen) }) else {
+        throw error
+      }
+      return held
+    }
   }
 }
 
-/// The issuers of jobs' tokens, each with its keys.
-package final class IdentityProviders: Sendable {
-  /// The most issuers whose keys are kept.
-  package static let limit = 64
-
-  let transport: IdentityTransport
-  let clock: @Sendable () -> Int64
-
-  package init(
-    transport: IdentityTransport = .http(), clock: @escaping @Sendable () -> Int64 = Clock.unixMilliseconds
-  ) {
-    self.transport = transport
-    self.clock = clock
-  }
-
-  /// Returns the provider of the issuer that a token claims to have.
-  /// - Parameters:
-  ///   - token: as it was received.
-  ///   - trusted: the issuers of the admin's identities. No other one is ever asked for anything.
-  /// - Throws: `untrustedIssuer`, `claim("iss")`, `url`.
-  package func provider(for token: JSONWebToken, among trusted: some Sequence<String>) throws(IdentityError)
-    -> IdentityProvider
-  {
-    fatalError("declared")
+extension IdentityError {
+  /// Whether newer keys of the issuer may lead to another result.
+  fileprivate var mayBeRotation: Bool {
+    switch self {
+    case .unknownKey, .signature, .algorithmOfKey: true
+    default: false
+    }
   }
 }

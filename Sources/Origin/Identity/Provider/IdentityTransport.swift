@@ -1,5 +1,6 @@
 import HTTP
 import HTTPClient
+import Values
 
 /// How providers are asked: over HTTP, or by a test's closure.
 package struct IdentityTransport: Sendable {
@@ -11,7 +12,7 @@ package struct IdentityTransport: Sendable {
   }
 
   /// Over HTTP, with TLS where the URL says so. What names lead to link-local addresses, where clouds keep their machines'
-  /// credentials, or to other special ones, isn't asked.
+  /// credentials, or to other special ones, isn't asked; nor is anything but this machine by plain http.
   ///
   /// - Parameters:
   ///   - authorities: a PEM file of the certificates to trust; nil: the system's.
@@ -22,7 +23,13 @@ package struct IdentityTransport: Sendable {
     let client = HTTPClient(authorities: authorities)
     return IdentityTransport { (request, limit) throws(HTTPClientError) in
       var request = request
-      request.admits = { AddressScope($0) != .special }
+      let isPlain = request.url.hasPrefix("http:")
+      request.admits = { address in
+        if isPlain { return IPAddress(bytes: address)?.isLoopback ?? false }
+        return AddressScope(address) != .special
+      }
+      // What a proxy connects to isn't seen here, and it would read what isn't encrypted.
+      if isPlain { request.usesProxy = false }
       request.watch = { _ in !isStopping() }
       return try client.send(request, into: .memory(limit: limit))
     }

@@ -42,6 +42,9 @@ package struct Claims: Hashable, Sendable {
     }
   }
 
+  /// Whether there is a claim of this name, of whatever form.
+  func has(_ claim: String) -> Bool { Self.value(of: claim, in: json) != nil }
+
   private static func value(of claim: String, in json: JSONValue) -> JSONValue? {
     if let value = json[claim] { return value }
     return claim.split(separator: ".", omittingEmptySubsequences: false).reduce(Optional(json)) {

@@ -41,5 +41,55 @@ package struct JSONWebToken: Sendable {
 extension JSONWebToken {
   /// Reads a token.
   /// - Throws: `tooLong`, `malformed`, `algorithm`, `critical`, `tokenType`.
-  package init(_ text: String) throws(IdentityError) { fatalError("declared") }
+  package init(_ text: String) throws(IdentityError) {
+    guard text.utf8.count <= Self.limit else { throw .tooLong }
+    let bytes = Array(text.utf8)
+    let parts = bytes.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
+    // RFC 7516 §9: "a JWE … five".
+    guard parts.count != 5 else { throw .malformed("it is encrypted; only signed tokens are read") }
+    guard parts.count == 3 else { throw .malformed("it doesn't have three parts with dots between them") }
+    let header = try Self.object(parts[0], "header")
+    // Whoever doesn't know an extension that has to be understood must refuse the token; we know none.
+    guard header["crit"] == nil else { throw .critical }
+    algorithm = try Self.algorithm(of: header)
+    try Self.checkType(of: header)
+    keyID = try Self.keyID(of: header)
+    payload = .object(try Self.object(parts[1], "payload"))
+    guard let signature = Base64URL.decode(parts[2]), !signature.isEmpty else {
+      throw .malformed("its signature isn't in base64url without padding")
+    }
+    self.signature = signature
+    signed = Array(bytes[..<parts[1].endIndex])
+  }
+
+  private static func object(_ part: ArraySlice<UInt8>, _ name: String) throws(IdentityError) -> JSONObject {
+    guard let bytes = Base64URL.decode(part) else {
+      throw .malformed("its \(name) isn't in base64url without padding")
+    }
+    // RFC 7515 §4: "the Header Parameter names … MUST be unique"; so are claims' (RFC 7519 §4). The reader refuses duplicates.
+    guard let object = try? JSONValue.parse(bytes).object else {
+      throw .malformed("its \(name) isn't a JSON object with each member once")
+    }
+    return object
+  }
+
+  private static func algorithm(of header: JSONObject) throws(IdentityError) -> Algorithm {
+    guard let name = header["alg"]?.string else { throw .malformed("its header has no alg") }
+    if name == "Ed25519" { return .edDSA }
+    guard let algorithm = Algorithm(rawValue: name) else { throw .algorithm(name) }
+    return algorithm
+  }
+
+  /// RFC 8725 §3.11: what is typed as another kind of token isn't an ID token, such as `at+jwt` (RFC 9068) and `logout+jwt`.
+  private static func checkType(of header: JSONObject) throws(IdentityError) {
+    guard let type = header["typ"] else { return }
+    guard let name = type.string else { throw .malformed("its typ isn't a string") }
+    guard ["jwt", "application/jwt", "jose"].contains(name.lowercased()) else { throw .tokenType(name) }
+  }
+
+  private static func keyID(of header: JSONObject) throws(IdentityError) -> String? {
+    guard let id = header["kid"] else { return nil }
+    guard let text = id.string else { throw .malformed("its kid isn't a string") }
+    return text
+  }
 }
