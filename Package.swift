@@ -241,7 +241,10 @@ let package = Package(
     tests("Origin/OriginAPITests", ["OriginAPI", "Manifests", "System", "Values"]),
     tests(
       "Origin/IdentityTests",
-      ["HTTP", "HTTPClient", "Identity", "Manifests", "SocketServer", "System", "TestSupport", "Values"]),
+      [
+        "CCrypto", "HTTP", "HTTPClient", "Identity", "Manifests", "SocketServer", "System", "TestSupport",
+        "Values",
+      ]),
     tests(
       "Tool/OriginClientTests",
       ["HTTPClient", "OriginAPI", "OriginClient", "Manifests", "SocketServer", "System", "Values"]),
