@@ -231,6 +231,9 @@ extension StoreError: CustomStringConvertible {
     case .unknownToken(let name):
       "no valid token has the id or name \"\(name)\"; `xcache token list` shows all tokens"
     case .tokenEnded(let name): "the token \"\(name)\" was revoked or has expired"
+    case .noGrants, .tooManyGrants, .identityNameTaken, .unknownIdentity, .tooManyIdentities, .foreignIDToken,
+      .idTokenExpired, .idTokenReplayed:
+      signInMessage
     case .unknownWebhook(let name):
       "no webhook has the id or URL \"\(name)\"; `xcache webhook list` shows all webhooks"
     case .severalWebhooks(let ids):

@@ -214,6 +214,22 @@ package enum StoreError: Error, Sendable {
   case unknownToken(String)
   /// Thrown when the token of a request was revoked or has expired.
   case tokenEnded(String)
+  /// Thrown when a session is to be created for someone who may do nothing.
+  case noGrants
+  /// Thrown when a session would have more grants than it may; with their number.
+  case tooManyGrants(Int, limit: Int)
+  /// Thrown when an identity of that name is in use.
+  case identityNameTaken(String)
+  /// Thrown when no identity that wasn't removed has that name.
+  case unknownIdentity(String)
+  /// Thrown when there are as many identities as allowed.
+  case tooManyIdentities(Int)
+  /// Thrown when an ID token is of another issuer than the identity's, or its subject doesn't match; with the identity's name.
+  case foreignIDToken(String)
+  /// Thrown when an ID token has expired.
+  case idTokenExpired
+  /// Thrown when an ID token was traded before.
+  case idTokenReplayed
 
   // Webhooks.
   /// Thrown when no webhook has that id or URL.

@@ -108,9 +108,9 @@ extension Database {
   fileprivate func requireCarriedOut(_ act: ScheduledAct, in channel: ChannelInfo, at now: Int64)
     throws(StoreError)
   {
-    guard let token = try token(act.token)?.token, token.revokedAt == nil,
-      token.expiresAt.map({ $0 > max(act.due, now) }) ?? true
-    else { throw .authorEnded(act) }
+    guard let token = try token(act.token)?.token, token.carriesOutSchedules(at: max(act.due, now)) else {
+      throw .authorEnded(act)
+    }
     let obeys = try value(
       Int64.self, "SELECT 1 FROM scheduled_act WHERE id = ? AND overrides_freezes = 0", act.id)
     guard obeys != nil else { return }

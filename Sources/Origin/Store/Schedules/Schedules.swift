@@ -125,10 +125,10 @@ extension Store {
     return due.filter { !postponed.contains($0.id) }.map(\.lane).filter { known.insert($0).inserted }
   }
 
-  /// The token with this id, if it may still be used.
+  /// The token with this id, if what it scheduled is still carried out.
   package func tokenInUse(id: String) throws(StoreError) -> AccessToken? {
     let kept = try connections.reading { (db) throws(StoreError) in try db.token(id)?.token }
-    return kept.flatMap { isInUse($0) ? $0 : nil }
+    return kept.flatMap { $0.carriesOutSchedules(at: clock()) ? $0 : nil }
   }
 
   /// Ends a scheduled act that isn't ended by its own transaction: it had nothing to do, was refused, or is too late.
@@ -201,12 +201,13 @@ extension ScheduledAct {
 
 extension Database {
   /// Begins to carry out a scheduled act, in the act's own transaction.
-  /// - Throws: `alreadyDone` if it doesn't wait any more, `tokenEnded` if its token was revoked or has expired.
+  /// - Throws: `alreadyDone` if it doesn't wait any more, `tokenEnded` if its token was revoked or, unless it is a session or a job, has
+  ///   expired.
   func begin(_ run: ScheduledRun, now: Int64) throws(StoreError) {
     guard try isWaiting(run.id) else { throw .alreadyDone }
-    guard let token = try token(run.token.id)?.token, token.revokedAt == nil,
-      token.expiresAt.map({ $0 > now }) ?? true
-    else { throw .tokenEnded(run.token.name) }
+    guard let token = try token(run.token.id)?.token, token.carriesOutSchedules(at: now) else {
+      throw .tokenEnded(run.token.name)
+    }
   }
 
   /// Writes the end of a scheduled act, in the transaction in which it was carried out.

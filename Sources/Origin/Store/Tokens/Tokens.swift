@@ -39,42 +39,30 @@ extension Store {
     }
   }
 
-  /// All tokens ever created, including revoked ones, oldest first.
+  /// All tokens ever created, including revoked ones, and the sessions and jobs that are still listed; oldest first.
   package func tokens() throws(StoreError) -> [AccessToken] {
     try connections.reading { (db) throws(StoreError) in
-      try db.all(
-        """
-        SELECT id, name, scope, app, channel, created_at, last_used_at, revoked_at, bundles, expires_at, hosts FROM token
-        ORDER BY created_at, id
-        """, read: AccessToken.init)
+      try db.tokens()
     }
   }
 
-  /// Revokes a token by its id or name.
-  /// - Throws: `unknownToken` if no token in use has that id or name.
+  /// Revokes a token, a session or a job by its id; by a name a token or, if none in use has it, all sessions of the people of that name,
+  /// also those that are over: what they scheduled isn't carried out any more either.
+  /// - Returns: what was revoked; the newest of several sessions.
+  /// - Throws: `unknownToken` if nothing that could be revoked has that id or name.
   package func revokeToken(
     _ idOrName: String, by actor: Actor = .local, record: AnswerRecord<AccessToken>? = nil
   ) throws(StoreError) -> AccessToken {
     let now = clock()
     return try connections.transaction(keeping: record, now: now, goesFirst: true) {
       (db) throws(StoreError) in
-      let byName = try db.token(named: idOrName)
-      guard let token = try db.token(idOrName)?.token ?? byName, token.revokedAt == nil else {
-        throw .unknownToken(idOrName)
+      let tokens = try db.revocable(idOrName)
+      guard let last = tokens.last else { throw .unknownToken(idOrName) }
+      for token in tokens {
+        try db.revoke(token, now: now)
+        try db.audit(token.revocation, by: actor, now: now)
       }
-      try db.run("UPDATE token SET revoked_at = ? WHERE id = ?", now, token.id)
-      try db.deleteLeases(of: token.id)
-      try db.auditCounted(of: token.id, now: now)
-      try db.audit(
-        AuditEvent(
-          "token.revoke", app: token.app, channel: token.channel,
-          parameters: ["id": .string(token.id), "name": .string(token.name)],
-          result: [
-            "bundles": token.bundles.map { .string($0.text) } ?? .null,
-            "expiresAt": token.expiresAt.map { .string(Timestamp.text($0)) } ?? .null,
-            "scope": .string(token.scope.rawValue),
-          ]), by: actor, now: now)
-      return token
+      return last
     }
   }
 
@@ -142,30 +130,65 @@ extension Store {
 }
 
 extension Database {
-  fileprivate func insert(_ token: AccessToken, _ hash: SHA256) throws(StoreError) {
+  func insert(_ token: AccessToken, _ hash: SHA256) throws(StoreError) {
     try run(
       """
-      INSERT INTO token (id, name, hash, scope, app, channel, created_at, bundles, expires_at, hosts)
-      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+      INSERT INTO token
+        (id, name, hash, scope, app, channel, created_at, bundles, expires_at, hosts, kind, issuer, subject, detail,
+         identity, grants)
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
       """, token.id, token.name, hash, token.scope.rawValue, token.app?.text, token.channel?.text,
-      token.createdAt, token.bundles?.text, token.expiresAt, Stored.text(of: token.hosts))
+      token.createdAt, token.bundles?.text, token.expiresAt, Stored.text(of: token.hosts),
+      token.kind.rawValue, token.identity?.issuer, token.identity?.subject, token.identity?.detail, token.job,
+      Grant.text(of: token.more))
+  }
+
+  /// All tokens, oldest first.
+  fileprivate func tokens() throws(StoreError) -> [AccessToken] {
+    try all(
+      """
+      SELECT id, name, scope, app, channel, created_at, last_used_at, revoked_at, bundles, expires_at, hosts, kind,
+        issuer, subject, detail, identity, grants
+      FROM token ORDER BY created_at, id
+      """, read: AccessToken.init)
+  }
+
+  /// The tokens with these ids.
+  func tokens(_ ids: [String]) throws(StoreError) -> [AccessToken] {
+    var tokens: [AccessToken] = []
+    for id in ids { if let token = try token(id)?.token { tokens.append(token) } }
+    return tokens
   }
 
   func token(_ id: String) throws(StoreError) -> (token: AccessToken, hash: SHA256)? {
     try first(
       """
-      SELECT id, name, scope, app, channel, created_at, last_used_at, revoked_at, bundles, expires_at, hosts, hash
+      SELECT id, name, scope, app, channel, created_at, last_used_at, revoked_at, bundles, expires_at, hosts, kind,
+        issuer, subject, detail, identity, grants, hash
       FROM token WHERE id = ?
       """, id
-    ) { (row) throws(StoreError) in (try AccessToken(row), row.get(11)) }
+    ) { (row) throws(StoreError) in (try AccessToken(row), row.get(17)) }
   }
 
   fileprivate func token(named name: String) throws(StoreError) -> AccessToken? {
-    try first(
-      """
-      SELECT id, name, scope, app, channel, created_at, last_used_at, revoked_at, bundles, expires_at, hosts FROM token
-      WHERE name = ? AND revoked_at IS NULL
-      """, name, read: AccessToken.init)
+    let id = try value(
+      String.self, "SELECT id FROM token WHERE name = ? AND revoked_at IS NULL AND kind = 'token'", name)
+    guard let id else { return nil }
+    return try token(id)?.token
+  }
+
+  /// What is revoked by an id or a name, oldest first.
+  fileprivate func revocable(_ idOrName: String) throws(StoreError) -> [AccessToken] {
+    if let token = try token(idOrName)?.token, token.revokedAt == nil { return [token] }
+    if let token = try token(named: idOrName) { return [token] }
+    return try sessions(named: idOrName)
+  }
+
+  /// Revokes a token, and ends what it holds.
+  func revoke(_ token: AccessToken, now: Int64) throws(StoreError) {
+    try run("UPDATE token SET revoked_at = ? WHERE id = ?", now, token.id)
+    try deleteLeases(of: token.id)
+    try auditCounted(of: token.id, now: now)
   }
 }
 
@@ -182,14 +205,33 @@ extension AccessToken {
       ], result: ["id": .string(id)])
   }
 
-  fileprivate init(_ row: Statement) throws(StoreError) {
+  /// The audit trail's record of its being revoked.
+  fileprivate var revocation: AuditEvent {
+    AuditEvent(
+      "token.revoke", app: app, channel: channel,
+      parameters: ["id": .string(id), "name": .string(name)],
+      result: [
+        "bundles": bundles.map { .string($0.text) } ?? .null,
+        "expiresAt": expiresAt.map { .string(Timestamp.text($0)) } ?? .null,
+        "scope": .string(scope.rawValue),
+      ])
+  }
+
+  /// - Parameter row: the columns that `Database.tokens` selects, in its order.
+  init(_ row: Statement) throws(StoreError) {
     guard let scope = TokenScope(rawValue: row.get(2)) else { throw .corruptRow(row.get(2)) }
+    guard let kind = Kind(rawValue: row.get(11)) else { throw .corruptRow(row.get(11)) }
+    var identity: SignedInIdentity?
+    if let issuer = row.get(12, as: String?.self), let subject = row.get(13, as: String?.self) {
+      identity = SignedInIdentity(issuer: issuer, subject: subject, detail: row.get(14))
+    }
     self.init(
       id: row.get(0), name: row.get(1), scope: scope,
       app: try row.get(3, as: String?.self).map { (text) throws(StoreError) in try Stored.app(text) },
       channel: try row.get(4, as: String?.self).map { (text) throws(StoreError) in try Stored.channel(text) },
       createdAt: row.get(5), lastUsedAt: row.get(6), revokedAt: row.get(7),
-      bundles: row.get(8, as: String?.self).flatMap { BundleGlob($0) }, expiresAt: row.get(9),
-      hosts: try Stored.hosts(row.get(10)))
+      bundles: try row.get(8, as: String?.self).map { (text) throws(StoreError) in try Stored.bundles(text) },
+      expiresAt: row.get(9), hosts: try Stored.hosts(row.get(10)), kind: kind, identity: identity,
+      job: row.get(15), more: try Stored.grants(row.get(16)))
   }
 }
