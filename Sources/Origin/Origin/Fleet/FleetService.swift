@@ -27,8 +27,7 @@ final class FleetService: Sendable {
   }
 
   private struct Limits: Hashable {
-    let app: AppName?
-    let channel: ChannelName?
+    let grants: Set<Grant>
     let isUnlimited: Bool
   }
 
@@ -46,7 +45,7 @@ final class FleetService: Sendable {
 
   /// Returns the overview of what a token may read.
   func overview(for caller: AccessToken) throws(StoreError) -> Response {
-    let limits = Limits(app: caller.app, channel: caller.channel, isUnlimited: caller.isUnlimited)
+    let limits = Limits(grants: Set(caller.grants), isUnlimited: caller.isUnlimited)
     let body = try cached.withLock { (cached) throws(StoreError) -> [UInt8] in
       let (now, row) = (Clock.monotonicNanoseconds(), try store.auditHead().row)
       var current: CachedState

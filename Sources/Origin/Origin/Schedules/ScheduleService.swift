@@ -162,8 +162,8 @@ final class ScheduleService: Sendable {
     else {
       throw Problem.notFound
     }
-    try requirement.check(token, request)
-    var context = RequestContext(api: api, request: request, caller: token)
+    let caller = try requirement.check(token, request)
+    var context = RequestContext(api: api, request: request, caller: caller)
     context.run = ScheduledRun(id: due.act.id, token: token, at: due.act.at)
     let document = try open(context)
     try document.append(due.request.span.bytes)

@@ -32,7 +32,7 @@ package enum Holder: Sendable {
   }
 
   /// Whether it may end what belongs to others.
-  var isAdmin: Bool { token.map { $0.scope >= .admin && $0.isUnlimited } ?? true }
+  var isAdmin: Bool { token?.isUnrestrictedAdmin ?? true }
 }
 
 extension Database {

@@ -64,6 +64,9 @@ package struct AccessToken: Hashable, Sendable {
   /// All that it allows. The first is made of `scope`, `app`, `channel` and `bundles`.
   package var grants: [Grant] { [Grant(scope, app: app, channel: channel, bundles: bundles)] + more }
 
+  /// The grant that is for the most apps, and of these for the most channels.
+  package var widest: Grant { grants.max { $0.width < $1.width } ?? grants[0] }
+
   /// Whether any grant gives the holder `scope` in a channel.
   package func allows(_ scope: TokenScope, app: AppName, channel: ChannelName) -> Bool {
     grants.contains { $0.allows(scope, app: app, channel: channel) }

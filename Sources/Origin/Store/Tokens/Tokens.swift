@@ -75,11 +75,12 @@ extension Store {
     return kept.token
   }
 
-  /// Checks again that a token is in use. What it allows never changes.
-  /// - Throws: `tokenEnded` if it was revoked or has expired.
+  /// Checks again that a token is in use, before what was asked for with it is done. What it allows never changes.
+  /// - Throws: `tokenEnded` if it was revoked or, unless it is a session or a job, has expired: a job lasts for minutes, and pushing the
+  ///   files of a release, or what it scheduled, may take longer.
   package func checkInUse(_ token: AccessToken) throws(StoreError) {
     let kept = try connections.reading { (db) throws(StoreError) in try db.token(token.id)?.token }
-    guard let kept, isInUse(kept) else { throw .tokenEnded(token.name) }
+    guard let kept, kept.carriesOutSchedules(at: clock()) else { throw .tokenEnded(token.name) }
   }
 
   func isInUse(_ token: AccessToken) -> Bool {

@@ -20,31 +20,38 @@ enum Requirement: Sendable {
   /// An unrestricted admin token.
   case everything
 
-  /// - Throws: 403, naming what the token may do; 400 if the path names no app or channel.
-  func check(_ caller: AccessToken, _ request: APIRequest) throws(Problem) {
+  /// Checks it, and returns the caller as it acts here: of several grants, those that are for this act count as one.
+  /// - Throws: 403, naming what the caller may do; 400 if the path names no app or channel.
+  func check(_ caller: AccessToken, _ request: APIRequest) throws(Problem) -> AccessToken {
     switch self {
     case .scope(let scope):
-      guard caller.scope >= scope else {
-        throw Self.refusal(
-          "token \"\(caller.name)\" has the scope \(caller.scope.rawValue); this needs \(scope.rawValue)")
+      guard caller.grants.contains(where: { $0.scope >= scope }) else {
+        throw Self.refusal("\(caller.may); this needs \(scope.rawValue)")
       }
+      return caller
     case .channel(let scope):
-      try caller.check(scope, in: ChannelNames(request))
+      return try caller.acting(scope, in: ChannelNames(request))
     case .wholeChannel(let scope):
-      try caller.check(scope, in: ChannelNames(request))
-      try caller.checkReachesAllBundles()
-    case .app(let scope): try caller.check(scope, inApp: request)
+      let acting = try caller.acting(scope, in: ChannelNames(request))
+      try acting.checkReachesAllBundles()
+      return acting
+    case .app(let scope): return try caller.acting(scope, inApp: request)
     case .wholeApp(let scope):
-      try caller.check(scope, inApp: request)
-      if let channel = caller.channel {
+      let acting = try caller.acting(scope, inApp: request)
+      if let channel = acting.channel {
         throw Self.refusal(
-          "token \"\(caller.name)\" is for channel \(channel), but this concerns all channels of the app")
+          "\(caller.who) \(caller.isWord) for channel \(channel), but this concerns all channels of the app")
       }
-      try caller.checkReachesAllBundles()
+      try acting.checkReachesAllBundles()
+      return acting
     case .everything:
-      guard caller.scope >= .admin, caller.isUnlimited else {
-        throw Self.refusal("token \"\(caller.name)\" may not do this; it needs an unrestricted admin token")
+      guard caller.isUnrestrictedAdmin else {
+        throw Self.refusal(
+          caller.kind == .session
+            ? "\(caller.who) may not do this; it takes the role admin for everything, or an unrestricted admin token"
+            : "\(caller.who) may not do this; it needs an unrestricted admin token")
       }
+      return caller
     }
   }
 
@@ -58,12 +65,12 @@ extension APIEndpoint {
     if request.isConditional, request.method != .get, request.method != .head {
       throw Problem.unknownCondition
     }
-    try requirement.check(caller, request)
+    let acting = try requirement.check(caller, request)
     if request.method != .get {
       _ = try HumanText.checked(
         request.text(RequestContext.reason), member: RequestContext.reason, .line(bytes: 1024))
     }
-    return RequestContext(api: self, request: request, caller: caller)
+    return RequestContext(api: self, request: request, caller: acting)
   }
 
   private func caller(of request: APIRequest) throws -> AccessToken {
@@ -85,53 +92,78 @@ extension APIEndpoint {
 }
 
 extension AccessToken {
-  /// - Throws: 403, naming what the token may do; 400 if the path names no app.
-  fileprivate func check(_ scope: TokenScope, inApp request: APIRequest) throws(Problem) {
+  /// The caller as it acts in the app that a path names.
+  /// - Throws: 403, naming what the caller may do; 400 if the path names no app.
+  fileprivate func acting(_ scope: TokenScope, inApp request: APIRequest) throws(Problem) -> AccessToken {
     let app: AppName
     do throws(NameError) {
       app = try AppName(request.path[1])
     } catch {
       throw Problem(error)
     }
-    guard self.scope >= scope else {
-      throw Requirement.refusal(
-        "token \"\(name)\" has the scope \(self.scope.rawValue); this takes \(scope.rawValue) in app \(app)")
+    if let acting = acting(in: app, scope) { return acting }
+    guard more.isEmpty, self.scope >= scope, let own = self.app else {
+      throw Requirement.refusal("\(may); this takes \(scope.rawValue) in app \(app)")
     }
-    if let own = self.app, own != app {
-      throw Requirement.refusal("token \"\(name)\" is for app \(own) only, not for app \(app)")
-    }
+    throw Requirement.refusal("\(who) \(isWord) for app \(own) only, not for app \(app)")
   }
 
-  /// - Throws: 403, naming what the token may do.
+  /// The caller as it acts in a channel.
+  /// - Throws: 403, naming what the caller may do.
+  fileprivate func acting(_ scope: TokenScope, in names: ChannelNames) throws(Problem) -> AccessToken {
+    guard let acting = acting(on: names.app, names.channel, scope) else { throw refusal(scope, in: names) }
+    return acting
+  }
+
+  /// - Throws: 403, naming what the caller may do.
   func check(_ scope: TokenScope, in names: ChannelNames) throws(Problem) {
-    guard !allows(scope, app: names.app, channel: names.channel) else { return }
-    let limits = [app.map { "app \($0)" }, channel.map { "channel \($0)" }].compactMap { $0 }
-    guard self.scope < scope else {
-      throw Problem(
-        .forbidden, "scope",
-        "token \"\(name)\" is for \(limits.joined(separator: ", ")) only, not for app \(names.app), channel \(names.channel)"
-      )
-    }
-    let place = limits.isEmpty ? "" : " in " + limits.joined(separator: ", ")
-    throw Problem(
-      .forbidden, "scope",
-      "token \"\(name)\" has the scope \(self.scope.rawValue)\(place); this takes \(scope.rawValue) in "
-        + "app \(names.app), channel \(names.channel)")
+    guard allows(scope, app: names.app, channel: names.channel) else { throw refusal(scope, in: names) }
   }
 
-  /// - Throws: 403 if the token is limited to other bundles.
+  private func refusal(_ scope: TokenScope, in names: ChannelNames) -> Problem {
+    let place = "app \(names.app), channel \(names.channel)"
+    guard more.isEmpty, self.scope >= scope else {
+      return Requirement.refusal("\(mayHere); this takes \(scope.rawValue) in \(place)")
+    }
+    let limits = [app.map { "app \($0)" }, channel.map { "channel \($0)" }].compactMap(\.self)
+    return Requirement.refusal(
+      "\(who) \(isWord) for \(limits.joined(separator: ", ")) only, not for \(place)")
+  }
+
+  /// - Throws: 403 if the caller is limited to other bundles.
   func check(bundle: BundleName) throws(Problem) {
     guard !allows(bundle: bundle) else { return }
-    throw Problem(
-      .forbidden, "scope",
-      "token \"\(name)\" is for bundles \(bundles?.text ?? ""), not for \"\(bundle)\"")
+    throw Requirement.refusal("\(who) \(isWord) for bundles \(bundles?.text ?? ""), not for \"\(bundle)\"")
   }
 
-  /// - Throws: 403 if the token is limited to bundles.
+  /// - Throws: 403 if the caller is limited to bundles.
   func checkReachesAllBundles() throws(Problem) {
     guard let bundles else { return }
-    throw Problem(
-      .forbidden, "scope",
-      "token \"\(name)\" is for bundles \(bundles), but this concerns the whole channel")
+    throw Requirement.refusal(
+      "\(who) \(isWord) for bundles \(bundles), but this concerns the whole channel")
+  }
+
+  /// Checks that a statement is for channels of the caller's: a floor that it leaves holds in each of them.
+  /// - Parameters:
+  ///   - channels: those that the statement is for.
+  ///   - scope: what the caller needs there.
+  ///   - app: the app.
+  ///   - covers: whether a grant with this limit covers what the statement is about.
+  /// - Throws: 403.
+  func check(
+    statementFor channels: [ChannelName], _ scope: TokenScope, in app: AppName,
+    covers: (BundleGlob?) -> Bool = { _ in true }
+  ) throws(Problem) {
+    let own = grants.filter { $0.scope >= scope && ($0.app ?? app) == app && covers($0.bundles) }
+    guard !own.isEmpty else {
+      throw Requirement.refusal("\(may), and one of the statements is for other bundles")
+    }
+    for channel in channels where !own.contains(where: { ($0.channel ?? channel) == channel }) {
+      guard let limit = self.channel, more.isEmpty else {
+        throw Requirement.refusal("\(may), and one of the statements is for channel \(channel)")
+      }
+      throw Requirement.refusal(
+        "\(who) \(isWord) for channel \(limit), and one of the statements is for channel \(channel)")
+    }
   }
 }

@@ -35,9 +35,11 @@ struct MirrorHandler: APIHandler {
       if case .stored(let pack) = try store.firstPack(of: info) { channel.first = pack.offer(of: info).json }
       channels.append(channel)
     }
+    // What is said of one grant is true, if not all, of several: a channel beyond it counts as one that may not be read.
+    let widest = caller.widest
     var overview = MirrorOverview(
       origin: try store.originID(), defaultApp: try store.defaultApp(), audit: try store.auditHead().text,
-      limits: .init(app: caller.app, channel: caller.channel), channels: channels)
+      limits: .init(app: widest.app, channel: widest.channel), channels: channels)
     overview.purges = try store.purges().map { PurgedBytes(sha256: $0.sha256, at: $0.at) }
     return .json(overview)
   }
@@ -152,7 +154,7 @@ struct MirrorHandler: APIHandler {
       guard caller.allows(.read, app: item.app, channel: item.channel) else {
         throw Problem(
           .forbidden, "scope",
-          "token \"\(caller.name)\" may not read app \(item.app), channel \(item.channel)")
+          "\(caller.who) may not read app \(item.app), channel \(item.channel)")
       }
     }
     return try context.answering {

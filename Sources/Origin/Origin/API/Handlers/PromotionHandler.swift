@@ -113,7 +113,7 @@ struct PromotionHandler: APIHandler {
   /// - Parameter waits: whether it waits for its deltas.
   private func release(_ promotion: Promotion, waits: Bool) throws -> Response {
     let input = promotion.input
-    let createsApp = caller.scope == .admin && caller.isUnlimited
+    let createsApp = caller.isUnrestrictedAdmin
     let (hasDeltas, cost) =
       waits || input.dryRun
       ? try releases.awaitCost(of: input, createsApp: createsApp, onWorker: context.run == nil) : (false, nil)
@@ -228,7 +228,7 @@ struct PromotionHandler: APIHandler {
       throw Problem.badRequest("a channel is promoted to another one, not to itself")
     }
     guard caller.allows(.read, app: names.app, channel: from) else {
-      throw Problem(.forbidden, "scope", "token \"\(caller.name)\" may not read channel \(from)")
+      throw Problem(.forbidden, "scope", "\(caller.who) may not read channel \(from)")
     }
     let bundle = try body.bundle.map { try BundleName($0) }
     let name = try VersionName.read(body.version, member: "version")

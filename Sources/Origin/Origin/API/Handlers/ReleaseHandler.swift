@@ -176,7 +176,7 @@ struct ReleaseHandler: APIHandler {
   }
 
   private func mayCreate(_ input: ReleaseInput) -> Bool {
-    caller.scope == .admin && caller.isUnlimited && !input.sendsNothing
+    caller.isUnrestrictedAdmin && !input.sendsNothing
   }
 
   private func input(
@@ -226,7 +226,7 @@ extension RequestContext {
       ? "there is no app \"\(names.app)\"" : "app \"\(names.app)\" has no channel \"\(names.channel)\""
     let hint = nearest.map { "; did you mean \($0)?" } ?? (there.isEmpty ? "." : "; there is \(there).")
     let create =
-      caller.scope == .admin && caller.isUnlimited
+      caller.isUnrestrictedAdmin
       ? "To create it, add --create" : "An admin token that isn't limited creates it, with --create"
     throw Problem(
       .conflict, isApp ? "unknown-app" : "unknown-channel", "\(words)\(hint) Nothing was released. \(create)")

@@ -71,7 +71,8 @@ extension RequestContext {
   func scheduled(_ time: Moment?, dryRun: Bool? = nil) throws(Problem) -> Moment? {
     guard let time = try ahead(time, member: "schedule") else { return nil }
     if dryRun == true { throw .badRequest("\"schedule\" and \"dryRun\" can't be combined") }
-    if let end = caller.expiresAt, time.milliseconds >= end {
+    // What a session or a job scheduled outlives it.
+    if caller.kind == .token, let end = caller.expiresAt, time.milliseconds >= end {
       throw .badRequest(
         "\"schedule\": the act would be refused at \(time.wireText), since the token \"\(caller.name)\" with which it is carried out "
           + "expires at \(Timestamp.text(end)); choose an earlier time, or use another token")

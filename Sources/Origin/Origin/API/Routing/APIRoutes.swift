@@ -85,12 +85,12 @@ extension APIRoute {
       ]),
     channel("/prefetch/log", [.get: .reply(.channel(.read), DocumentHandler.prefetchLog)]),
     channel(
-      "/prefetch/rollback", [.post: .change(.wholeChannel(.publish), PrefetchHandler.rollback)], .recovery),
+      "/prefetch/rollback", [.post: .change(.wholeChannel(.release), PrefetchHandler.rollback)], .recovery),
     channel(
       "/policy",
       [
         .get: .reply(.channel(.read), DocumentHandler.policy),
-        .post: .change(.wholeChannel(.publish), limit: large, PolicyHandler.change),
+        .post: .change(.wholeChannel(.release), limit: large, PolicyHandler.change),
       ], .urgent),
     channel("/policy/log", [.get: .reply(.channel(.read), DocumentHandler.policyLog)]),
     channel(
@@ -104,19 +104,19 @@ extension APIRoute {
     channel("/promote", [.post: .change(.channel(.publish), PromotionHandler.promote)]),
     channel("/rebase", [.post: .change(.channel(.admin), ChannelHandler.rebase)]),
     channel("/remove", [.post: .change(.channel(.admin), ChannelHandler.remove)]),
-    channel("/rollback", [.post: .change(.channel(.publish), RollbackHandler.rollback)], .recovery),
+    channel("/rollback", [.post: .change(.channel(.release), RollbackHandler.rollback)], .recovery),
     channel("/rollout", [.get: .reply(.channel(.read), RolloutHandler.list)]),
-    channel("/rollout/set", [.post: .change(.channel(.publish), RolloutHandler.set)]),
-    channel("/rollout/pause", [.post: .change(.channel(.publish), RolloutHandler.pause)], .recovery),
-    channel("/rollout/resume", [.post: .change(.channel(.publish), RolloutHandler.resume)]),
-    channel("/rollout/complete", [.post: .change(.channel(.publish), RolloutHandler.complete)]),
-    channel("/rollout/halt", [.post: .change(.channel(.publish), RolloutHandler.halt)], .recovery),
+    channel("/rollout/set", [.post: .change(.channel(.release), RolloutHandler.set)]),
+    channel("/rollout/pause", [.post: .change(.channel(.release), RolloutHandler.pause)], .recovery),
+    channel("/rollout/resume", [.post: .change(.channel(.release), RolloutHandler.resume)]),
+    channel("/rollout/complete", [.post: .change(.channel(.release), RolloutHandler.complete)]),
+    channel("/rollout/halt", [.post: .change(.channel(.release), RolloutHandler.halt)], .recovery),
     channel("/schedules", [.get: .reply(.channel(.read), ScheduleHandler.list)]),
     channel(
       "/schedules/*",
       [
         .get: .reply(.channel(.read), ScheduleHandler.show),
-        .delete: .reply(.channel(.publish), ScheduleHandler.cancel),
+        .delete: .reply(.channel(.release), ScheduleHandler.cancel),
       ]),
     channel("/schedules/*/request", [.get: .reply(.channel(.read), ScheduleHandler.request)]),
     channel("/schedules/*/statements", [.post: .change(.channel(.publish), ScheduleHandler.sign)]),

@@ -56,9 +56,16 @@ final class RunningRequests: Sendable {
 extension AccessToken {
   /// What the token may do, as a text that differs whenever the rights differ.
   var rights: String {
-    // Without hosts, the text is the same as in versions that had none: a retry may come after an upgrade of the server.
-    let names = [scope.rawValue, app?.text ?? "", channel?.text ?? "", bundles?.text ?? ""]
-    return (names + (hosts?.names ?? [])).joined(separator: " ")
+    // Without hosts or further grants, the text is the same as in versions that had none: a retry may come after an upgrade of the server.
+    let first = grants[0].rights
+    let others = more.map { "+ \($0.rights)" }
+    return ([first] + (hosts?.names ?? []) + others).joined(separator: " ")
+  }
+}
+
+extension Grant {
+  fileprivate var rights: String {
+    [scope.rawValue, app?.text ?? "", channel?.text ?? "", bundles?.text ?? ""].joined(separator: " ")
   }
 }
 
