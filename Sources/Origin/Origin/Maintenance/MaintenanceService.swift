@@ -118,6 +118,7 @@ final class MaintenanceService: Sendable {
       if second % secondsBetweenSweeps == 0 {
         sweep()
         auditCountedActs()
+        deleteEndedSessions()
         recordDiskUse()
         forgetUnpolled()
       }
@@ -211,6 +212,14 @@ final class MaintenanceService: Sendable {
       try store.auditCountedActs()
     } catch {
       log("error: acts that were only counted can't be written to the audit trail: \(error)")
+    }
+  }
+
+  private func deleteEndedSessions() {
+    do throws(StoreError) {
+      try store.deleteEndedSessions()
+    } catch {
+      log("error: sessions that ended long ago can't be deleted: \(error)")
     }
   }
 

@@ -7,7 +7,21 @@ struct Invariant: Sendable {
   let message: String
   let breaches: StaticString
 
-  static let all: [Invariant] = entries + counters + rollouts
+  static let all: [Invariant] = entries + counters + rollouts + teams
+
+  private static let teams: [Invariant] = [
+    Invariant(
+      code: "endless-session",
+      message: "a session or a job has no end, so nobody has to sign in anew; revoke it",
+      breaches: "SELECT id || ' of ' || name FROM token WHERE kind <> 'token' AND expires_at IS NULL LIMIT 5"),
+    Invariant(
+      code: "own-approval", message: "a scheduled act was approved by whoever asked for it",
+      breaches: """
+        SELECT 'act ' || p.act_id || ' by ' || p.name FROM approval AS p
+        JOIN scheduled_act AS s ON s.id = p.act_id
+        WHERE p.approver IS s.author_key LIMIT 5
+        """),
+  ]
 
   private static let rollouts: [Invariant] = [
     Invariant(

@@ -77,6 +77,8 @@ package enum Restore {
     try Migrations.embedded.apply(to: copy)
     try copy.write { () throws(StoreError) in
       try copy.deleteLeases()
+      // Those that were revoked since the backup aren't to come back. Whoever is still someone signs in anew.
+      try copy.endSessions(now: Clock.unixMilliseconds())
       // The place that releases are pushed to may have lost files since.
       try copy.forgetPushes()
       // Publishers cache what they know of an origin under its id; they know nothing of this one yet.

@@ -108,6 +108,11 @@ extension Database {
       ) { $0.get(0, as: String.self) })
   }
 
+  /// Ends all sessions and jobs, in a copy of the database that nobody reads.
+  func endSessions(now: Int64) throws(StoreError) {
+    try run("UPDATE token SET expires_at = ?1 WHERE kind <> 'token' AND expires_at > ?1", now)
+  }
+
   /// The oldest sessions and jobs that ended before a time and to which nothing refers.
   fileprivate func endedSessions(before time: Int64) throws(StoreError) -> [String] {
     try all(

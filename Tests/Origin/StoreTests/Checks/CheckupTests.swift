@@ -53,6 +53,22 @@ import TestSupport
       VALUES (1, 2, 1, 's', 1, 'open', 'ci', 1, 1, 'ci')
       """
     ),
+    (
+      "endless-session",
+      """
+      INSERT INTO token (id, name, hash, created_at, kind, issuer, subject)
+      VALUES ('12345678', 'ana', zeroblob(32), 1, 'session', 'https://id', '7')
+      """
+    ),
+    (
+      "own-approval",
+      """
+      INSERT INTO scheduled_act
+        (id, channel_id, act, summary, due_at, created_at, token_id, author, address, route, request, state, author_key)
+      VALUES (1, 1, 'publish', 's', 1, 1, 't', 'ci', '', 'releases', x'', 'waiting', 'token:t');
+      INSERT INTO approval (act_id, approver, token_id, name, at) VALUES (1, 'token:t', 't', 'ci', 1)
+      """
+    ),
     ("audit-chain", "UPDATE audit SET result = '{}' WHERE id = 3"),
     ("manifest-digest", "UPDATE release SET digest = zeroblob(32) WHERE version = 1"),
     ("script-bytes", "INSERT INTO policy_script VALUES (zeroblob(32), x'61', 1)"),

@@ -157,6 +157,65 @@ import TestSupport
     #expect(throws: StoreError.self) { try db.script("UPDATE poll_count SET squares = -1") }
   }
 
+  /// Tokens keep their rights, and what waits counts as theirs.
+  @Test func tokensOfAnOlderDatabaseAreKept() throws {
+    let path = scratch.path + "/a.db"
+    let columns =
+      "id, name, scope, app, channel, created_at, last_used_at, revoked_at, bundles, expires_at, hosts"
+    func rows(_ db: Database) throws -> [String] {
+      try db.all(
+        """
+        SELECT json_array(id, name, hex(hash), scope, app, channel, created_at, last_used_at, revoked_at, bundles,
+          expires_at, hosts)
+        FROM token ORDER BY id
+        """
+      ) { $0.get(0, as: String.self) }
+    }
+    let before: [String]
+    do {
+      let db = try Database(path: path, .writing)
+      try Migrations(steps: Array(Migrations.embedded.steps.prefix(31))).apply(to: db)
+      try db.script(
+        """
+        INSERT INTO app (id, name, created_at) VALUES (1, 'shop', 0);
+        INSERT INTO public_url (id, text) VALUES (1, 'http://cdn');
+        INSERT INTO channel (id, app_id, name, public_url_id, created_at) VALUES (1, 1, 'online', 1, 0);
+        INSERT INTO token (\(columns), hash) VALUES
+          ('11111111', 'admin', 'admin', NULL, NULL, 1, 2, NULL, NULL, NULL, NULL, zeroblob(32)),
+          ('22222222', 'ci', 'publish', 'shop', 'online', 3, NULL, NULL, 'main*', 99, 'a.example', zeroblob(32)),
+          ('33333333', 'old', 'publish', 'shop', NULL, 4, NULL, 5, NULL, NULL, NULL, zeroblob(32)),
+          ('44444444', 'old', 'read', NULL, NULL, 6, NULL, NULL, NULL, NULL, NULL, zeroblob(32));
+        INSERT INTO request_key (token_id, key, request, at, status, answer)
+          VALUES ('22222222', '0123456789abcdef', zeroblob(32), 1, 201, x'');
+        INSERT INTO scheduled_act
+          (id, channel_id, act, summary, due_at, created_at, token_id, author, address, route, request, state, ended_at)
+          VALUES (1, 1, 'publish', '', 1, 1, '22222222', 'ci', '', 'releases', x'', 'waiting', NULL),
+          (2, 1, 'rollback', '', 1, 1, '22222222', 'ci', '', 'rollback', x'', 'waiting', NULL),
+          (3, 1, 'rollout.complete', '', 1, 1, '11111111', 'admin', '', 'rollout/complete', x'', 'waiting', NULL),
+          (4, 1, 'publish', '', 1, 1, '22222222', 'ci', '', 'releases', x'', 'done', 2);
+        """)
+      before = try rows(db)
+      #expect(before.count == 4)
+    }
+    let db = try Database(path: path, .writing)
+    try Migrations.embedded.apply(to: db)
+    #expect(try rows(db) == before)
+    #expect(try db.structureFindings(deep: true).isEmpty)
+    for id in ["11111111", "22222222", "33333333", "44444444"] {
+      let token = try #require(try db.token(id)?.token)
+      #expect(token.kind == .token && token.identity == nil && token.job == nil && token.more.isEmpty)
+      #expect(token.grants.count == 1 && token.authorKey == "token:\(id)")
+    }
+    let acts = try db.all(
+      "SELECT id || ' ' || is_gated || ' ' || approvals || ' ' || ifnull(author_key, '-') FROM scheduled_act ORDER BY id"
+    ) { $0.get(0, as: String.self) }
+    #expect(
+      acts == ["1 1 0 token:22222222", "2 0 0 token:22222222", "3 1 0 token:11111111", "4 0 0 -"])
+    #expect(throws: StoreError.self) { try db.script("UPDATE token SET scope = 'root'") }
+    #expect(throws: Never.self) { try db.script("UPDATE token SET scope = 'release' WHERE id = '44444444'") }
+    #expect(throws: StoreError.self) { try db.script("DELETE FROM token WHERE id = '22222222'") }
+  }
+
   /// The step for lazy files keeps what it finds, too; nothing is lazy yet.
   @Test func fallbacksOfAnOlderDatabaseAreKept() throws {
     let path = scratch.path + "/a.db"

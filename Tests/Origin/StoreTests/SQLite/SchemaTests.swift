@@ -48,6 +48,14 @@ import TestSupport
       new_bytes, resources, bytes)
     """
   private static let digest = "x'\(String(repeating: "00", count: 32))'"
+  private static let session =
+    "INSERT INTO token (id, name, hash, created_at, expires_at, kind, issuer, subject, identity)"
+  private static let identity = "INSERT INTO identity (name, issuer, subject, audience, scope, created_at)"
+  private static let act = """
+    INSERT INTO scheduled_act
+      (id, channel_id, act, summary, due_at, created_at, token_id, author, address, route, request, state, author_key)
+    VALUES (1, 1, 'publish', 's', 1, 1, 't', 'ci', '', 'releases', x'', 'waiting', 'token:t')
+    """
   private static let four =
     "\(newRelease) VALUES (1, 4, 'publish', 9e15, '', '', \(digest), 0, 0, 0, 0, 0, 0);"
     .replacing("9e15", with: "9000000000000000")
@@ -179,6 +187,59 @@ import TestSupport
       "UNIQUE",
       "INSERT INTO token (id, name, hash, scope, app, channel, created_at, last_used_at, revoked_at) VALUES ('12345678', 'admin', \(digest), 'admin', NULL, NULL, 0, NULL, NULL)"
     ),
+    Case(
+      "has an end",
+      "\(session) VALUES ('12345678', 'ana', \(digest), 0, NULL, 'session', 'https://id', '7', NULL)"),
+    Case(
+      "CHECK", "\(session) VALUES ('12345678', 'ana', \(digest), 0, 9, 'session', NULL, '7', NULL)"),
+    Case(
+      "CHECK", "\(session) VALUES ('12345678', 'ana', \(digest), 0, 9, 'session', 'https://id', NULL, NULL)"),
+    Case("CHECK", "\(session) VALUES ('12345678', 't', \(digest), 0, 9, 'token', 'https://id', '7', NULL)"),
+    Case("CHECK", "\(session) VALUES ('12345678', 'j', \(digest), 0, 9, 'job', 'https://id', '7', NULL)"),
+    Case("CHECK", "\(session) VALUES ('12345678', 'a', \(digest), 0, 9, 'bot', 'https://id', '7', NULL)"),
+    Case(
+      "changes hands",
+      """
+      \(session) VALUES ('12345678', 'ana', \(digest), 0, 9, 'session', 'https://id', '7', NULL);
+      UPDATE token SET subject = '8' WHERE id = '12345678'
+      """),
+    Case("CHECK", "\(identity) VALUES ('ci', 'https://id', 's', 'a', 'admin', 0)"),
+    Case(
+      "UNIQUE",
+      """
+      \(identity) VALUES ('ci', 'https://id', 's', 'a', 'publish', 0);
+      \(identity) VALUES ('ci', 'https://id', 's', 'a', 'read', 0)
+      """),
+    Case(
+      "removed once",
+      """
+      \(identity) VALUES ('ci', 'https://id', 's', 'a', 'publish', 0); UPDATE identity SET removed_at = 5;
+      UPDATE identity SET removed_at = NULL
+      """),
+    Case(
+      "removed once",
+      """
+      \(identity) VALUES ('ci', 'https://id', 's', 'a', 'read', 0); UPDATE identity SET scope = 'publish'
+      """),
+    Case("FOREIGN KEY", "INSERT INTO used_id_token VALUES (\(digest), 'nobody', 9)"),
+    Case(
+      "UNIQUE",
+      """
+      INSERT INTO used_id_token SELECT \(digest), id, 9 FROM token;
+      INSERT INTO used_id_token SELECT \(digest), id, 9 FROM token
+      """),
+    Case("CHECK", "UPDATE channel SET approvals = 10"),
+    Case("CHECK", "UPDATE channel SET approval_share = 10001"),
+    Case("own act", "\(act); INSERT INTO approval VALUES (1, 'token:t', 't', 'ci', NULL, 1)"),
+    Case(
+      "UNIQUE",
+      """
+      \(act); INSERT INTO approval VALUES (1, 'token:u', 'u', 'bob', NULL, 1);
+      INSERT INTO approval VALUES (1, 'token:u', 'u', 'bob', NULL, 2)
+      """),
+    Case(
+      "never changes",
+      "\(act); INSERT INTO approval VALUES (1, 'token:u', 'u', 'bob', NULL, 1); UPDATE approval SET at = 2"),
   ])
   func databaseRefuses(_ violation: Case) throws {
     let db = try database()
