@@ -117,8 +117,8 @@ let package = Package(
     library(
       "Origin/Origin",
       [
-        "BuildCheck", "CAssets", "Compression", "HTTP", "HTTPClient", "Manifests", "OriginAPI", "System",
-        "Store", "Trust", "Values",
+        "BuildCheck", "CAssets", "Compression", "HTTP", "HTTPClient", "Identity", "Manifests", "OriginAPI",
+        "System", "Store", "Trust", "Values",
       ]),
     library(
       "Origin/Mirror",
@@ -158,8 +158,9 @@ let package = Package(
     .executableTarget(
       name: "xcache",
       dependencies: [
-        "BuildCheck", "CAssets", "DeviceLinux", "HTTP", "HTTPClient", "HTTPDNS", "Manifests", "Mirror",
-        "Origin", "OriginAPI", "OriginClient", "Linux", "Preview", "PreviewProtocol", "Publishing", "Server",
+        "BuildCheck", "CAssets", "DeviceLinux", "HTTP", "HTTPClient", "HTTPDNS", "Identity", "Manifests",
+        "Mirror", "Origin", "OriginAPI", "OriginClient", "Linux", "Preview", "PreviewProtocol", "Publishing",
+        "Server",
         "Store", "System", "TLS", "Trust", "XCacheDevice", "XCacheRuntime", "Values",
       ],
       path: "Sources/Tool/xcache", exclude: readme, swiftSettings: swift),
@@ -286,9 +287,8 @@ let package = Package(
     tests(
       "Origin/OriginTests",
       [
-        "Archive", "Compression", "Origin", "OriginAPI", "Store", "Manifests", "HTTP", "Linux",
-        "SocketServer",
-        "System", "TestSupport", "Trust", "Values",
+        "Archive", "Compression", "Identity", "Origin", "OriginAPI", "Store", "Manifests", "HTTP",
+        "HTTPClient", "Linux", "SocketServer", "System", "TestSupport", "Trust", "Values",
       ],
       exclude: ["Wire/Goldens"]),
     tests(
@@ -316,9 +316,8 @@ let package = Package(
     tests(
       "Tool/XCacheTests",
       [
-        "xcache", "BuildCheck", "HTTPClient", "Manifests", "Mirror", "OriginAPI", "OriginClient",
-        "Publishing", "Store",
-        "System",
+        "xcache", "BuildCheck", "HTTPClient", "Identity", "Manifests", "Mirror", "Origin", "OriginAPI",
+        "OriginClient", "Publishing", "Store", "System",
         "TestSupport", "XCacheDevice", "Values", "HTTP",
       ]),
     // Runs the program itself; what it imports only reads answers.
