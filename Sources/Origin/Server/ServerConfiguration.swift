@@ -40,6 +40,8 @@ package struct ServerConfiguration: Sendable {
     // Of the origin's acts, four may wait for long at a time: two for deltas, two for a push.
     case .acts: 6
     case .reads: 3
+    // As many as ask one provider at a time.
+    case .signIn: 4
     case .open: workers
     }
   }

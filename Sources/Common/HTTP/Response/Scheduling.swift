@@ -10,6 +10,8 @@ package struct Scheduling: Sendable, Equatable {
     case acts
     /// Reads of publishers and people: they cost the most, and are put off for everything else.
     case reads
+    /// Sign-ins, which wait for the provider's server.
+    case signIn
     /// What anyone may request.
     case open
   }

@@ -18,6 +18,8 @@ package struct Status: Sendable, Hashable {
   package static let partialContent = Status(206)
   /// 302 Found.
   package static let found = Status(302)
+  /// 303 See Other.
+  package static let seeOther = Status(303)
   /// 304 Not Modified.
   package static let notModified = Status(304)
   /// 400 Bad Request.
