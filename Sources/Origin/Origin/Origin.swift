@@ -1,4 +1,5 @@
 import HTTP
+import Identity
 import Manifests
 import Store
 import Synchronization
@@ -14,6 +15,7 @@ package final class Origin: Sendable {
   let info: InfoEndpoint
   let zips: ZipEndpoint
   let api: APIEndpoint
+  let signIn: SignInEndpoint
   let deltas: DeltaEndpoint
   let packs: PackEndpoint
   let adoption: AdoptionService
@@ -56,6 +58,10 @@ package final class Origin: Sendable {
     package var edge: EdgePolicy?
     /// The caches that are told to drop answers when these change; only with `edge`.
     package var purges: [EdgePurgeTarget] = []
+    /// How people sign in with a provider; nil if they only use tokens.
+    package var signIn: SignInOptions?
+    /// The issuers of the ID tokens that CI jobs trade.
+    package var issuers = IdentityProviders()
     /// Receives the origin's own errors, one line each.
     package var log: @Sendable (String) -> Void = { _ in }
 
@@ -94,19 +100,22 @@ package final class Origin: Sendable {
     let releases = ReleaseService(
       store: store, catalog: catalog, builder: builder, renderer: renderer, publicURL: options.publicURL,
       deltas: service, packs: service.packs, documents: documents, push: options.push, log: log)
+    signIn = SignInEndpoint(store, options, failures: failures)
     api = APIEndpoint(
       store: store, releases: releases, deltas: service, documents: documents, adoption: adoption,
       fleet: FleetService(
         store: store, adoption: adoption, backlog: service.backlog, staged: releases.staged, edge: edge),
+      signIns: signIn.pending,
       largestUpload: options.largestUpload, log: log, failures: failures)
     self.adoption = adoption
 
     background = BackgroundWork(
       catalog: catalog, builder: builder, renderer: renderer, api: api, failures: failures, options)
-    metrics = RecentText { [background, edge, attempts = api.attempts, metrics = options.metrics] in
+    metrics = RecentText {
+      [background, edge, attempts = api.attempts, signIns = signIn.counts, metrics = options.metrics] in
       let texts = [
         metrics(), background.scrubber?.prometheusText ?? "", Scrubber.damageText(store),
-        adoption.prometheusText, background.webhooks.prometheusText, attempts.metrics,
+        adoption.prometheusText, background.webhooks.prometheusText, attempts.metrics, signIns.metrics,
         service.counters.prometheusText(pending: service.backlog.pending),
         service.packs.counters.prometheusText, service.packBytesText, builder.prometheusText,
         coded.prometheusText, TrustMetrics.text(store), edge?.prometheusText ?? "",

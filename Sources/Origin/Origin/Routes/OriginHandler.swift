@@ -26,10 +26,13 @@ final class OriginHandler: Handler {
   /// Publishers' requests have workers of their own, which devices can't keep busy, and tokens take turns at them.
   func scheduling(of request: borrowing Request) -> Scheduling {
     let address = request.peer.holder.hashValue
-    guard request.path.starts(with: "/api/") else { return Scheduling(.open, holder: address) }
+    guard request.path.starts(with: "/api/") else {
+      return Scheduling(SignInRoute.at(request.path)?.lane ?? .open, holder: address)
+    }
     let lane = APIRoute.lane(of: request)
     // Nobody has checked the token yet; a wrong one costs no more than finding that out.
-    let holder = request.field(.authorization)?.array.hashValue ?? address
+    let secret = request.field(.authorization)?.array ?? request.field(named: "cookie")?.array
+    let holder = secret?.hashValue ?? address
     return Scheduling(lane, holder: holder, isInterruptible: lane == .reads)
   }
 
@@ -39,6 +42,7 @@ final class OriginHandler: Handler {
     if path.equals("/configure.json") { return pollByQuery(request, isShared: true) }
     if path.starts(with: "/xcache") { return answerMirrored(path, request) }
     if path.starts(with: "/api/") { return origin.api.answer(request) }
+    if path.starts(with: "/auth/") { return origin.signIn.answer(request) }
     // A channel's public URL may have a path of its own.
     for prefix in catalog.current.prefixes {
       let prefix = prefix.span.bytes

@@ -1,3 +1,4 @@
+import Identity
 import System
 
 /// A sign-in between its begin and the provider's answer, kept by the provider's `state` alone: the origin remembers nothing of it.
@@ -72,11 +73,12 @@ struct LoginState: Equatable {
     guard now >= begin - 60, now - begin <= LoginCookie.lifetime else { throw .late }
   }
 
-  /// What the ID token has to repeat (OpenID Connect Core §3.1.2.1).
-  func nonce(_ keys: Keys) -> String { Hex.encode(keys.mac(2, seed).span.bytes) }
-
-  /// The PKCE verifier (RFC 7636 §4.1): 64 characters.
-  func verifier(_ keys: Keys) -> String { Hex.encode(keys.mac(3, seed).span.bytes) }
+  /// What the provider is told and repeats: the state, the nonce and the PKCE verifier.
+  func secrets(_ keys: Keys) -> SignInSecrets {
+    SignInSecrets(
+      state: text(keys), nonce: Hex.encode(keys.mac(2, seed).span.bytes),
+      verifier: Hex.encode(keys.mac(3, seed).span.bytes))
+  }
 }
 
 /// A place in the console, as `#/…`. Nothing else is ever returned to, so that no link leads through the sign-in to another site.

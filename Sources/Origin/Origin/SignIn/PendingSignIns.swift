@@ -1,4 +1,4 @@
-import OriginAPI
+import Identity
 import Store
 import System
 import Values
@@ -158,7 +158,7 @@ struct PendingSignIns {
       case .allowed(let session, _) = entry.decision
     else { return nil }
     remove(entry)
-    let given = PKCE.challenge(of: verifier)
+    let given = SignInSecrets.challenge(of: verifier)
     return Secrets.equal(Array(given.utf8), Array(loopback.challenge.utf8)) ? session : nil
   }
 
@@ -197,27 +197,5 @@ enum UserCode {
     let code = text.uppercased().filter { $0 != "-" && $0 != " " }
     guard code.count == 8, code.allSatisfy(letters.contains) else { return nil }
     return "\(code.prefix(4))-\(code.dropFirst(4))"
-  }
-}
-
-/// Proof Key for Code Exchange (RFC 7636).
-enum PKCE {
-  /// Returns the challenge of a verifier, by S256.
-  static func challenge(of verifier: String) -> String {
-    let base64 = Base64.encode(SHA256.of(Array(verifier.utf8)).bytes)
-    return base64.replacing("+", with: "-").replacing("/", with: "_").replacing("=", with: "")
-  }
-
-  /// Whether a text has the form of a verifier (§4.1).
-  static func isVerifier(_ text: String) -> Bool {
-    (43...128).contains(text.utf8.count) && text.utf8.allSatisfy(Unreserved.has)
-  }
-
-  /// Whether a text has the form of a challenge: 32 bytes in base64url.
-  static func isChallenge(_ text: String) -> Bool {
-    text.utf8.count == 43
-      && text.utf8.allSatisfy {
-        Unreserved.has($0) && $0 != UInt8(ascii: ".") && $0 != UInt8(ascii: "~")
-      }
   }
 }

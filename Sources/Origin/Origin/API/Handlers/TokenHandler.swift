@@ -9,8 +9,21 @@ import Values
 struct TokenHandler: APIHandler {
   let context: RequestContext
 
-  /// `GET /tokens`
-  func list() throws -> Response { .json(TokenList(tokens: try store.tokens().map(TokenInfo.init))) }
+  /// `GET /tokens`, with `kind`: all of one kind; without: all tokens, and the sessions and jobs that are in use.
+  func list() throws -> Response {
+    let all = try store.tokens()
+    guard let text = request.text("kind") else {
+      let now = store.now
+      let shown = all.filter { token in
+        token.kind == .token || (token.revokedAt == nil && token.expiresAt.map { $0 > now } ?? true)
+      }
+      return .json(TokenList(tokens: shown.map(TokenInfo.init)))
+    }
+    guard let kind = AccessToken.Kind(rawValue: text) else {
+      throw Problem.badRequest("kind=\(text) is none of token, session and job")
+    }
+    return .json(TokenList(tokens: all.filter { $0.kind == kind }.map(TokenInfo.init)))
+  }
 
   /// `POST /tokens`
   func create(_ body: TokenRequest) throws -> Response {
@@ -18,7 +31,7 @@ struct TokenHandler: APIHandler {
       throw Problem.badRequest("\"name\" must say whose token this is, in 1 to 128 bytes")
     }
     guard let scope = body.scope.flatMap(TokenScope.init) else {
-      throw Problem.badRequest("\"scope\" must be one of read, publish and admin")
+      throw Problem.badRequest("\"scope\" must be one of read, release, publish and admin")
     }
     let app = try body.app.map { try AppName($0) }
     let channel = try body.channel.map { try ChannelName($0) }
@@ -63,7 +76,8 @@ struct TokenHandler: APIHandler {
   private func bundles(_ body: TokenRequest, _ scope: TokenScope) throws -> BundleGlob? {
     guard let text = body.bundles else { return nil }
     guard let glob = BundleGlob(text) else {
-      throw Problem.badRequest("\"bundles\" must be a bundle's name, with * and ? as wildcards")
+      throw Problem.badRequest(
+        "\"bundles\" must be bundles' names, with * and ? as wildcards, separated by commas")
     }
     guard scope < .admin else { throw Problem.badRequest("admin tokens can't be limited to bundles") }
     return glob
@@ -109,6 +123,15 @@ extension TokenInfo {
       bundles: token.bundles?.text, hosts: token.hosts?.names,
       createdAt: Moment(milliseconds: token.createdAt),
       expiresAt: token.expiresAt.map(Moment.init), lastUsedAt: token.lastUsedAt.map(Moment.init),
-      revokedAt: token.revokedAt.map(Moment.init))
+      revokedAt: token.revokedAt.map(Moment.init), kind: token.kind.rawValue, issuer: token.identity?.issuer,
+      subject: token.identity?.subject, detail: token.identity?.detail,
+      grants: token.grants.map(GrantInfo.init))
+  }
+}
+
+extension GrantInfo {
+  init(_ grant: Grant) {
+    self.init(
+      scope: grant.scope.rawValue, app: grant.app, channel: grant.channel, bundles: grant.bundles?.text)
   }
 }

@@ -14,6 +14,8 @@ struct APIEndpoint: Sendable {
   let documents: DocumentService
   let adoption: AdoptionService
   let fleet: FleetService
+  /// The command lines that wait to be signed in.
+  let signIns: PendingSignInTable
   /// In bytes.
   let largestUpload: UInt64
   let log: @Sendable (String) -> Void

@@ -13,6 +13,8 @@ struct APIRequest: Sendable {
   let path: [String]
   private let query: [String: String]
   private let authorization: String?
+  /// The token in the console's cookie, for a request without an Authorization field.
+  private let session: String?
   private let contentMD5: String?
   let contentType: String?
   /// The body's content coding.
@@ -51,6 +53,7 @@ struct APIRequest: Sendable {
     query = Self.query(request)
     name = RequestName(request)
     authorization = request.field(.authorization)?.text
+    session = authorization == nil ? SessionCookie.token(in: request) : nil
     contentMD5 = request.field(named: "content-md5")?.text
     contentType = request.field(.contentType)?.text
     coding = RequestCoding(request)
@@ -71,7 +74,7 @@ struct APIRequest: Sendable {
     method = .post
     peer = .unknown
     reader = AnswerNegotiation()
-    (query, name, authorization, contentMD5, contentType) = ([:], nil, nil, nil, nil)
+    (query, name, authorization, session, contentMD5, contentType) = ([:], nil, nil, nil, nil, nil)
     (coding, announcesBody, isConditional, length) = (.none, true, false, nil)
   }
 
@@ -106,8 +109,8 @@ struct APIRequest: Sendable {
     return (path + items).map { "\($0.utf8.count):\($0)" }.joined()
   }
 
-  /// The bearer token, or nil if there is none.
-  var token: String? { Self.bearer(authorization) }
+  /// The bearer token, else the one in the console's cookie; nil if there is none.
+  var token: String? { Self.bearer(authorization) ?? session }
 
   /// Returns the token of an Authorization field (RFC 6750 §2.1), or nil if it has none.
   static func bearer(_ authorization: String?) -> String? {

@@ -21,6 +21,10 @@ extension APIRoute {
     APIRoute("default-app", [.post: .change(.everything, ChannelHandler.nameDefaultApp)]),
     APIRoute("disk", [.get: .reply(.everything, FleetHandler.disk)]),
     APIRoute("gc", [.post: .change(.everything, MaintenanceHandler.collect)]),
+    APIRoute(
+      "identities",
+      [.get: .reply(.everything, IdentityHandler.list), .post: .change(.everything, IdentityHandler.add)]),
+    APIRoute("identities/*", [.delete: .reply(.everything, IdentityHandler.remove)], .urgent),
     APIRoute("leases", [.post: .change(.scope(.read), rejectsUnknown: false, MirrorHandler.takeLease)]),
     APIRoute(
       "leases/*",
@@ -39,6 +43,11 @@ extension APIRoute {
     APIRoute("purge", [.post: .change(.everything, PurgeHandler.purge)]),
     APIRoute("purges", [.get: .reply(.everything, PurgeHandler.list)]),
     APIRoute("purges/*", [.delete: .reply(.everything, PurgeHandler.lift)]),
+    APIRoute("sessions", [.get: .reply(.scope(.read), SignInHandler.sessions)]),
+    APIRoute("sessions/*", [.delete: .reply(.scope(.read), SignInHandler.end)], .urgent),
+    APIRoute(
+      "signins/*",
+      [.get: .reply(.scope(.read), SignInHandler.show), .post: .change(.scope(.read), SignInHandler.decide)]),
     APIRoute("token", [.get: .reply(.scope(.read), FleetHandler.token)]),
     APIRoute("mirrors/*", [.delete: .reply(.scope(.read), MirrorHandler.forget)]),
     APIRoute(
