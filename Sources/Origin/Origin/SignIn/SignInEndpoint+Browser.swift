@@ -20,7 +20,7 @@ extension SignInEndpoint {
     return .later {
       let keys = keys(browser)
       let state = LoginState(returnTo: fragment, now: seconds)
-      do {
+      do throws(IdentityError) {
         let url = try options.provider.authorizationURL(
           redirectURI: options.redirectURI, scopes: options.scopes, secrets: state.secrets(keys),
           prompt: prompt)

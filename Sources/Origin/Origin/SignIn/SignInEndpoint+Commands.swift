@@ -82,10 +82,14 @@ extension SignInEndpoint {
   private func give(_ allowing: AccessToken, from peer: IPAddress) throws -> Response {
     do {
       try store.checkInUse(allowing)
-    } catch .tokenEnded {
+      return try create(allowing, from: peer)
+    } catch StoreError.tokenEnded {
       throw Problem(
         .badRequest, "access-denied", "the session that allowed this has ended; sign in to the console again")
     }
+  }
+
+  private func create(_ allowing: AccessToken, from peer: IPAddress) throws -> Response {
     guard let identity = allowing.identity, let end = allowing.expiresAt else {
       throw Problem(
         .badRequest, "access-denied", "only someone who signed in with the provider can allow this")
@@ -96,6 +100,13 @@ extension SignInEndpoint {
       identity: SignedInIdentity(
         issuer: identity.issuer, subject: identity.subject, detail: SessionClient.commandLine),
       expiresAt: end, by: Actor(name: allowing.name, address: Self.address(peer)))
+    // Revoked just now, with all sessions of the person: this one wasn't among them yet.
+    do {
+      try store.checkInUse(allowing)
+    } catch {
+      _ = try store.revokeToken(session.id, by: .local)
+      throw error
+    }
     counts.noteSuccess(.signIn)
     return .json(
       SignInTokenAnswer(

@@ -97,7 +97,7 @@ struct SignInEndpoint: Sendable {
 
   private static func isJSON(_ type: String?) -> Bool {
     let name = type?.prefix { $0 != ";" } ?? ""
-    return name.trimmingBlanks.lowercased() == "application/json"
+    return HTTPField.trimmed(name).lowercased() == "application/json"
   }
 
   /// Turns what an act throws into its answer; internal errors are logged.
@@ -115,10 +115,9 @@ struct SignInEndpoint: Sendable {
 
   /// An answer with what all answers here have.
   func hardened(_ response: Response) -> Response {
-    var fields = response.head.fields
-    for (name, value) in SignInPages.fields where fields.value(of: name.lowercase) == nil {
-      fields.add(name, value)
-    }
+    var fields = response.head.fields.without("cache-control").without("referrer-policy")
+      .without("x-content-type-options")
+    for (name, value) in SignInPages.fields { fields.add(name, value) }
     return Response(response.status, fields, response.body)
   }
 

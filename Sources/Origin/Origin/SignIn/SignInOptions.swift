@@ -14,7 +14,7 @@ package struct SignInOptions: Sendable {
   /// Seconds after which one has to sign in again.
   package var sessionTime: Int64 = 12 * 3600
   /// Scheme, host and port of the console, as browsers reach it: `https://xcache.example.com`.
-  package let origin: String
+  package var origin: String
 
   /// Creates options with the defaults for all else.
   package init(provider: IdentityProvider, roles: [RoleRule], origin: String) {

@@ -29,6 +29,10 @@ enum ServeCommand {
       --purge sends varnish, nginx and http URLs the token in XCACHE_PURGE_TOKEN, if it is set; fastly and cloudflare
       need an API token that may purge in XCACHE_FASTLY_TOKEN or XCACHE_CLOUDFLARE_TOKEN. With _FILE behind its name, a
       variable names a file that contains the token.
+      --oidc-issuer lets people sign in to the console; the secret of --oidc-client, if it has one, is in
+      XCACHE_OIDC_SECRET, or in the file that XCACHE_OIDC_SECRET_FILE names. The redirect URI to register at the
+      provider is that of --console-url with /auth/callback for its path. Admin tokens go on working when the provider
+      is down.
       """,
     options: [
       .value("data", "DIR", environment: "XCACHE_DATA", "the data folder (required)"),
@@ -62,7 +66,7 @@ enum ServeCommand {
       .value("gc", "HH:MM", "run garbage collection every day at this local time, like 'xcache gc'"),
     ].orFromEnvironment
       + (ServeTLS.options + ServeLog.options + GCCommand.policyOptions + ServeMirror.options
-      + ServeEdge.options + ServePurge.options + ServeLimits.options)
+      + ServeEdge.options + ServePurge.options + ServeSignIn.options + ServeLimits.options)
       .orFromEnvironment,
     run: run)
 
@@ -118,6 +122,8 @@ enum ServeCommand {
     if try arguments.value("public-url") == nil {
       options.publicURL = try Self.url(of: server.address, tls)
     }
+    // Where the kernel chose the port.
+    options.signIn?.origin = try ServeSignIn.origin(arguments, server.address, tls)
     let origin = try Origin(store: store, options: options)
     try origin.startBackgroundWork()
     try server.start { _ in origin.makeHandler() }
@@ -126,6 +132,7 @@ enum ServeCommand {
     log(
       "xcache \(XCache.version) listens on \(ServeTLS.scheme(tls))://\(server.address), console at /console/, "
         + "data in \(data)")
+    if let signIn = options.signIn { log(ServeSignIn.message(signIn)) }
     for target in options.purges {
       log("edge \(target.name): told to drop a channel's answers when they change")
       if let warning = ServePurge.warning(about: target) { log("warning: \(warning)") }
@@ -306,6 +313,7 @@ enum ServeCommand {
     options.scrub = try scrub(arguments)
     options.edge = try ServeEdge.policy(arguments)
     options.purges = try ServePurge.targets(arguments)
+    options.signIn = try ServeSignIn.options(arguments, configuration.address, configuration.tls)
     options.largestUpload =
       try arguments.number("max-upload", in: 1...Int.max).map(UInt64.init) ?? options.largestUpload
     return options
