@@ -49,7 +49,7 @@ final class SignInLog: Sendable {
       return state.left
     }
     guard let left else { return }
-    if left > 0 { log("warning: \(Count.text(left, "more refused sign-in")) went unlogged") }
+    if left > 0 { log("warning: \(left) more refused sign-in\(left == 1 ? "" : "s") went unlogged") }
     let name = act == .trade ? "trade" : "sign-in"
     log("warning: \(name) from \(peer) refused (\(code)): \(HumanText.line(words, limit: 500))")
   }

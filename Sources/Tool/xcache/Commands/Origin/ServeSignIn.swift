@@ -132,7 +132,7 @@ enum ServeSignIn {
       try given.isEmpty
       ? (arguments.value("role") ?? "").split(whereSeparator: \.isNewline).map(HTTPField.trimmed) : given
     return try texts.filter { !$0.isEmpty }.map { text throws(UsageError) in
-      do {
+      do throws(RoleRuleError) {
         return try RoleRule(text)
       } catch {
         throw UsageError("\(arguments.source("role")): \(error.message)")
