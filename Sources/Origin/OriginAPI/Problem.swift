@@ -19,6 +19,8 @@ package struct Problem: Error, Hashable, Sendable {
   package var retryAfter: Int?
   /// Where the refused client got its token from; nil if it sent none, or didn't say.
   package var tokenSource: String?
+  /// Whether `detail` says what helps about that client's token.
+  package var isAboutGivenToken = false
 
   package init(
     status: Int, title: String, code: String, detail: String?, members: JSONObject = JSONObject()

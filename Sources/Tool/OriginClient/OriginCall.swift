@@ -2,11 +2,13 @@ import HTTP
 import HTTPClient
 import Values
 
-/// A request to a path below `/api/v1/`.
+/// A request to a path below `/api/v1/`, or `/auth/`.
 package struct OriginCall: Sendable {
   package let method: String
-  /// The path relative to `/api/v1/`, percent-encoded, with its query.
+  /// The path relative to `area`, percent-encoded, with its query.
   package let path: String
+  /// The path that `path` is below, with its slashes.
+  package var area = "/api/v1/"
   package var fields: HTTPFields = []
   package var body = HTTPBody.none
   package var timeouts = HTTPTimeouts()
@@ -29,6 +31,14 @@ package struct OriginCall: Sendable {
     self.init(method, path)
     body = .bytes(JSONValue(encoding: document).canonical)
     fields = [("Content-Type", "application/json")]
+  }
+
+  /// A request to a path below `/auth/`: without a token, since it is how one gets one. What it changes is the same if it arrives twice.
+  package static func signIn(_ path: String, _ document: (some Encodable)?) -> OriginCall {
+    var call = document.map { OriginCall("POST", path, $0) } ?? OriginCall("GET", path)
+    call.area = "/auth/"
+    call.isRepeatable = true
+    return call
   }
 
   /// Returns `text` percent-encoded for a path segment or query value: all but unreserved characters (RFC 3986 §2.3).

@@ -9,8 +9,7 @@ import Values
 /// Usable from any thread.
 package final class OriginClient: Sendable {
   package let server: BaseURL
-  private let token: String?
-  private let tokenSource: String?
+  private let credential: OriginCredential?
   private let http: HTTPClient
   /// Makes the retry policy for one request, given whether the server has answered before.
   private let retries: @Sendable (Bool) -> RetryPolicy
@@ -21,18 +20,30 @@ package final class OriginClient: Sendable {
     /// Whether the origin has said that it accepts zstd-coded bodies.
     var takesZstd = false
     var bytesSent: Int64 = 0
+    /// The token, and when it ends.
+    var token: OriginCredential.Token?
   }
 
   /// Creates a client; `tokenSource` says where the token came from, for messages.
-  package init(
+  package convenience init(
     server: BaseURL, token: String?, tokenSource: String? = nil, http: HTTPClient = HTTPClient(),
     retries: @escaping @Sendable (Bool) -> RetryPolicy = { OriginClient.policy(hasAnswered: $0) }
   ) {
+    self.init(
+      server: server, credential: token.map { OriginCredential($0, source: tokenSource) }, http: http,
+      retries: retries)
+  }
+
+  /// Creates a client that sends `credential`; nil: no token.
+  package init(
+    server: BaseURL, credential: OriginCredential?, http: HTTPClient = HTTPClient(),
+    retries: @escaping @Sendable (Bool) -> RetryPolicy = { OriginClient.policy(hasAnswered: $0) }
+  ) {
     self.server = server
-    self.token = token
-    self.tokenSource = tokenSource
+    self.credential = credential
     self.http = http
     self.retries = retries
+    state.withLock { $0.token = credential?.token }
   }
 
   /// Returns the default retry policy: it gives up early on a server that has never answered, whose address may be wrong.
@@ -80,7 +91,12 @@ package final class OriginClient: Sendable {
       throw .notAnOrigin(
         server: server.text, found: "status \(reply.status) without a reason", status: reply.status)
     }
-    problem.tokenSource = tokenSource
+    problem.tokenSource = credential?.source
+    // What helps is known here: the origin can't know how the token was got.
+    if problem.code == "token", let remedy = credential?.remedy {
+      (problem.detail, problem.tokenSource) = (remedy, nil)
+      problem.isAboutGivenToken = true
+    }
     throw .refused(problem)
   }
 
@@ -145,6 +161,8 @@ package final class OriginClient: Sendable {
     var call = call
     // The origin recognizes a retry by its key: however often the act is sent, it is carried out once.
     if !call.isRepeatable { call.fields.append(.newIdempotencyKey()) }
+    // Retries of a call have the token of its first attempt: under another one, its key would be another act's.
+    let token = call.area == "/auth/" ? nil : currentToken()
     var plain = code(&call)
     var policy = retries(state.withLock { $0.hasAnswered })
     policy.isAct = !call.isRepeatable
@@ -155,7 +173,7 @@ package final class OriginClient: Sendable {
       let outcome: RetryPolicy.Outcome
       let last: Result<HTTPReply, OriginError>
       do {
-        let reply = try http.send(request(call), into: .memory(limit: call.limit))
+        let reply = try http.send(request(call, token), into: .memory(limit: call.limit))
         state.withLock { state in
           state.hasAnswered = true
           if reply.takesZstd { state.takesZstd = true }
@@ -226,13 +244,26 @@ package final class OriginClient: Sendable {
     return plain
   }
 
-  private func request(_ call: OriginCall) -> HTTPRequest {
+  /// Returns the token, or one that takes its place if it is about to end.
+  private func currentToken() -> String? {
+    guard let token = state.withLock({ $0.token }) else { return nil }
+    guard let end = token.endsAt, end - Clock.unixMilliseconds() < Self.leastLife,
+      let renewed = credential?.renewed?()
+    else { return token.text }
+    state.withLock { $0.token = renewed }
+    return renewed.text
+  }
+
+  /// A token that ends within that many milliseconds is renewed before a call.
+  private static let leastLife: Int64 = 60_000
+
+  private func request(_ call: OriginCall, _ token: String?) -> HTTPRequest {
     var fields = call.fields
     if let token { fields.add("Authorization", "Bearer \(token)") }
     let counted = Locked<Int64>(0)
     let state = self.state
     return HTTPRequest(
-      call.method, "\(server.text)/api/v1/\(call.path)", fields: fields, body: call.body,
+      call.method, "\(server.text)\(call.area)\(call.path)", fields: fields, body: call.body,
       timeouts: call.timeouts, decodes: true
     ) { progress in
       let more = counted.withLock { last in

@@ -82,7 +82,7 @@ extension Problem {
         + "released. To create it, add --create"
     }
     if code == "not-found" { return "\(detail): the origin's xcache is too old for this; update it" }
-    guard code == "token" else { return detail }
+    guard code == "token", !isAboutGivenToken else { return detail }
     return tokenSource.map { "\(detail). It came from \($0)" }
       ?? "\(detail); give one with --token or XCACHE_TOKEN, or run `xcache login`"
   }
