@@ -22,6 +22,9 @@ package enum Environment {
   /// This process's ID.
   package static var processID: Int32 { getpid() }
 
+  /// The number of the user with whose rights this process opens files.
+  package static var userID: UInt32 { geteuid() }
+
   /// The number of cores available to this process.
   package static var cores: Int { max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN))) }
 

@@ -27,6 +27,8 @@ package struct FileStatus: Hashable, Sendable {
   package let changed: Int64
   /// Permission bits.
   package let mode: mode_t
+  /// The number of the user who owns it.
+  package let owner: UInt32
 
   init(_ status: stat) {
     kind =
@@ -44,6 +46,7 @@ package struct FileStatus: Hashable, Sendable {
     modified = Self.nanoseconds(Native.modified(status))
     changed = Self.nanoseconds(Native.changed(status))
     mode = status.st_mode & 0o7777
+    owner = status.st_uid
   }
 
   private static func nanoseconds(_ time: timespec) -> Int64 {

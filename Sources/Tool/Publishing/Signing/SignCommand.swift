@@ -16,8 +16,10 @@ package struct SignCommand: StatementSigner {
 
   /// The most bytes that are read of what it writes.
   private static let outputLimit = 4096
-  /// Variables that it has no use for: they are secrets.
-  private static let secrets: Set<String> = ["XCACHE_TOKEN", "XCACHE_SIGN_KEY"]
+  /// Variables that another program has no use for: they are secrets.
+  package static let secrets: Set<String> = [
+    "XCACHE_TOKEN", "XCACHE_SIGN_KEY", "XCACHE_ID_TOKEN", "ACTIONS_ID_TOKEN_REQUEST_TOKEN",
+  ]
 
   /// - Parameters:
   ///   - command: as a shell takes it.

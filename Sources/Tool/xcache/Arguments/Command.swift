@@ -70,13 +70,20 @@ struct Command: Sendable {
   ]
 
   /// The options of every command that talks to an origin.
-  static let remote: [Option] = [
+  static let remote: [Option] = signedIn + [
+    .value(
+      "id-token", "FILE", environment: "XCACHE_ID_TOKEN_FILE",
+      "a CI job's ID token, traded for a token of 15 minutes; also XCACHE_ID_TOKEN"),
+    certificates,
+  ]
+
+  /// The options of a command that talks to an origin with a token of its own.
+  static let signedIn: [Option] = [
     .value("server", "URL", environment: "XCACHE_SERVER", "the origin's URL, such as http://127.0.0.1:8080"),
     .value(
       "token", "TOKEN", environment: "XCACHE_TOKEN",
       "API token (prefer XCACHE_TOKEN)"),
     .value("token-file", "FILE", environment: "XCACHE_TOKEN_FILE", "a file that contains the token"),
-    certificates,
   ]
 
   /// The certificates to trust.

@@ -15,6 +15,10 @@ struct RemoteOrigin {
   let certificates: String?
   /// The source of the token, for messages; nil if there is no token.
   let tokenSource: String?
+  /// The job's ID token, if it is what this command asks with.
+  private let idToken: GivenIDToken?
+  /// When the person's session that `xcache login` saved ends; nil if that isn't what this command asks with.
+  private let sessionEnd: Moment?
   private let arguments: Arguments
   /// The servers that `xcache login` knows, if none of them was selected.
   private let known: [BaseURL]
@@ -35,8 +39,9 @@ struct RemoteOrigin {
     if namesChannel, let text = try arguments.value("channel") {
       given.channel = try SettingsValue.channel(text, in: arguments.source("channel"))
     }
-    let token = try GivenToken(arguments)
+    let token = try Self.token(arguments)
     given.token = token?.text
+    idToken = token == nil ? try GivenIDToken(arguments) : nil
     let file = try Self.file(
       arguments, needs: arguments.all("server").isEmpty || namesApp && arguments.all("app").isEmpty)
     if namesApp, arguments.all("app").isEmpty, let app = given.app, let other = file.app, app != other {
@@ -44,16 +49,22 @@ struct RemoteOrigin {
         "this is about app \(app), as XCACHE_APP says; \(file.file ?? "xcache.json") names \(other)")
     }
     var settings = given.over(file)
-    let (profile, known) = try Self.profile(&settings, arguments)
+    let (profile, known) = try Self.profile(&settings, arguments, needsToken: idToken == nil)
     self.known = settings.server == nil ? known : []
     // As in a CI job without its secret, which must not use the login of whoever uses the machine, too.
-    if settings.token == nil, profile?.token != nil, arguments.environment["XCACHE_TOKEN"]?.isEmpty == true {
+    if settings.token == nil, idToken == nil, profile?.token != nil,
+      arguments.environment["XCACHE_TOKEN"]?.isEmpty == true
+    {
       throw UsageError(
         "XCACHE_TOKEN is set, but empty: set it to a token, or unset it to use that of `xcache login`")
     }
-    settings.token = settings.token ?? profile?.token
+    let saved = settings.token == nil && idToken == nil ? profile?.token : nil
+    settings.token = settings.token ?? saved
     self.settings = settings
-    tokenSource = token?.source ?? profile?.token.map { _ in "xcache login" }
+    tokenSource =
+      token?.source ?? idToken.map { "the job's ID token (\($0.source))" }
+      ?? saved.map { _ in "xcache login" }
+    sessionEnd = saved == nil ? nil : profile?.sessionEnd
     certificates = try Self.certificates(arguments) ?? Self.certificates(of: profile)
     http = arguments.http(authorities: certificates)
   }
@@ -69,11 +80,20 @@ struct RemoteOrigin {
     }
   }
 
+  /// Returns the given token. An ID token on the command line precedes a token of the environment.
+  private static func token(_ arguments: Arguments) throws -> GivenToken? {
+    guard arguments.isGiven("id-token") else { return try GivenToken(arguments) }
+    for other in ["token", "token-file"] where arguments.isGiven(other) {
+      throw UsageError("give either --\(other) or --id-token, not both")
+    }
+    return nil
+  }
+
   /// Returns the profile of the server; if no server is named, that of the only known one.
-  private static func profile(_ settings: inout Settings, _ arguments: Arguments) throws
+  private static func profile(_ settings: inout Settings, _ arguments: Arguments, needsToken: Bool) throws
     -> (Profiles.Profile?, known: [BaseURL])
   {
-    let needsIt = settings.server == nil || settings.token == nil
+    let needsIt = settings.server == nil || settings.token == nil && needsToken
     let profiles: Profiles
     do {
       profiles = try Profiles(arguments.environment)
@@ -123,9 +143,47 @@ struct RemoteOrigin {
   }
 
   var api: OriginClient {
+    get throws { OriginClient(server: try server, credential: try credential, http: http) }
+  }
+
+  /// What this command asks with; nil if there is no token. A job's ID token is traded for it, at this server.
+  /// - Throws: `OriginError`, `Failure` if an ID token can't be traded.
+  var credential: OriginCredential? {
     get throws {
-      OriginClient(server: try server, token: settings.token, tokenSource: tokenSource, http: http)
+      if let idToken {
+        let identity = arguments.environment["XCACHE_IDENTITY"]
+        return try JobTokens(
+          server: try server, given: idToken, identity: identity.flatMap { $0.isEmpty ? nil : $0 },
+          http: http,
+          folder: JobTokenFolder(arguments.environment), trace: trace, remark: arguments.remark
+        ).credential()
+      }
+      guard let text = settings.token else { return nil }
+      guard let sessionEnd else { return OriginCredential(text, source: tokenSource) }
+      return OriginCredential(
+        .init(text), source: tokenSource, remedy: Self.remedy(sessionEnd, at: try server))
     }
+  }
+
+  /// Whether there is something to ask with. What GitHub gives any job that may have ID tokens needn't be meant for this origin.
+  var hasCredential: Bool { settings.token != nil || idToken?.isRenewable == false }
+
+  /// What this command asks with where it could do without; nil also if the origin refuses what GitHub gives the job.
+  var credentialIfAny: OriginCredential? {
+    get throws {
+      do {
+        return try credential
+      } catch OriginError.refused where !hasCredential {
+        return nil
+      }
+    }
+  }
+
+  /// What is said if the origin takes no notice of a person's session any more.
+  private static func remedy(_ end: Moment, at server: BaseURL) -> String {
+    let isOver = end.milliseconds <= Clock.unixMilliseconds()
+    return "your session at \(server) \(isOver ? "ended at \(end.formatted)" : "was ended before its time"); "
+      + "sign in again: xcache login --sso \(server)"
   }
 
   var server: BaseURL {

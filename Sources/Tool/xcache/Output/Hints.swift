@@ -31,7 +31,7 @@ struct Hints: Sendable {
       if folder != nil, let base = arguments.all("base-url").first { given.append(("base-url", base)) }
     }
     if command.name == "promote" { target = arguments.all("to").first }
-    for option in ["app", "channel", "server", "cacert", "token-file", "data"] {
+    for option in ["app", "channel", "server", "cacert", "token-file", "id-token", "data"] {
       // A channel that is copied from is the one whose versions are in question.
       // With --if-version, those of the other one.
       let copied = arguments.isGiven("if-version") ? "to" : "from"

@@ -13,6 +13,15 @@ struct Profiles {
     var token: String?
     /// The PEM file of trusted certificates; nil means the system's.
     var certificates: String?
+    /// When the session that the token is of ends; nil if the token isn't a session's.
+    var sessionEnd: Moment?
+
+    init(server: BaseURL, token: String?, certificates: String?, sessionEnd: Moment? = nil) {
+      self.server = server
+      self.token = token
+      self.certificates = certificates
+      self.sessionEnd = sessionEnd
+    }
   }
 
   /// `$XDG_CONFIG_HOME/xcache/servers.json`, or in `~/.config`; empty if there is no home.
@@ -61,7 +70,10 @@ struct Profiles {
             guard let token = Self.token(try value.text("a token")) else { throw value.wanted("a token") }
             profile.token = token
           case "cacert": profile.certificates = try value.text("a path")
-          default: throw value.unknown("token", "cacert")
+          case "sessionEnd":
+            guard let end = Timestamp.parse(try value.text("a time")) else { throw value.wanted("a time") }
+            profile.sessionEnd = Moment(milliseconds: end)
+          default: throw value.unknown("token", "cacert", "sessionEnd")
           }
         }
         profiles.append(profile)
@@ -120,6 +132,7 @@ struct Profiles {
     for profile in profiles.sorted(by: { $0.server.text < $1.server.text }) {
       var members = JSONObject()
       members["cacert"] = profile.certificates.map { .string($0) }
+      members["sessionEnd"] = profile.sessionEnd.map { .string(Timestamp.text($0.milliseconds)) }
       members["token"] = profile.token.map { .string($0) }
       servers[profile.server.text] = .object(members)
     }

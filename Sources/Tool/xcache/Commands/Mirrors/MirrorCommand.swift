@@ -162,9 +162,9 @@ enum MirrorCommand {
       return try DataSource(data: data)
     }
     let remote = try RemoteOrigin(arguments, namesApp: false, namesChannel: false)
-    return remote.settings.server.map {
+    return try remote.settings.server.map {
       ServerSource(
-        server: $0, token: remote.settings.token, tokenSource: remote.tokenSource, attempts: attempts,
+        server: $0, token: try remote.credential?.token.text, tokenSource: remote.tokenSource, attempts: attempts,
         http: remote.http)
     }
   }

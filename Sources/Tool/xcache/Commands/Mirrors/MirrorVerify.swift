@@ -109,7 +109,7 @@ enum MirrorVerify {
   /// Returns the origin to compare with; nil if none is configured, or there is no token for one from the environment.
   private static func origin(_ arguments: Arguments) throws -> (any MirrorSource)? {
     if arguments.all("server").isEmpty, try arguments.value("data") == nil,
-      try RemoteOrigin(arguments, namesApp: false, namesChannel: false).settings.token == nil
+      try !RemoteOrigin(arguments, namesApp: false, namesChannel: false).hasCredential
     {
       return nil
     }
