@@ -153,6 +153,11 @@ extension StoreError: CustomStringConvertible {
     case .notAwaited(let app, let channel, let id, let bundle):
       Self.notAwaitedMessage(app, channel, id, bundle)
     case .tooManySchedules(let app, let channel): Self.tooManySchedulesMessage(app, channel)
+    case .needsApproval(let app, let channel, let required):
+      Self.needsApprovalMessage(app, channel, required)
+    case .mayNotApprove(let act, let refusal): Self.mayNotApproveMessage(act, refusal)
+    case .approvalNotNeeded(let act):
+      "the scheduled act \(act.id) (\(act.summary)) takes no approval; it is carried out \(Timestamp.words(act.due))"
     case .freezeOver(let from, let to):
       "a freeze from \(Timestamp.words(from)) to \(Timestamp.words(to)) would already be over; give a later end"
     case .tooManyFreezes(let app, let channel):

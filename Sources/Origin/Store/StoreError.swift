@@ -103,6 +103,12 @@ package enum StoreError: Error, Sendable {
   case notAwaited(AppName, ChannelName, Int64, BundleName)
   /// A channel has as many scheduled acts as may wait.
   case tooManySchedules(AppName, ChannelName)
+  /// An act on a protected channel isn't carried out before others approve it: how many.
+  case needsApproval(AppName, ChannelName, required: Int)
+  /// Whoever wants to approve or reject an act may not.
+  case mayNotApprove(ScheduledAct, ApprovalRefusal)
+  /// A scheduled act takes no approval.
+  case approvalNotNeeded(ScheduledAct)
   /// A freeze by calendar ends before it begins, or has ended; in milliseconds since 1970.
   case freezeOver(from: Int64, to: Int64)
   /// A channel has as many freezes by calendar as it may.

@@ -49,6 +49,8 @@ package struct ChannelOverview: Codable, Sendable {
   @OrNull package var rollout: RolloutInfo?
   /// The scheduled acts that wait, then those that failed or were missed in the last 7 days; absent if there are none.
   package var scheduled: [ScheduledInfo]?
+  /// What others have to approve of acts on the channel; absent if nothing.
+  package var protection: ChannelProtection?
   /// The newest rollout, if it has halted itself in the last 7 days; absent otherwise.
   package var halted: RolloutInfo?
   /// The number of the root in force; absent if nothing has to be signed: without a root, and with one that is off.

@@ -27,6 +27,8 @@ package struct ScheduledInfo: Codable, Hashable, Sendable {
   @OrNull package var reason: String?
   /// The signatures that a release waits for before its time counts; absent where it waits for none.
   package var signatures: [AwaitedSignatures]?
+  /// The approvals that it waits for, or was given; absent where it takes none.
+  package var approvals: ApprovalsInfo?
 
   package init(
     id: Int64, act: String, summary: String, due: Moment, state: String, author: String, at: Moment

@@ -100,6 +100,14 @@ package struct DocumentChangeAnswer: Codable, Sendable {
   package var receipt: String?
   /// The rollout whose prefetch config was replaced by one for all devices; its state is `open` or, if it had nothing else, `completed`.
   package var ended: RolloutInfo?
+  /// The change that waits for approvals; absent for one that was made.
+  package var scheduled: ScheduledInfo?
+
+  /// The result of a change that waits: the newest version, and the act.
+  package init(unchanged record: DocumentVersion?, scheduled: ScheduledInfo) {
+    self.init(unchanged: record)
+    self.scheduled = scheduled
+  }
 
   /// The result of a change that made a version.
   package init(made: DocumentVersion, replaced: DocumentVersion?, ended: RolloutInfo? = nil) {
@@ -119,7 +127,8 @@ package struct DocumentChangeAnswer: Codable, Sendable {
   }
 
   private enum CodingKeys: CodingKey {
-    case calls, changed, manifestVersion, openRollout, overtaken, pages, receipt, remarks, replaced, version
+    case calls, changed, manifestVersion, openRollout, overtaken, pages, receipt, remarks, replaced, scheduled
+    case version
   }
 
   package init(from decoder: any Decoder) throws {
@@ -135,6 +144,7 @@ package struct DocumentChangeAnswer: Codable, Sendable {
     rollout = try container.decodeIfPresent(RolloutInfo.self, forKey: .openRollout)
     ended = try container.decodeIfPresent(RolloutInfo.self, forKey: .overtaken)
     receipt = try container.decodeIfPresent(String.self, forKey: .receipt)
+    scheduled = try container.decodeIfPresent(ScheduledInfo.self, forKey: .scheduled)
   }
 
   package func encode(to encoder: any Encoder) throws {
@@ -146,6 +156,7 @@ package struct DocumentChangeAnswer: Codable, Sendable {
     try container.encodeIfPresent(rollout, forKey: .openRollout)
     try container.encodeIfPresent(ended, forKey: .overtaken)
     try container.encodeIfPresent(receipt, forKey: .receipt)
+    try container.encodeIfPresent(scheduled, forKey: .scheduled)
     if let made {
       try made.encode(to: encoder)
       try container.encode(replaced, forKey: .replaced)

@@ -61,6 +61,8 @@ package struct ScheduledAct: Hashable, Sendable {
   package let awaited: [AwaitedStatement]
   /// The channel's newest version when its files couldn't be pushed; nil if that didn't happen.
   package let unpushedAt: ManifestVersion?
+  /// The approvals that it takes and has; nil where it takes none.
+  package var approvals: ApprovalStanding?
 }
 
 /// A statement of a release that waits, with the signatures that it has so far.
@@ -104,6 +106,8 @@ package struct ScheduleInput: Sendable {
   package let request: [UInt8]
   /// Whether a freeze that is planned for that time refuses it now.
   package var obeysFreezes = true
+  /// Whether others have to approve it where the channel is protected, when it is asked for or later.
+  package var isGated = false
   /// The contents whose bytes it needs.
   package var contents: [(url: ResourceURL, content: ResourceContent)] = []
   /// Statements of the bundles of a release that have too few signatures: it waits for the others. Empty: it waits for its time alone.

@@ -117,6 +117,11 @@ extension Problem {
     case .scheduleDamaged: self.init(.conflict, "schedule-damaged", words)
     case .notAwaited: self.init(.conflict, "not-awaited", words)
     case .tooManySchedules: self.init(.conflict, "too-many-schedules", words)
+    case .needsApproval(_, _, let required):
+      self.init(.conflict, "approval-needed", words, [.init(key: "required", value: .integer(required))])
+    case .mayNotApprove(_, .author): self.init(.forbidden, "own-act", words)
+    case .mayNotApprove: self.init(.forbidden, "not-approver", words)
+    case .approvalNotNeeded: self.init(.conflict, "no-approval-needed", words)
     case .freezeOver: self.init(.badRequest, "bad-request", words)
     case .tooManyFreezes: self.init(.conflict, "too-many-freezes", words)
     case .unknownFreeze: self.init(.notFound, "unknown-freeze", words)
