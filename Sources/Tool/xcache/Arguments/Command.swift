@@ -70,12 +70,13 @@ struct Command: Sendable {
   ]
 
   /// The options of every command that talks to an origin.
-  static let remote: [Option] = signedIn + [
-    .value(
-      "id-token", "FILE", environment: "XCACHE_ID_TOKEN_FILE",
-      "a CI job's ID token, traded for a token of 15 minutes; also XCACHE_ID_TOKEN"),
-    certificates,
-  ]
+  static let remote: [Option] =
+    signedIn + [
+      .value(
+        "id-token", "FILE", environment: "XCACHE_ID_TOKEN_FILE",
+        "a CI job's ID token, traded for a token of 15 minutes; also XCACHE_ID_TOKEN"),
+      certificates,
+    ]
 
   /// The options of a command that talks to an origin with a token of its own.
   static let signedIn: [Option] = [

@@ -18,7 +18,7 @@ struct JobTokenFolder: Sendable {
     var endsAt: Int64?
 
     /// The token's text.
-    var token: String? { id.map { "xcache_\($0)_\(Base64URLText.encode(secret))" } }
+    var token: String? { id.map { "xcache_\($0)_\(Base64URL.encode(secret))" } }
   }
 
   let path: String
@@ -115,20 +115,5 @@ struct JobTokenFolder: Sendable {
     for entry in old ?? [] where entry.status.kind == .file && entry.status.modified < oldest {
       try? Kernel.remove("\(path)/\(entry.name)")
     }
-  }
-}
-
-/// Base64url without padding (RFC 4648 §5).
-enum Base64URLText {
-  static func encode(_ bytes: [UInt8]) -> String {
-    String(
-      Base64.encode(bytes).compactMap { digit -> Character? in
-        switch digit {
-        case "+": "-"
-        case "/": "_"
-        case "=": nil
-        default: digit
-        }
-      })
   }
 }

@@ -1,3 +1,4 @@
+import HTTPClient
 import Linux
 import OriginAPI
 import OriginClient
@@ -7,9 +8,10 @@ import Values
 /// `xcache login`: saves a server's token, so that it needn't be in command lines or scripts.
 enum LoginCommand {
   static let command = Command(
-    name: "login", operands: "[URL]", summary: "save a server's token for later commands",
+    name: "login", operands: "[URL]", summary: "sign in to a server, or save a token for it",
     examples: [
-      .init("https://origin.example.com", "asks for the token"),
+      .init("https://origin.example.com --sso", "sign in with a browser, for 12 hours at most"),
+      .init("https://origin.example.com", "asks for a token"),
       .init("http://127.0.0.1:8080 --token-file /srv/xcache/admin.token", "reads it from a file"),
     ],
     notes: """
@@ -18,34 +20,75 @@ enum LoginCommand {
       one that a redirect or another project's xcache.json names. --token, XCACHE_TOKEN and --token-file take
       precedence over it. If no server is given, the only saved one is used. logout deletes the token here; to revoke
       it at the server, use 'xcache token revoke'.
+      --sso, where the server has a sign-in provider: a browser opens the console's page with a code; whoever is signed in there
+      compares it with the one that is printed here, and allows it. What one may do is what one's roles at the provider give.
+      The session ends when that of the console does, 12 hours after one signed in at the latest: then run this again. logout
+      ends it at the server, too. Where no browser can be opened ($BROWSER, else xdg-open), and with --device, the page may be
+      opened on any machine. CI jobs need no login: see 'xcache identity'.
       """,
-    options: Command.remote, run: run)
+    options: Command.signedIn + [
+      Command.certificates,
+      .flag("sso", "sign in with a browser, at the provider that the server names"),
+      .flag("device", "with --sso: the browser may be on another machine"),
+    ], run: run)
 
   private static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
     let server = try server(arguments)
     let profiles = try Profiles(arguments.environment)
-    let token = try token(arguments, for: server, terminal)
+    if arguments.has("device"), !arguments.has("sso") {
+      throw UsageError("--device can only be used with --sso")
+    }
     let certificates = try RemoteOrigin.certificates(arguments).map { try Kernel.realPath($0) }
-    let client = OriginClient(
-      server: server, token: token.text, tokenSource: token.source,
-      http: arguments.http(authorities: certificates))
+    let http = arguments.http(authorities: certificates)
+    var session: SignInTokenAnswer?
+    if arguments.has("sso") {
+      for other in ["token", "token-file"] where arguments.isGiven(other) {
+        throw UsageError("give either --sso or --\(other), not both")
+      }
+      session = try SingleSignOn(
+        server: server, http: http, environment: arguments.environment, terminal: terminal,
+        isDevice: arguments.has("device")
+      ).signIn()
+    }
+    let token =
+      try session.map { GivenToken(text: $0.token, source: "the sign-in") }
+      ?? token(arguments, for: server, terminal)
+    guard Profiles.token(token.text) != nil else {
+      throw OriginError.notAnOrigin(server: server.text, found: "a token that can't be one")
+    }
+    let client = OriginClient(server: server, token: token.text, tokenSource: token.source, http: http)
     let channels = try client.channels().value.channels.count
-    let replaced = profiles[server].map { $0.token != token.text } ?? false
+    let replaced = session == nil && profiles[server].map { $0.token != token.text } ?? false
     try Profiles.change(arguments.environment) {
-      $0.put(.init(server: server, token: token.text, certificates: certificates))
+      $0.put(
+        .init(
+          server: server, token: token.text, certificates: certificates, sessionEnd: session?.expiresAt))
     }
     if server.isExposed {
       terminal.remark("the token is sent to \(server) unencrypted; use https if possible")
     }
     if arguments.has("json") {
-      terminal.say(json: [
-        "channels": .integer(channels), "file": .string(profiles.path), "server": .string(server.text),
-      ])
+      var document = JSONObject()
+      document["channels"] = .integer(channels)
+      document["file"] = .string(profiles.path)
+      document["server"] = .string(server.text)
+      if let session {
+        document["expiresAt"] = .string(Timestamp.text(session.expiresAt.milliseconds))
+        document["name"] = .string(session.name)
+        document["scope"] = .string(session.scope)
+      }
+      terminal.say(json: .object(document))
+      return .done
+    }
+    let reads =
+      channels == 0
+      ? "there is no channel yet that this token may read"
+      : "this token may read \(Count.text(channels, "channel"))"
+    if let session {
+      terminal.say(
+        "signed in to \(server) as \(terminal.colour(session.name, .bold)) until \(session.expiresAt.formatted); `xcache whoami` says "
+          + "what you may do")
     } else {
-      let reads =
-        channels == 0
-        ? "there is no channel yet that this token may read"
-        : "this token may read \(Count.text(channels, "channel"))"
       terminal.say(
         "logged in to \(server): \(reads); the token is saved in \(profiles.path)"
           + (replaced ? ", in place of another one" : ""))
@@ -94,7 +137,7 @@ enum LoginCommand {
 /// `xcache logout`: deletes a server's saved token.
 enum LogoutCommand {
   static let command = Command(
-    name: "logout", operands: "[URL]", summary: "delete a saved token",
+    name: "logout", operands: "[URL]", summary: "delete a saved token, or sign out",
     examples: [
       .init(
         "https://origin.example.com",
@@ -114,20 +157,48 @@ enum LogoutCommand {
       }
       throw UsageError("several servers are saved; give one of \(known.map(\.text).alternatives)")
     }
-    guard profiles[server] != nil else {
+    guard let profile = profiles[server] else {
       throw Failure(
         "\(server) isn't saved" + (known.isEmpty ? "" : "; there is \(known.map(\.text).alternatives)"),
         name: "unknown-server")
     }
+    let isEnded = profile.sessionEnd == nil ? nil : end(profile, arguments)
     try Profiles.change(arguments.environment) { $0.remove(server) }
     if arguments.has("json") {
-      terminal.say(json: ["file": .string(profiles.path), "server": .string(server.text)])
+      var document = JSONObject()
+      document["file"] = .string(profiles.path)
+      document["server"] = .string(server.text)
+      document["sessionEnded"] = isEnded.map { .bool($0) }
+      terminal.say(json: .object(document))
+    } else if let isEnded {
+      terminal.say(
+        isEnded
+          ? "signed out of \(server)"
+          : "deleted the session of \(server) here; it could not be ended there, and ends by itself at \(profile.sessionEnd.formatted)"
+      )
     } else {
       terminal.say(
         "deleted the token of \(server) here; the server takes it until an admin revokes it: `xcache token revoke NAME --server \(server)`"
       )
     }
     return .done
+  }
+}
+
+extension LogoutCommand {
+  /// Ends a session at its server; returns whether it is over.
+  private static func end(_ profile: Profiles.Profile, _ arguments: Arguments) -> Bool {
+    guard let token = profile.token, let id = SafeText.tokenID(in: token) else { return false }
+    let client = OriginClient(
+      server: profile.server, token: token, http: arguments.http(authorities: profile.certificates)
+    ) { RetryPolicy(attempts: 2, hasAnswered: $0) }
+    do throws(OriginError) {
+      try client.endSession(id)
+      return true
+    } catch {
+      // It was over before.
+      return error.problem?.code == "token"
+    }
   }
 }
 

@@ -21,10 +21,30 @@ enum WhoAmICommand {
       terminal.say(json: .object(document))
       return .done
     }
-    let token = answer.value
-    terminal.say(
-      "\(terminal.colour(token.name, .bold)) at \(api.server) \(TokenGrant.words(of: token))")
-    terminal.say("token \(token.id), from \(source)")
+    for line in lines(answer.value, api.server, source, terminal) { terminal.say(line) }
     return .done
+  }
+
+  /// Says who asks, what they may do, and where that comes from.
+  static func lines(_ token: TokenInfo, _ server: BaseURL, _ source: String, _ terminal: Terminal)
+    -> [String]
+  {
+    let name = terminal.colour(token.name, .bold)
+    let grants = token.grants ?? []
+    var lines =
+      grants.count < 2
+      ? ["\(name) at \(server) \(TokenGrant.words(of: token))"]
+      : ["\(name) at \(server), \(TokenGrant.end(of: token)):"]
+        + grants.map { "  \(TokenGrant.words(of: $0, hosts: token.hosts))" }
+    switch token.kind {
+    case "session":
+      lines.append("signed in by \(token.issuer ?? "") as \(token.subject ?? "")")
+      lines.append("session \(token.id) (\(token.detail ?? "")), from \(source)")
+    case "job":
+      lines.append("a CI job of \(token.issuer ?? ""): \(token.subject ?? "")")
+      lines.append("token \(token.id)\(token.detail.map { ", run \($0)" } ?? ""), from \(source)")
+    default: lines.append("token \(token.id), from \(source)")
+    }
+    return lines
   }
 }
