@@ -14,6 +14,7 @@ enum XCache {
       [
         CheckCommand.command, SmokeCommand.command, PublishCommand.command, UnpublishCommand.command,
         RollbackCommand.command, RolloutCommand.command, ScheduleCommand.command, ReleaseSignCommand.command,
+        ApproveCommand.command, RejectCommand.command,
         PromoteCommand.command, PurgeCommand.command, WebCommand.command,
       ]
     ),
@@ -35,7 +36,8 @@ enum XCache {
     (
       "Run an origin",
       [
-        ServeCommand.command, TokenCommand.command, WebhookCommand.command, GCCommand.command,
+        ServeCommand.command, TokenCommand.command, IdentityCommand.command, WebhookCommand.command,
+        GCCommand.command,
         DoctorCommand.command,
         BackupCommand.command, RestoreCommand.command, MirrorCommand.command,
       ]

@@ -42,8 +42,8 @@ extension ScheduledInfo {
   /// Whether it is a release that waits for signatures.
   var isUnsigned: Bool { state == "waiting" && signatures?.isEmpty == false }
 
-  /// Its state as a word: that it waits for signatures is one of its own.
-  var stateWord: String { isUnsigned ? "unsigned" : state }
+  /// Its state as a word: that it waits for signatures, or for approvals, is one of its own.
+  var stateWord: String { isUnsigned ? "unsigned" : isUnapproved ? "unapproved" : state }
 
   /// Why devices would refuse it, whoever signs it now; nil if nothing is known that keeps it from being completed.
   var refusal: String? { isUnsigned ? signatures?.compactMap(\.problem).first : nil }
@@ -59,8 +59,10 @@ extension ScheduledInfo {
     }
     if isComplete {
       return "has all signatures that the root asks for; `xcache sign \(id)\(channel.option)` releases it"
+        + (isUnapproved ? " once it has \(missingApprovals)" : "")
     }
-    return "waits for \(awaitedWords)"
+    let all = (isUnsigned ? [awaitedWords] : []) + (isUnapproved ? [missingApprovals] : [])
+    return "waits for \(all.joined(separator: ", and for "))"
   }
 
   /// What it waits for: `1 more signature (of 2), by one of 60303f8b…, 9a01…`
@@ -76,21 +78,22 @@ extension ScheduledInfo {
     return all.map { "\($0.1), of bundle \($0.0)" }.joined(separator: "; ")
   }
 
-  /// Whether it has a time of its own. One that waits for signatures without one is made as soon as it has them.
+  /// Whether it has a time of its own. One that waits for signatures or approvals without one is made as soon as it has them.
   var hasTime: Bool { due > at }
 
   /// When it is made, and until when it waits.
   var dueWords: String {
-    let time = hasTime ? "due \(due.formatted), once it is signed" : "made as soon as it is signed"
+    let time =
+      hasTime ? "due \(due.formatted), once it is \(heldWords)" : "made as soon as it is \(heldWords)"
     return "; \(time), and missed after \(AwaitedWords.end(of: self).formatted)"
   }
 }
 
 extension AwaitedWords {
-  /// How long after its time a release waits for signatures, in milliseconds: 30 days, as the origin has it.
+  /// How long after its time an act waits for signatures and approvals, in milliseconds: 30 days, as the origin has it.
   private static let patience: Int64 = 30 * 86_400_000
 
-  /// Until when a release waits for signatures.
+  /// Until when an act waits for signatures and approvals.
   static func end(of act: ScheduledInfo) -> Moment {
     Moment(milliseconds: act.due.milliseconds + patience)
   }

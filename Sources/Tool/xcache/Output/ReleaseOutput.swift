@@ -39,8 +39,13 @@ extension ScheduledInfo {
   /// What is said of an act that was scheduled.
   func line(_ channel: ChannelName) -> String {
     if isUnsigned {
+      let approve = isUnapproved ? " and `xcache approve \(id)`" : ""
       return "release \(id) \(remainder(channel)); nothing is live yet\(dueWords)\n"
-        + "next: `xcache sign \(id)\(channel.option)`; `xcache schedule cancel \(id)\(channel.option)` takes it back"
+        + "next: `xcache sign \(id)\(channel.option)`\(approve); `xcache schedule cancel \(id)\(channel.option)` takes it back"
+    }
+    if isUnapproved {
+      return "\(summary) waits for \(missingApprovals): `xcache approve \(id)`\n"
+        + "nothing is changed yet\(dueWords); `xcache schedule cancel \(id)\(channel.option)` takes it back"
     }
     return
       "scheduled for \(due.formatted): \(summary); `xcache schedule cancel \(id)\(channel.option)` takes it back"

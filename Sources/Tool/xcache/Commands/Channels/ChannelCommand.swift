@@ -7,8 +7,9 @@ import Values
 enum ChannelCommand {
   static let command = Command(
     name: "channel",
-    operands: "list | (show | create | remove | freeze | thaw | set) [CHANNEL] | default-app [NAME]",
-    summary: "manage channels: create, remove, freeze and configure them",
+    operands:
+      "list | (show | create | remove | freeze | thaw | set | protect) [CHANNEL] | default-app [NAME]",
+    summary: "manage channels: create, remove, freeze, protect and configure them",
     examples: [
       .init("list", "all channels that the token may read"),
       .init("show test --app shop", "a channel's settings and state"),
@@ -19,6 +20,7 @@ enum ChannelCommand {
       .init(
         "set --public-url https://cdn.example.com/hxm --app shop",
         "move downloads to a CDN: shows the cost, and asks"),
+      .init("protect --approvals 1 --by 'mobile-*' --app shop", "somebody else approves each change"),
     ],
     notes: """
       freeze: releases and changes of the prefetch config are refused (exit code 3, with who froze the channel, when
@@ -37,12 +39,18 @@ enum ChannelCommand {
       set --public-url URL makes a release in which all downloads are at another URL. Devices take the changed manifest and
       fetch no file again. The URL before has to go on answering for devices that haven't polled since. It shows the cost
       and asks; --yes does it without asking, --dry-run only shows it.
+      protect --approvals N: what changes the channel waits until N others have approved it: a publish, unpublish, promotion,
+      prefetch push, policy change, and a step of a rollout to more devices than --above. Rollback, halt, pause and kill never
+      wait. Neither who asked for it may approve it, nor a CI job. 'xcache approve' lists what waits. It replaces all that was
+      said before; --off ends it, and what waits then still needs what it needed when it was asked for. Works beside signatures
+      and --schedule, in any order.
       default-app NAME sets the app that answers polls without an app: at first, the one created first. Without NAME
       it prints the current one.
       """,
-    options: Command.remote + Command.channel + ChannelActions.options + ChannelSet.options + [
-      Command.all.only("list")
-    ],
+    options: Command.remote + Command.channel + ChannelActions.options + ChannelSet.options
+      + ChannelProtect.options + [
+        Command.all.only("list")
+      ],
     run: { arguments, terminal in
       switch arguments.operands.first {
       case "list": return try ChannelActions.list(arguments, terminal)
@@ -50,9 +58,11 @@ enum ChannelCommand {
         return try ChannelActions.act(verb, arguments, terminal)
       case "show": return try ChannelActions.show(arguments, terminal)
       case "set": return try ChannelSet.run(arguments, terminal)
+      case "protect": return try ChannelProtect.run(arguments, terminal)
       case "default-app": return try ChannelActions.defaultApp(arguments, terminal)
       default:
-        throw UsageError("expected channel list, show, create, remove, freeze, thaw, set or default-app")
+        throw UsageError(
+          "expected channel list, show, create, remove, freeze, thaw, set, protect or default-app")
       }
     })
 }

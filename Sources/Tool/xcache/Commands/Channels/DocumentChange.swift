@@ -16,12 +16,14 @@ enum DocumentChange {
     return request
   }
 
-  /// Prints the new version, and the one that it replaces. `replaces` says whether the change replaces the whole document.
+  /// Prints the new version, and the one that it replaces, or what the change waits for. `replaces` says whether the change replaces the
+  /// whole document.
   static func tell(
-    _ answer: OriginAnswer<DocumentChangeAnswer>, _ what: String, replaces: Bool, _ arguments: Arguments,
-    _ terminal: Terminal
+    _ answer: OriginAnswer<DocumentChangeAnswer>, _ what: String, replaces: Bool, in channel: ChannelName,
+    _ arguments: Arguments, _ terminal: Terminal
   ) {
     if arguments.has("json") { return terminal.say(json: answer.document) }
+    if let scheduled = answer.value.scheduled { return terminal.say(scheduled.line(channel)) }
     let version = answer.value.version
     guard answer.value.changed else {
       return terminal.say("nothing changed: version \(version) already has this content")

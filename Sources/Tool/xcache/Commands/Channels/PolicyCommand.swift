@@ -76,8 +76,9 @@ enum PolicyCommand {
       EdgeOutput.remark(arguments, terminal)
     case ("resume", _):
       _ = try arguments.operands("resume")
-      try act(PolicyRequest(.resume), "interception is on", arguments, terminal)
-      EdgeOutput.remark(arguments, terminal)
+      if try act(PolicyRequest(.resume), "interception is on", arguments, terminal) {
+        EdgeOutput.remark(arguments, terminal)
+      }
     case ("bypass", "list"): try listBypasses(arguments, terminal)
     case ("bypass", "add"):
       var request = PolicyRequest(.bypassAdd)
@@ -142,14 +143,18 @@ enum PolicyCommand {
 
   // MARK: - Acts
 
+  /// Changes the policy; returns whether that was done, and doesn't wait for approvals.
+  @discardableResult
   private static func act(
     _ request: PolicyRequest, _ done: String, _ arguments: Arguments, _ terminal: Terminal
-  ) throws {
+  ) throws -> Bool {
     let remote = try RemoteOrigin(arguments)
     let request = try DocumentChange.filled(request, arguments)
     let answer = try remote.api.changePolicy(request, of: try remote.address)
     let end = request.until.map { " until \($0)" } ?? ""
-    DocumentChange.tell(answer, done + end, replaces: request.document != nil, arguments, terminal)
+    DocumentChange.tell(
+      answer, done + end, replaces: request.document != nil, in: remote.channel, arguments, terminal)
+    return answer.value.scheduled == nil
   }
 
   private static func until(_ arguments: Arguments) throws -> String? {

@@ -79,12 +79,13 @@ enum PrefetchCommand {
       request, config.json.canonical, to: try remote.address,
       try GivenSigning.terms(arguments, remote, terminal))
     DocumentChange.tell(
-      answer, Self.message(config), replaces: request.rollout == nil, arguments, terminal)
+      answer, Self.message(config), replaces: request.rollout == nil, in: remote.channel, arguments, terminal)
     if let statement, !arguments.has("json"), !terminal.isQuiet {
       terminal.say(
         "signed with \(GivenSigning.keys(statement.envelope.signatures.map(\.key.text))), serial \(statement.document.serial)"
       )
     }
+    if answer.value.scheduled != nil { return }
     guard !arguments.has("json"), answer.value.changed, let rollout = answer.value.rollout else {
       if request.rollout == nil { left(answer.value, remote, arguments, terminal) }
       return
@@ -163,7 +164,8 @@ enum PrefetchCommand {
     request.breakGlass = try arguments.breakGlass()
     let answer = try remote.api.rollBackPrefetch(request, in: try remote.address)
     let source = answer.value.made?.source?.text ?? version
-    DocumentChange.tell(answer, "content of version \(source)", replaces: true, arguments, terminal)
+    DocumentChange.tell(
+      answer, "content of version \(source)", replaces: true, in: remote.channel, arguments, terminal)
     left(answer.value, remote, arguments, terminal)
   }
 

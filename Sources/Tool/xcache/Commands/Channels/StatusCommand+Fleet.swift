@@ -19,13 +19,17 @@ extension StatusCommand {
     }
     if !fleet.problems.isEmpty { terminal.say("") }
     let api = try remote.api
-    let table = table(fleet) { ScheduleCommand.waiting($0, api).count(where: \.isUnsigned) }
+    let table = table(fleet) { ScheduleCommand.waiting($0, api) }
     terminal.say(list: table.lines, head: 1, all: arguments.has("all"))
     return .done
   }
 
-  /// - Parameter unsigned: says how many releases wait for signatures in a channel where acts wait.
-  static func table(_ fleet: FleetOverview, unsigned: (ChannelAddress) -> Int = { _ in 0 }) -> Table {
+  /// - Parameter acts: returns the acts that wait in a channel where some do.
+  static func table(
+    _ fleet: FleetOverview, acts waitingActs: (ChannelAddress) -> [ScheduledInfo] = { _ in [] }
+  )
+    -> Table
+  {
     var table = Table(["APP", "CHANNEL", "VERSION", "RELEASED", "BY", "STATE"], rightAligned: [2])
     // The problems are sorted by their seriousness.
     let ranked = fleet.channels.enumerated().map { index, channel in
@@ -38,9 +42,15 @@ extension StatusCommand {
       var state = fleet.problems.filter { $0.isAbout(channel.app, channel.channel) }.map(\.code)
       let acts = Int(channel.planned?.acts ?? 0)
       // What waits for a person isn't fine.
-      let waiting = acts > 0 ? min(acts, unsigned(ChannelAddress(channel.app, channel.channel))) : 0
-      if waiting > 0 {
-        state.append("\(Count.text(waiting, "release")) \(waiting == 1 ? "waits" : "wait") for signatures")
+      let held = acts > 0 ? waitingActs(ChannelAddress(channel.app, channel.channel)) : []
+      let unsigned = min(acts, held.count(where: \.isUnsigned))
+      let unapproved = min(acts - unsigned, held.count { $0.isUnapproved && !$0.isUnsigned })
+      let waiting = unsigned + unapproved
+      if unsigned > 0 {
+        state.append("\(Count.text(unsigned, "release")) \(unsigned == 1 ? "waits" : "wait") for signatures")
+      }
+      if unapproved > 0 {
+        state.append("\(Count.text(unapproved, "act")) \(unapproved == 1 ? "waits" : "wait") for approvals")
       }
       if state.isEmpty { state = ["ok"] }
       if let planned = channel.planned {

@@ -99,7 +99,10 @@ enum StatusCommand {
   private static func line(_ act: ScheduledInfo, _ channel: ChannelName, _ terminal: Terminal) -> String {
     let what = "\(act.summary), by \(act.author)"
     guard act.state == "waiting" else {
-      let since = act.hasTime ? "was scheduled for" : "waited for signatures since"
+      let since =
+        act.hasTime
+        ? "was scheduled for"
+        : act.approvals == nil ? "waited for signatures since" : "waited for approvals since"
       return terminal.colour(act.state == "missed" ? "MISSED" : "FAILED", .red)
         + "     \(what), \(since) \(act.due.formatted): \((act.reason ?? act.state).onOneLine)"
     }
@@ -110,7 +113,13 @@ enum StatusCommand {
       if act.refusal != nil { return line }
       return line + act.dueWords
         + (act.isComplete ? "" : "; `xcache sign \(act.id)\(channel.option)` completes it")
+        + (act.isUnapproved ? ", `xcache approve \(act.id)` approves it" : "")
         + ", `xcache schedule cancel \(act.id)\(channel.option)` takes it back"
+    }
+    if act.isUnapproved {
+      return terminal.colour("UNAPPROVED", .yellow)
+        + " act \(act.id), \(what), waits for \(act.missingApprovals)\(act.dueWords); `xcache approve \(act.id)` approves it, "
+        + "`xcache schedule cancel \(act.id)\(channel.option)` takes it back"
     }
     let late = act.reason.map { "; couldn't be carried out yet: \($0.onOneLine)" } ?? ""
     return terminal.colour("SCHEDULED", .yellow)
@@ -170,6 +179,9 @@ enum StatusCommand {
     }
     lines.append("public URL \(overview.publicURL)")
     if let hosts = overview.hosts { lines.append("hosts      \(hosts.joined(separator: ", "))") }
+    if let protection = overview.protection {
+      lines.append("protected  changes wait for \(protection.words)")
+    }
     if let edge = overview.edge { lines.append("edge       \(EdgeOutput.words(edge, overview.interval))") }
     if let rollback = overview.rollback {
       lines.append("rollback   version \(rollback) was the last rollback")

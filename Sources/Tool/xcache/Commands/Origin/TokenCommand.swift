@@ -8,10 +8,11 @@ import Values
 enum TokenCommand {
   static let command = Command(
     name: "token", operands: "create --name NAME | list | revoke NAME",
-    summary: "manage access tokens",
+    summary: "manage access tokens and sessions",
     examples: [
       .init("create ci-shop --scope publish --app shop --bundle main --expires 90d", "for a CI job"),
       .init("list", "all tokens, and when they were last used"),
+      .init("list --sessions", "who is signed in, and which CI jobs ask now"),
       .init("revoke ci-shop", "takes effect at once"),
     ],
     notes: """
@@ -19,9 +20,13 @@ enum TokenCommand {
       missing. --all-apps and --no-expiry say that there is to be no limit. The token itself is printed only once; what
       it may do is printed beside it, and later by 'xcache whoami'. Scopes:
       read     status, log, show, diff, mirror
-      publish  also publish, unpublish, rollback, rollout, promote, schedule, pin, prefetch and policy (kill and resume,
-               but not scripts); with --bundle only releases of these bundles: the right one for a CI job
+      release  also rollback, the steps of a rollout, policy (kill and resume, but not scripts), prefetch rollback, schedule
+               cancel, approve and reject: everything about what was published, and nothing new
+      publish  also publish, unpublish, promote, schedule, pin and prefetch; with --bundle only releases of these bundles:
+               the right one for a CI job ('xcache identity' does without a token there)
       admin    also tokens, new apps and channels, freeze, hosts, policy scripts, gc, audit
+      revoke takes the name or the id of a token, the id of a session or of a job's token, or a person's name: then all
+      their sessions end. What a revoked token or session has scheduled isn't carried out.
       If the last admin token is lost, stop the server and create a new one with --data.
       """,
     options: Command.remote + [
@@ -41,9 +46,11 @@ enum TokenCommand {
       .value("expires", "TIME", "the token's lifetime, such as 90d, 12h or 2w (create)").only("create"),
       .flag("no-expiry", "it never ends (create)").only("create"),
       .value(
-        "scope", "SCOPE", choices: TokenGrant.scopes, "read, publish or admin (create)"
+        "scope", "SCOPE", choices: TokenGrant.scopes, "read, release, publish or admin (create)"
       ).only("create"),
       .value("data", "DIR", "use this data folder instead of a server").only("create"),
+      .flag("sessions", "people who are signed in, and what CI jobs got, instead of tokens (list)").only(
+        "list"),
       Command.all.only("list"),
     ],
     run: run)
@@ -68,7 +75,15 @@ enum TokenCommand {
     case "list":
       _ = try arguments.operands("list")
       let list = try RemoteOrigin(arguments).api.tokens()
-      (document, lines) = (list.document, table(list.value.tokens))
+      let isOfSessions = arguments.has("sessions")
+      document = isOfSessions ? SessionOutput.only(list.document) : list.document
+      let sessions = list.value.tokens.filter(\.isSignedIn)
+      lines =
+        isOfSessions
+        ? SessionOutput.table(sessions) : table(list.value.tokens.filter { !$0.isSignedIn })
+      if !isOfSessions, !sessions.isEmpty {
+        terminal.remark(SessionOutput.summary(sessions) + "; `xcache token list --sessions` lists them")
+      }
     case "revoke":
       let name = try arguments.operands("revoke", "NAME")[1]
       let revoked = try RemoteOrigin(arguments).api.revokeToken(name)

@@ -7,7 +7,7 @@ import Values
 
 /// What a new token may do, and for how long: nothing is granted by leaving it out.
 struct TokenGrant {
-  static let scopes = ["read", "publish", "admin"]
+  static let scopes = ["read", "release", "publish", "admin"]
 
   let scope: TokenScope
   /// Nil: every app.
@@ -40,7 +40,8 @@ struct TokenGrant {
     let needsApp = app == nil && !arguments.has("all-apps")
     let needsEnd = life == nil && !arguments.has("no-expiry")
     try Self.check(needsScope: scope == nil, needsApp: needsApp, needsEnd: needsEnd)
-    self.scope = try scope ?? Self.ask("what it may do: read, publish or admin", terminal, Self.scope)
+    self.scope =
+      try scope ?? Self.ask("what it may do: read, release, publish or admin", terminal, Self.scope)
     self.app =
       try needsApp
       ? Self.ask("its app, or all", terminal) { $0 == "all" ? nil : try SettingsValue.app($0, in: "the app") }
@@ -57,7 +58,7 @@ struct TokenGrant {
   private static func check(needsScope: Bool, needsApp: Bool, needsEnd: Bool) throws {
     if StandardInput.isTerminal { return }
     let missing =
-      (needsScope ? ["--scope read, publish or admin"] : [])
+      (needsScope ? ["--scope read, release, publish or admin"] : [])
       + (needsApp ? ["--app NAME or --all-apps"] : [])
       + (needsEnd ? ["--expires TIME (such as 90d) or --no-expiry"] : [])
     guard missing.isEmpty else {
@@ -67,7 +68,7 @@ struct TokenGrant {
 
   private static func scope(_ text: String) throws -> TokenScope {
     guard let scope = TokenScope(rawValue: text) else {
-      throw UsageError("--scope \(text): expected read, publish or admin")
+      throw UsageError("--scope \(text): expected read, release, publish or admin")
     }
     return scope
   }
@@ -115,8 +116,25 @@ extension TokenGrant {
       end: token.expiresAt?.formatted)
   }
 
+  /// Describes one of several grants.
+  static func words(of grant: GrantInfo, hosts: [String]?) -> String {
+    what(scope: grant.scope, app: grant.app, channel: grant.channel, bundles: grant.bundles, hosts: hosts)
+  }
+
+  /// When what a token may do ends.
+  static func end(of token: TokenInfo) -> String {
+    token.expiresAt.map { "until \($0.formatted)" } ?? "for ever"
+  }
+
   private static func words(
     scope: String, app: AppName?, channel: ChannelName?, bundles: String?, hosts: [String]?, end: String?
+  ) -> String {
+    what(scope: scope, app: app, channel: channel, bundles: bundles, hosts: hosts)
+      + ", \(end.map { "until \($0)" } ?? "for ever")"
+  }
+
+  private static func what(
+    scope: String, app: AppName?, channel: ChannelName?, bundles: String?, hosts: [String]?
   ) -> String {
     var acts: String
     switch scope {
@@ -128,6 +146,10 @@ extension TokenGrant {
       acts =
         bundles.map { "may publish bundle \($0)" }
         ?? "may publish, and switch the policy, kill switch included,"
+    case "release":
+      acts =
+        bundles.map { "may roll back, steer rollouts and approve where bundle \($0) is concerned" }
+        ?? "may roll back, steer rollouts, approve, and switch the policy, kill switch included,"
     default: acts = "may read"
     }
     if bundles != nil, scope == TokenScope.read.rawValue { acts += " (bundles limit only releases)" }
@@ -135,6 +157,6 @@ extension TokenGrant {
       app.map { app in channel.map { "channel \($0) of app \(app)" } ?? "every channel of app \(app)" }
       ?? "every app"
     let limit = hosts.map { ", URLs of \($0.joined(separator: ", ")) only" } ?? ""
-    return "\(acts) in \(place)\(limit), \(end.map { "until \($0)" } ?? "for ever")"
+    return "\(acts) in \(place)\(limit)"
   }
 }

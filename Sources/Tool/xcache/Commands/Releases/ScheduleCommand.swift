@@ -23,7 +23,7 @@ enum ScheduleCommand {
       isn't tried again, and status names it for 7 days. If the origin doesn't run at the time, the act follows when it
       starts, within 24 hours; later, it is missed. Acts of the same second run in the order in which they were scheduled.
       A release that has too few signatures is listed as unsigned: 'xcache sign' adds one, and its time counts once it has
-      all. After 30 days without them it is missed.
+      all. What has too few approvals is listed as unapproved: 'xcache approve'. After 30 days without them it is missed.
       """,
     options: Command.remote + Command.channel + [Command.all.only("list")], run: run)
 
@@ -49,7 +49,9 @@ enum ScheduleCommand {
       let act = try remote.api.cancelSchedule(id, of: try remote.address)
       document = act.document
       let since =
-        act.value.hasTime ? "was scheduled for \(act.value.due.formatted)" : "waited for signatures"
+        act.value.hasTime
+        ? "was scheduled for \(act.value.due.formatted)"
+        : act.value.approvals == nil ? "waited for signatures" : "waited for approvals"
       lines = ["cancelled: \(act.value.summary), which \(since)"]
     default: throw UsageError("expected schedule list, show ID or cancel ID")
     }
@@ -84,19 +86,20 @@ enum ScheduleCommand {
     for act in acts {
       let result =
         act.version.map { "version \($0)" } ?? act.reason?.onOneLine
-        ?? (act.isUnsigned ? act.remainder(channel) : "")
-      let due = act.isUnsigned && !act.hasTime ? "once signed" : act.due.formatted
+        ?? (act.isHeld ? act.remainder(channel) : "")
+      let due = act.isHeld && !act.hasTime ? "once \(act.heldWords)" : act.due.formatted
       table.add(["\(act.id)", due, act.stateWord, act.author, act.summary, result])
     }
     return table.lines
   }
 
   private static func lines(_ act: ScheduledInfo, _ channel: ChannelName) -> [String] {
-    let due = act.hasTime ? "due \(act.due.formatted)" : "due as soon as it is signed"
+    let wanted = act.isHeld ? act.heldWords : act.approvals == nil ? "signed" : "approved"
+    let due = act.hasTime ? "due \(act.due.formatted)" : "due as soon as it is \(wanted)"
     var lines = [
       "\(act.summary): \(act.stateWord)",
-      act.isUnsigned ? "\(due); missed after \(AwaitedWords.end(of: act).formatted)" : due,
-      "\(act.hasTime ? "scheduled" : "published") by \(act.author), \(act.at.formatted)",
+      act.isHeld ? "\(due); missed after \(AwaitedWords.end(of: act).formatted)" : due,
+      "\(act.hasTime ? "scheduled" : act.approvals == nil ? "published" : "asked for") by \(act.author), \(act.at.formatted)",
     ]
     for awaited in act.isUnsigned ? act.signatures ?? [] : [] {
       let signed = "bundle \(awaited.bundle): signed by \(AwaitedWords.list(awaited.keys))"
@@ -104,6 +107,13 @@ enum ScheduleCommand {
         awaited.missing > 0
           ? "\(signed); waits for \(AwaitedWords.text(missing: awaited.missing, of: awaited.needed, by: awaited.candidates))"
           : signed)
+    }
+    for approval in act.approvals?.given ?? [] {
+      lines.append("approved by \(approval.name), \(approval.at.formatted)")
+    }
+    if act.isUnapproved {
+      let why = act.approvals?.why.map { "; \($0.onOneLine)" } ?? ""
+      lines.append("waits for \(act.missingApprovals): `xcache approve \(act.id)`\(why)")
     }
     if act.refusal != nil || act.isComplete { lines.append("release \(act.id) \(act.remainder(channel))") }
     if let at = act.endedAt {

@@ -45,9 +45,6 @@ enum ReleaseSignCommand {
     ],
     run: run)
 
-  /// How long the release is waited for, once it has all signatures, in nanoseconds.
-  private static let patience: UInt64 = 120_000_000_000
-
   private static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
     guard let text = arguments.operands.first else {
       throw UsageError("ID is missing: the number of a release that waits; `xcache schedule list` lists them")
@@ -323,50 +320,9 @@ enum ReleaseSignCommand {
     isLater: Bool, isCompared: Bool, _ channel: ChannelAddress, _ api: OriginClient, _ arguments: Arguments,
     _ terminal: Terminal
   ) throws -> ExitCode {
-    let id = act.value.id
-    func say(_ act: OriginAnswer<ScheduledInfo>, _ words: String) -> ExitCode {
-      Self.say(act, statements ?? [], isCompared: isCompared, done + words, arguments, terminal)
-    }
-    if isLater, act.value.state == "waiting" {
-      return say(
-        act, "release \(id) waits for no further signature, and is made at \(act.value.due.formatted)")
-    }
-    let ended = try wait(for: act, channel, api, terminal)
-    switch ended.value.state {
-    case "done":
-      let version = ended.value.version
-      return say(
-        ended,
-        version.map { "release \(id) is done: \(terminal.colour("version \($0)", .bold))" }
-          ?? "release \(id) is done; it changed nothing")
-    case "waiting":
-      let why = ended.value.reason.map { ", but couldn't be carried out yet: \($0.onOneLine)" } ?? ""
-      return say(
-        ended,
-        "release \(id) waits for no further signature\(why); `xcache schedule show \(id)` says what becomes of it"
-      )
-    default:
-      let reason = ended.value.reason.map { ": \($0.onOneLine)" } ?? ""
-      throw Failure(
-        "\(done)release \(id) is \(ended.value.state)\(ended.value.endedAt.map { " since \($0.formatted)" } ?? "")\(reason)",
-        code: .refused, name: ended.value.code ?? "schedule-over")
-    }
-  }
-
-  private static func wait(
-    for act: OriginAnswer<ScheduledInfo>, _ channel: ChannelAddress, _ api: OriginClient, _ terminal: Terminal
-  ) throws -> OriginAnswer<ScheduledInfo> {
-    var act = act
-    let end = Clock.monotonicNanoseconds() + patience
-    var pause: UInt32 = 100
-    while act.value.state == "waiting", Clock.monotonicNanoseconds() < end {
-      terminal.progress("release \(act.value.id) is being made")
-      Clock.sleep(for: .milliseconds(pause))
-      pause = min(pause * 3 / 2, 2000)
-      act = try api.schedule(act.value.id, of: channel)
-    }
-    terminal.endProgress()
-    return act
+    let settled = SettledAct(noun: "release", channel: channel, api: api, terminal: terminal)
+    let (ended, words) = try settled.finish(act, isLater: isLater, done: done)
+    return say(ended, statements ?? [], isCompared: isCompared, done + words, arguments, terminal)
   }
 
   private static func say(
