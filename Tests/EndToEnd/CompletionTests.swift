@@ -52,9 +52,9 @@ struct CompletionTests {
     (["xcache", "-"], "--help --json --no-color --quiet --verbose --version -V -h -q -v"),
     (["xcache", "-q", "--no-color", "serve", "--max-h"], "--max-head"),
     // Options with a fixed set of values.
-    (["xcache", "token", "create", "--scope", ""], "admin publish read"),
+    (["xcache", "token", "create", "--scope", ""], "admin publish read release"),
     (["xcache", "token", "create", "--scope", "=", "p"], "publish"),
-    (["xcache", "token", "create", "--scope", "="], "admin publish read"),
+    (["xcache", "token", "create", "--scope", "="], "admin publish read release"),
     (["xcache", "serve", "--log-format", "j"], "json"),
     (["xcache", "serve", "--cdn", "p"], "pull push"),
     (["xcache", "device", "dns", "--order", "s"], "service-first system-first"),

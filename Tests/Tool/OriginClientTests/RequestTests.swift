@@ -1,3 +1,4 @@
+import HTTPClient
 import Manifests
 import OriginAPI
 import OriginClient
@@ -54,6 +55,20 @@ import Values
     Case("GET \(channel)/bundles/web/entries?since=8") {
       _ = try $0.entries(of: BundleName("web"), in: $1, since: ManifestVersion(8))
     },
+    Case("POST \(channel)/protect *", #"{"approvals":2,"by":"mobile-*","share":500}"#) {
+      _ = try $0.protect($1, ProtectRequest(approvals: 2, by: "mobile-*", share: 500))
+    },
+    Case("GET waiting") { client, _ in _ = try client.waitingActs() },
+    Case("GET \(channel)/schedules/7/preview") { _ = try $0.preview(7, in: $1) },
+    Case("POST \(channel)/schedules/7/approve *", #"{"message":"fine"}"#) {
+      _ = try $0.approve(7, ApproveRequest(message: "fine"), in: $1)
+    },
+    Case("POST \(channel)/schedules/7/reject *", #"{"message":"no"}"#) {
+      _ = try $0.reject(7, RejectRequest(message: "no"), in: $1)
+    },
+    Case("GET identities") { client, _ in _ = try client.identities() },
+    Case("DELETE identities/ci%20shop *") { client, _ in _ = try client.removeIdentity("ci shop") },
+    Case("DELETE sessions/a1b2 *") { client, _ in try client.endSession("a1b2") },
     Case("GET \(channel)/prefetch") { _ = try $0.prefetch(of: $1) },
     Case("GET \(channel)/policy?version=\(escapedTime)") { _ = try $0.policy(of: $1, version: time) },
     Case("GET \(channel)/policy/log?limit=5") { _ = try $0.versions(of: "policy", in: $1, limit: 5) },
@@ -131,6 +146,50 @@ import Values
     #expect(String(decoding: request.body, as: UTF8.self) == sent.body)
     #expect((request.fields["content-type"] == "application/json") == !sent.body.isEmpty)
     #expect(origin.requests.count == 1)
+  }
+
+  /// What gets a token is sent without one, and may arrive twice.
+  @Test func signInsHaveNoToken() throws {
+    let origin = ScriptedOrigin(ScriptedOrigin.json("{}"))
+    let client = try origin.client(token: "secret")
+    _ = try? client.signInConfiguration()
+    _ = try? client.beginSignIn(DeviceSignInRequest())
+    _ = try? client.signInToken(SignInTokenRequest(deviceCode: "d"))
+    _ = try? client.trade(TradeRequest(token: "a.b.c", secretHash: "00"))
+    #expect(
+      origin.requests.map { "\($0.method) \($0.path)" } == [
+        "GET /auth/", "POST /auth/device", "POST /auth/token", "POST /auth/trade",
+      ])
+    for request in origin.requests {
+      #expect(request.fields["authorization"] == nil && request.fields["idempotency-key"] == nil)
+    }
+  }
+
+  /// A job's upload may last longer than its token; a retry of a call keeps the token of the first attempt.
+  @Test func tokensAreRenewed() throws {
+    let origin = ScriptedOrigin(
+      ScriptedOrigin.json("{}"), ScriptedOrigin.problem(503, "busy"), ScriptedOrigin.json("{}"))
+    let renewals = Locked(0)
+    let late = Clock.unixMilliseconds() + 5000
+    let credential = OriginCredential(.init("first", endsAt: late), source: nil, remedy: nil) {
+      renewals.withLock { $0 += 1 }
+      return .init("second", endsAt: late + 900_000)
+    }
+    let client = OriginClient(server: try BaseURL(origin.url), credential: credential) { _ in
+      RetryPolicy(attempts: 3, first: 1)
+    }
+    _ = try? client.channels()
+    _ = try? client.channels()
+    #expect(origin.requests.map { $0.fields["authorization"] } == Array(repeating: "Bearer second", count: 3))
+    #expect(renewals.withLock { $0 } == 1)
+  }
+
+  @Test func refusedTokensSayWhatHelps() throws {
+    let origin = ScriptedOrigin(ScriptedOrigin.problem(401, "token", "the token is unknown"))
+    let credential = OriginCredential(.init("t"), source: "xcache login", remedy: "sign in again")
+    let client = OriginClient(server: try BaseURL(origin.url), credential: credential)
+    let error = originError { () throws(OriginError) in _ = try client.channels() }
+    #expect(error?.message == "sign in again" && error?.problem?.code == "token")
   }
 
   @Test func actNames() {

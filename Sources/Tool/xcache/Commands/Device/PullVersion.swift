@@ -41,9 +41,10 @@ struct PullVersion {
   private func fetch(_ version: String, to path: String) throws {
     let url = "\(try remote.server)/\(remote.channel.space)/\(try remote.app)/bundle/\(version).zip"
     // To a token that may read the channel, the origin gives every version that it keeps; to devices, only those in use.
-    let fields: HTTPFields = try remote.credentialIfAny.map {
-      [("Authorization", "Bearer \($0.token.text)")]
-    } ?? []
+    let fields: HTTPFields =
+      try remote.credentialIfAny.map {
+        [("Authorization", "Bearer \($0.token.text)")]
+      } ?? []
     for _ in 0..<Self.timeout {
       let reply = try get(HTTPRequest("GET", url, fields: fields), to: path)
       if reply.status == 200 { return }

@@ -164,7 +164,8 @@ enum MirrorCommand {
     let remote = try RemoteOrigin(arguments, namesApp: false, namesChannel: false)
     return try remote.settings.server.map {
       ServerSource(
-        server: $0, token: try remote.credential?.token.text, tokenSource: remote.tokenSource, attempts: attempts,
+        server: $0, token: try remote.credential?.token.text, tokenSource: remote.tokenSource,
+        attempts: attempts,
         http: remote.http)
     }
   }
