@@ -1,209 +1,12 @@
-import { act, channelPath, currentSession, Ended, get, hindrance, long, me, newKey, preview, Refusal, Unreachable } from "./api.js";
-import { count, el, fill, plural, polled, size, table, tell, when } from "./dom.js";
-import { address, exactly, facts, localMinute, wholeMinute } from "./parts.js";
+import { act, bundleLimit, channelPath, Ended, get, hindrance, isSession, long, me, preview } from "./api.js";
+import { el, plural, polled, size, tell, when } from "./dom.js";
+import { exactly, localMinute, wholeMinute } from "./parts.js";
 import { alarm, audience, buckets, ofBuckets } from "./rollout.js";
-import { shell, shown as commandShown } from "./command.js";
-
-/**
- * A dialog for one act: what it asks, what it would do, why, and what came of it.
- * `where`: what it is done to; `fields`: `{name, words, …}`; `effect(values)`: nodes that say what would happen, or `{nodes, plan}`;
- * `guard(values, plan)`: what changed since the preview, in words, asked before the act is sent for the first time;
- * `command(values, plan)`: the words of the command that does the same;
- * `send(values, key, plan)`: does it and gives a sentence, or `{sentence, secret}`: nodes that are shown once and said nowhere else.
- */
-export function propose({ title, where, fields = [], effect, guard, command, send, needsReason = true, isDangerous = false, done }) {
-  // A second click while the first one's dialog was on its way.
-  if (document.querySelector("dialog[open]")) return;
-  const keys = new Map();
-  let isSending = false;
-  let isDone = false;
-  // Its reader closes it, and nothing else does, while an act is on its way or a secret is shown.
-  let mayClose = false;
-  let asked = 0;
-  // The values whose effect is shown, and what it was worked out with: these can be confirmed, no others.
-  let ready = null;
-  const session = currentSession();
-  const name = `${title}: ${where}`;
-  const shown = el("div", { class: "preview", "aria-live": "polite", id: "preview" });
-  const outcome = el("p", { role: "alert", id: "outcome" });
-  const go = el("button", { id: "confirm", class: isDangerous ? "danger" : "primary", "aria-disabled": "true" }, name);
-  const close = el("button", { type: "button", id: "cancel", click: () => { if (isSending) return; mayClose = true; dialog.close(); } }, "Cancel");
-  const once = el("div", { id: "once" });
-  const inputs = fields.map((field) => input(field));
-  const reason = needsReason ? input({ name: "reason", words: "Reason, for the audit trail and your colleagues", required: true, maxlength: 1000 }) : null;
-  const same = commandShown();
-  const form = el("form", { submit: submit, input: (event) => { if (event.target.name !== "reason") soon(); else tellCommand(); } },
-    el("h2", { id: "dialog-title" }, name), inputs.map((one) => one.node), shown, reason?.node, same.node, outcome, once, el("div", { class: "row" }, go, close));
-  const dialog = el("dialog", { "aria-labelledby": "dialog-title", close: closed, cancel: keep, keydown: (event) => { if (event.key === "Escape") keep(event); } }, form);
-
-  const isKept = () => isSending || "secret" in dialog.dataset;
-
-  function closed() {
-    // Some browsers close a dialog whatever it says to that.
-    if (isKept() && !mayClose && session === currentSession()) {
-      dialog.showModal();
-      return;
-    }
-    clearTimeout(timer);
-    fill(once);
-    dialog.remove();
-    tell("");
-    if (isDone && session === currentSession()) done?.();
-  }
-
-  /** Escape is pressed too easily for what is shown once. */
-  function keep(event) {
-    if (!isKept()) return;
-    event.preventDefault();
-    if (isSending) return;
-    fill(outcome, "▲ This is shown only once. Copy it, then press Close.");
-    close.focus();
-  }
-
-  const values = () => Object.fromEntries([...inputs, reason].filter(Boolean).map((one) => [one.name, one.value()]));
-  /** Of what is previewed: what can't be confirmed has no command, either. */
-  function tellCommand() { same.set(ready && !isDone ? shell(command(values(), ready.plan)) : []); }
-  const wordsOf = ({ reason, ...rest }) => JSON.stringify(rest);
-
-  let timer = 0;
-  function soon() { disarm(); clearTimeout(timer); timer = setTimeout(show, 300); }
-  function disarm() {
-    ready = null;
-    asked += 1;
-    go.setAttribute("aria-disabled", "true");
-    tellCommand();
-  }
-
-  async function show() {
-    disarm();
-    const mine = asked;
-    const all = values();
-    if (!shown.hasChildNodes()) fill(shown, el("p", { class: "quiet" }, "Working out what it would do …"));
-    try {
-      const made = await effect(all);
-      if (mine !== asked) return;
-      fill(shown, el("h3", {}, "What it would do"), made?.nodes ?? made);
-      ready = { words: wordsOf(all), plan: made?.plan };
-      go.removeAttribute("aria-disabled");
-      tellCommand();
-    } catch (error) {
-      if (mine !== asked || error instanceof Ended) return;
-      if (isUnknown(error)) {
-        fill(shown, el("h3", {}, "What it would do isn't known"), el("p", { class: "bad" }, `✖ ${error.message} Asking again …`));
-        timer = setTimeout(show, 5000);
-      } else if (error instanceof Unchanged) fill(shown, el("p", { class: "quiet" }, error.message));
-      else fill(shown, el("h3", {}, "It would be refused"), el("p", { class: "bad" }, `✖ ${error.message}`));
-    }
-  }
-
-  async function submit(event) {
-    event.preventDefault();
-    // A second click is the same act, and the server knows it by its key, too.
-    if (isSending || isDone) return;
-    if (ready?.words !== wordsOf(values())) {
-      outcome.className = "warn";
-      outcome.textContent = "▲ Not done: there is no preview of these values.";
-      return;
-    }
-    const { plan } = ready;
-    isSending = true;
-    dialog.dataset.sending = "";
-    go.setAttribute("aria-disabled", "true");
-    close.setAttribute("aria-disabled", "true");
-    outcome.className = "quiet";
-    outcome.textContent = "Sending …";
-    for (const { field } of [...inputs, reason].filter(Boolean)) field.disabled = true;
-    const all = values();
-    const words = JSON.stringify(all);
-    // With what it was first sent: the same key is never another act.
-    if (!keys.has(words)) keys.set(words, { key: newKey(), plan });
-    const first = keys.get(words);
-    let isStale = false;
-    try {
-      if (!first.isSent) {
-        const changed = await guard?.(all, plan);
-        if (changed) throw new Changed(changed);
-      }
-      first.isSent = true;
-      const made = await send(all, first.key, first.plan);
-      isDone = true;
-      outcome.className = "good";
-      fill(outcome, "✔ ", made.sentence ?? made);
-      tell(outcome.textContent);
-      if (made.secret) {
-        dialog.dataset.secret = "";
-        fill(once, made.secret);
-      }
-      go.remove();
-      tellCommand();
-      close.textContent = "Close";
-    } catch (error) {
-      if (error instanceof Ended) return;
-      // What was refused, and never got lost on the way, is another act when it is tried again.
-      isStale = !first.isSent || !isUnknown(error) && !first.isLost;
-      if (isStale) keys.delete(words);
-      else if (isUnknown(error)) first.isLost = true;
-      outcome.className = error instanceof Changed ? "warn" : "bad";
-      outcome.textContent = error instanceof Changed ? `▲ Not done: changed meanwhile: ${error.message} Look at the new preview.`
-        : !first.isSent ? `✖ Not sent: ${error.message}`
-          : isUnknown(error) ? `✖ ${error.message} Whether it was done is not known. Press again: the same act is never done twice.`
-            : `✖ Refused: ${error.message}`;
-      for (const { field } of [...inputs, reason].filter(Boolean)) field.disabled = false;
-      if (!isStale) go.removeAttribute("aria-disabled");
-    }
-    isSending = false;
-    delete dialog.dataset.sending;
-    close.removeAttribute("aria-disabled");
-    (isDone ? close : go).focus();
-    if (isStale) show();
-  }
-
-  document.body.append(dialog);
-  dialog.showModal();
-  show();
-  (inputs[0]?.field ?? reason?.field ?? go).focus();
-}
-
-/** What an act is about isn't any more what its preview showed. */
-class Changed extends Error {}
-
-/** Nothing would happen: no refusal either. */
-class Unchanged extends Error {}
-
-/** What a server says that failed on the way is no refusal. */
-const isUnknown = (error) => error instanceof Unreachable || error instanceof Refusal && error.status >= 500;
-
-let fieldNumber = 0;
-
-function input({ name, words, kind = "text", options, value, help, ...rest }) {
-  fieldNumber += 1;
-  const id = `field-${fieldNumber}`;
-  if (kind === "check") {
-    const field = el("input", { id, name, type: "checkbox" });
-    field.checked = Boolean(value);
-    return { name, field, node: el("label", { class: "check", for: id }, field, words), value: () => field.checked };
-  }
-  if (kind === "choice") {
-    // Rows of `[value, shown, who, when]`; a list that a select would cut.
-    const field = el("fieldset", {}, el("legend", {}, words), el("div", { class: "choices" }, options.map(([key, text, note, time], index) => {
-      const radio = el("input", { type: "radio", name, value: key });
-      radio.checked = index === 0;
-      return el("label", {}, radio, el("b", {}, text), el("span", {}, note), el("span", { class: "quiet" }, time));
-    })));
-    field.focus = () => field.querySelector(":checked")?.focus();
-    return { name, field, node: field, value: () => field.querySelector(":checked")?.value ?? "" };
-  }
-  const field = kind === "select"
-    ? el("select", { id, name }, options.map(([key, text]) => el("option", { value: key, selected: key === value }, text)))
-    : el("input", { id, name, type: kind, value, autocomplete: "off", spellcheck: "false", "aria-describedby": help ? `${id}-help` : null, ...rest });
-  return { name, field, value: () => field.value.trim(),
-    node: [el("label", { for: id }, words), field, help ? el("p", { class: "quiet", id: `${id}-help` }, help) : null] };
-}
+import { isSame, propose, Unchanged, why } from "./dialog.js";
+import { changedURLs, changeFacts, gated, protect, waiting } from "./approvals.js";
 
 /** Versions that a dialog lists. */
 const offered = 50;
-
-const isSame = (one, other) => JSON.stringify(one ?? null) === JSON.stringify(other ?? null);
 
 /** A span of time until a moment, as the command line writes it. */
 function lasting(until) {
@@ -229,19 +32,6 @@ function matcher(pattern) {
   return (url) => whole.test(found[3].includes("?") ? url : url.split("?")[0]);
 }
 
-export const why = (reason) => `?reason=${encodeURIComponent(reason)}`;
-const cost = (update) => (update ? `${size(update.total ?? update.bytes)} for each device` : "not known yet");
-
-function changeFacts(answer) {
-  const update = answer.cost?.update;
-  return facts([
-    ["Version", `${answer.previous} → ${answer.version}`],
-    ["Changes", `+${answer.added} ~${answer.changed === true || answer.changed === false ? answer.counts?.changed ?? 0 : answer.changed} −${answer.removed}`],
-    ["Update", cost(update)],
-    ["Bundles", (answer.bundles ?? []).map((one) => one.bundle).join(", ") || "none"],
-  ]);
-}
-
 /** What can be done with a channel. A token that may not is told why. */
 export function buttons({ app, channel, status, fleet, reload }) {
   const path = channelPath(app, channel);
@@ -253,17 +43,19 @@ export function buttons({ app, channel, status, fleet, reload }) {
   const place = ["--app", app, "--channel", channel];
   const despite = (values) => (values.breakGlass ? [`--break-glass=${values.breakGlass}`] : []);
   const acts = [
-    ["Roll back", "publish", () => rollBack(), status.version !== "0"],
+    ["Roll back", "release", () => rollBack(), status.version !== "0"],
     ["Promote here", "publish", () => promote(), true],
     status.freeze ? ["Thaw", "admin", () => thaw(), true] : ["Freeze", "admin", () => freeze(), true],
-    killed ? ["Resume", "publish", () => resume(), true] : ["Kill switch", "publish", () => kill(), true],
-    ["Bypass pages", "publish", () => bypass(), true],
+    killed ? ["Resume", "release", () => resume(), true] : ["Kill switch", "release", () => kill(), true],
+    ["Bypass pages", "release", () => bypass(), true],
     ["Pins", "publish", () => pins(), status.version !== "0"],
     ["Settings", "publish", () => settings(), true],
+    ["Protection", "admin", () => protect({ app, channel, done }), true],
   ].filter(([, , , isShown]) => isShown);
   const notes = new Set();
   const row = el("div", { class: "row", role: "group", "aria-label": "Actions" }, acts.map(([words, scope, open]) => {
-    const hindered = hindrance(scope, app, channel) || (me()?.bundles && !["Roll back", "Promote here"].includes(words) ? `Your token is for bundles ${me().bundles}; this concerns the whole channel.` : "");
+    const bundles = bundleLimit(scope, app, channel);
+    const hindered = hindrance(scope, app, channel) || (bundles && !["Roll back", "Promote here"].includes(words) ? `${isSession() ? "You have" : "Your token is for"} bundles ${bundles}; this concerns the whole channel.` : "");
     if (hindered) notes.add(hindered);
     return el("button", {
       type: "button", id: `act-${words.toLowerCase().replaceAll(" ", "-")}`, "aria-disabled": hindered ? "true" : null, title: hindered || null,
@@ -324,16 +116,13 @@ export function buttons({ app, channel, status, fleet, reload }) {
         const answer = await preview(`${path}/rollback`, { ...body(values), ...guarded(values) });
         frozen(answer, values);
         if (answer.changed === false) return { nodes: el("p", {}, "Nothing: the content is already the same."), plan: answer };
-        const changes = Object.entries(answer.changes ?? {});
-        return { plan: answer, nodes: [el("p", {}, `Version ${answer.version} gets the content of version ${answer.target}; devices that poll (${polls}) take it at their next poll.`), changeFacts(answer),
-          el("details", {}, el("summary", {}, plural(changes.length, "URL")), table("URLs", [["What"], ["URL", false, true]], changes.slice(0, 500).map(([url, what]) => [what, address(url)])),
-            changes.length > 500 ? el("p", {}, `${count(changes.length - 500)} more; compare the versions for all of them.`) : null)] };
+        return { plan: answer, nodes: [el("p", {}, `Version ${answer.version} gets the content of version ${answer.target}; devices that poll (${polls}) take it at their next poll.`), changeFacts(answer), changedURLs(answer)] };
       },
       command: (values) => ["rollback", values.other || values.to, ...(values.bundle ? ["--bundle", values.bundle] : ["--all-bundles"]), values.withPrefetch && "--with-prefetch",
         ...place, ...despite(values), "--now", "--yes", `--message=${values.reason}`],
       send: async (values, key, plan) => {
         const answer = await act("POST", `${path}/rollback`, { ...body(values), message: values.reason, now: true, ...guarded(values, plan) }, key);
-        return answer.changed === false ? "Nothing changed." : `Version ${answer.version} is live with the content of version ${answer.target}. Receipt ${answer.receipt}`;
+        return waiting(answer) ?? (answer.changed === false ? "Nothing changed." : `Version ${answer.version} is live with the content of version ${answer.target}. Receipt ${answer.receipt}`);
       },
     });
   }
@@ -353,14 +142,14 @@ export function buttons({ app, channel, status, fleet, reload }) {
         frozen(answer, values);
         if (answer.changed === false) return { nodes: el("p", {}, "Nothing: the content is already the same."), plan: answer };
         return { plan: answer, nodes: [el("p", {}, `${channel} gets what ${answer.from} has in version ${answer.fromVersion}.`), changeFacts(answer),
-          answer.left.length ? el("p", {}, `▲ Stays here, although it is gone there: ${answer.left.join(", ")}`) : null] };
+          answer.left.length ? el("p", {}, `▲ Stays here, although it is gone there: ${answer.left.join(", ")}`) : null, gated(status)] };
       },
       command: (values, plan) => ["promote", "--from", values.from, "--to", channel, "--app", app, "--version", plan.fromVersion, values.withPrefetch && "--with-prefetch",
         ...despite(values), `--message=${values.reason}`],
       send: async (values, key, plan) => {
         // What was previewed, whatever the other channel has released since.
         const answer = await act("POST", `${path}/promote`, { ...body(values), version: plan.fromVersion, message: values.reason, ...guarded(values, plan) }, key);
-        return answer.changed === false ? "Nothing changed." : `Version ${answer.version} is live. Receipt ${answer.receipt}`;
+        return waiting(answer) ?? (answer.changed === false ? "Nothing changed." : `Version ${answer.version} is live. Receipt ${answer.receipt}`);
       },
     });
   }
@@ -418,7 +207,7 @@ export function buttons({ app, channel, status, fleet, reload }) {
       effect: async () => {
         const kill = await killNow();
         if (!kill) throw new Error("The kill switch is already off.");
-        return { plan: kill, nodes: el("p", {}, `Devices answer pages from their files again, at their next poll (${polls}). Switched on by ${kill.author} `, when(kill.at), `: ${kill.reason}`) };
+        return { plan: kill, nodes: [el("p", {}, `Devices answer pages from their files again, at their next poll (${polls}). Switched on by ${kill.author} `, when(kill.at), `: ${kill.reason}`), gated(status)] };
       },
       guard: async (_, plan) => {
         const kill = await killNow();
@@ -426,7 +215,7 @@ export function buttons({ app, channel, status, fleet, reload }) {
         return kill ? `${kill.author} switched it on: ${kill.reason}.` : "somebody resumed.";
       },
       command: ({ reason }) => ["policy", "resume", ...place, `--message=${reason}`],
-      send: async ({ reason }, key) => { await act("POST", `${path}/policy`, { act: "resume", message: reason }, key); return "The kill switch is off."; },
+      send: async ({ reason }, key) => waiting(await act("POST", `${path}/policy`, { act: "resume", message: reason }, key)) ?? "The kill switch is off.",
     });
   }
 
@@ -463,7 +252,7 @@ export function buttons({ app, channel, status, fleet, reload }) {
         }
         const now = await bypassed();
         if (values.pattern && !now.some((one) => one.pattern === values.pattern)) throw new Error(`${values.pattern} is not bypassed. ${now.length ? `Bypassed are ${now.map((one) => one.pattern).join(", ")}.` : "Nothing is."}`);
-        return { plan: now, nodes: el("p", {}, `Pages of ${values.pattern || "the pattern"} come from the device's files again.`) };
+        return { plan: now, nodes: [el("p", {}, `Pages of ${values.pattern || "the pattern"} come from the device's files again.`), gated(status)] };
       },
       guard: async (values, plan) => {
         if (values.act === "bypass-add") return "";
@@ -475,7 +264,7 @@ export function buttons({ app, channel, status, fleet, reload }) {
       send: async (values, key) => {
         const until = values.until && values.act === "bypass-add" ? { until: wholeMinute(values.until).toISOString() } : {};
         const answer = await act("POST", `${path}/policy`, { act: values.act, pattern: values.pattern, message: values.reason, ...until }, key);
-        return answer.changed ? `Done: the policy has version ${answer.version}.` : "Nothing changed: the policy already says so.";
+        return waiting(answer) ?? (answer.changed ? `Done: the policy has version ${answer.version}.` : "Nothing changed: the policy already says so.");
       },
     });
   }
@@ -553,7 +342,7 @@ export function rolloutButtons({ app, channel, status, reload }) {
   const inSpite = () => (status.freeze ? [{ name: "breakGlass", words: `Despite the freeze by ${status.freeze.author}, because` }] : []);
   const despite = (values) => (values.breakGlass ? { breakGlass: values.breakGlass } : {});
   const despiteWords = (values) => (values.breakGlass ? [`--break-glass=${values.breakGlass}`] : []);
-  const hindered = hindrance("publish", app, channel);
+  const hindered = hindrance("release", app, channel);
   const acts = [
     ["Change share", change],
     rollout.paused ? ["Resume", () => step("resume", "Resume", "Devices in the share are let in again, at their next poll.")]
@@ -600,7 +389,8 @@ export function rolloutButtons({ app, channel, status, reload }) {
         return { plan: open, nodes: [el("p", {}, `Version ${open.version} goes to ${audience(next)}; it was ${audience(open)}.`),
           next.share < open.share ? el("p", {}, "Devices that have it keep it: a smaller share lets fewer in from now on.") : null,
           next.share > open.share ? warned(warning) : null,
-          open.paused ? el("p", { class: "warn" }, "▲ It is paused: nobody new is let in until somebody resumes it.") : null] };
+          open.paused ? el("p", { class: "warn" }, "▲ It is paused: nobody new is let in until somebody resumes it.") : null,
+          next.share < open.share && isSame(next.groups, open.groups) ? null : gated(status, next.share > (status.protection?.share ?? 0))] };
       },
       guard,
       command: (values, plan) => ["rollout", "set", ofBuckets(buckets(values.share)), ...(groups(values).length ? groups(values) : ["none"]).flatMap((one) => ["--group", one]),
@@ -608,7 +398,7 @@ export function rolloutButtons({ app, channel, status, reload }) {
       send: async (values, key, plan) => {
         const answer = await act("POST", `${path}/set${why(values.reason)}`,
           { candidate: plan.version, share: buckets(values.share), groups: groups(values), app: values.range, ...despite(values) }, key);
-        return answer.changed ? `Version ${answer.rollout.version} goes to ${audience(answer.rollout)}. Receipt ${answer.receipt}` : "Nothing changed.";
+        return waiting(answer) ?? (answer.changed ? `Version ${answer.rollout.version} goes to ${audience(answer.rollout)}. Receipt ${answer.receipt}` : "Nothing changed.");
       },
     });
   }
@@ -622,13 +412,13 @@ export function rolloutButtons({ app, channel, status, reload }) {
       effect: async () => {
         const { open, warning } = await now();
         return { plan: open, nodes: [el("p", {}, words), verb === "pause" ? null : warned(warning),
-          verb === "resume" && warning ? el("p", {}, "Alarms don't pause it any more then. What counts begins anew with the next full hour.") : null] };
+          verb === "resume" && warning ? el("p", {}, "Alarms don't pause it any more then. What counts begins anew with the next full hour.") : null, verb === "pause" ? null : gated(status, verb === "complete")] };
       },
       guard,
       command: (values, plan) => ["rollout", verb, ...named(plan), ...despiteWords(values)],
       send: async (values, key, plan) => {
         const answer = await act("POST", `${path}/${verb}${why(values.reason)}`, { candidate: plan.version, ...despite(values) }, key);
-        return answer.changed ? `Done: the rollout of version ${answer.rollout.version} is ${answer.rollout.state === "open" && answer.rollout.paused ? "paused" : answer.rollout.state}. Receipt ${answer.receipt}` : "Nothing changed.";
+        return waiting(answer) ?? (answer.changed ? `Done: the rollout of version ${answer.rollout.version} is ${answer.rollout.state === "open" && answer.rollout.paused ? "paused" : answer.rollout.state}. Receipt ${answer.receipt}` : "Nothing changed.");
       },
     });
   }
@@ -656,7 +446,7 @@ export function createToken(done) {
     title: "Create a token", where: "this origin", done,
     fields: [
       { name: "name", words: "Whose it is", required: true, maxlength: 128 },
-      { name: "scope", words: "What it may do", kind: "select", options: [["", "choose …"], ["read", "read"], ["publish", "publish"], ["admin", "admin"]] },
+      { name: "scope", words: "What it may do", kind: "select", options: [["", "choose …"], ["read", "read"], ["release", "release"], ["publish", "publish"], ["admin", "admin"]] },
       { name: "app", words: "App" }, { name: "allApps", words: "Every app, also those made later", kind: "check" },
       { name: "channel", words: "Channel (empty: all of the app)" }, { name: "bundles", words: "Bundles, with * and ? (empty: all)" },
       { name: "days", words: "Days until it ends", kind: "number", min: 1, max: 3660, value: 90 }, { name: "noExpiry", words: "It never ends", kind: "check" }],
@@ -668,7 +458,7 @@ export function createToken(done) {
       if (app && allApps) throw new Error("It is either for one app or for every app.");
       if (!days && !noExpiry) throw new Error("Say when it ends, or tick that it never does.");
       if (noExpiry) days = "";
-      return el("p", {}, `${name || "Somebody"} may ${{ read: "look", publish: "look and publish", admin: "do everything" }[scope]} in ${app || "every app"}, ${channel || "every channel"}${bundles ? `, bundles ${bundles}` : ""}, ${days ? `for ${plural(Number(days), "day")}` : "for ever"}.`);
+      return el("p", {}, `${name || "Somebody"} may ${{ read: "look", release: "look, and roll back, halt, use the kill switch and approve", publish: "look, decide over releases and publish", admin: "do everything" }[scope]} in ${app || "every app"}, ${channel || "every channel"}${bundles ? `, bundles ${bundles}` : ""}, ${days ? `for ${plural(Number(days), "day")}` : "for ever"}.`);
     },
     command: (values) => ["token", "create", values.name, "--scope", values.scope, ...(values.app ? ["--app", values.app] : ["--all-apps"]), ...(values.channel ? ["--channel", values.channel] : []),
       ...(values.bundles ? ["--bundle", values.bundles] : []), ...(values.noExpiry ? ["--no-expiry"] : ["--expires", `${values.days}d`])],
@@ -683,12 +473,15 @@ export function createToken(done) {
 }
 
 export function revokeToken(token, done) {
+  const isMine = token.id === me()?.id;
+  const what = { session: "session", job: "job's token" }[token.kind] ?? "token";
   propose({
-    title: "Revoke the token", where: `${token.name}${token.id === me()?.id ? " (yours)" : ""}`, isDangerous: true, done,
-    effect: async () => [el("p", {}, `▲ “${token.name}” (${token.scope}) stops working now. Last used: `, when(token.lastUsedAt)),
-      token.id === me()?.id ? el("p", { class: "bad" }, "✖ It is yours: you signed in with it, so this signs you out.") : null],
-    command: () => ["token", "revoke", token.name],
-    send: async ({ reason }, key) => { await act("DELETE", `tokens/${encodeURIComponent(token.id)}${why(reason)}`, undefined, key); return "The token is revoked."; },
+    title: `Revoke the ${what}`, where: `${token.name}${isMine ? " (yours)" : ""}`, isDangerous: true, done,
+    effect: async () => [el("p", {}, `▲ “${token.name}” (${token.scope}) stops working now${what === "token" ? "" : ", and what was scheduled with it isn't done"}. Last used: `, when(token.lastUsedAt)),
+      isMine ? el("p", { class: "bad" }, "✖ It is yours: you signed in with it, so this signs you out.") : null],
+    // Several sessions have one name.
+    command: () => ["token", "revoke", what === "token" ? token.name : token.id],
+    send: async ({ reason }, key) => { await act("DELETE", `tokens/${encodeURIComponent(token.id)}${why(reason)}`, undefined, key); return `The ${what} is revoked.`; },
   });
 }
 

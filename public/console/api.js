@@ -1,4 +1,5 @@
-// The publishing API, as every other client of it: the token is in this module's memory and nowhere else.
+// The publishing API, as every other client of it. A pasted token is in this module's memory and nowhere else; without one, the cookie of
+// who signed in with the provider speaks, which no script can read.
 let token = "";
 let self = null;
 /** Counts sign-ins and sign-outs: an answer to an earlier one is nobody's any more. */
@@ -38,9 +39,10 @@ async function ask(path, options = {}, seconds = patience) {
   let answer;
   let text = "";
   try {
-    answer = await fetch(`/api/v1/${path}`, {
-      ...options, signal: stop.signal, cache: "no-store", credentials: "omit", redirect: "error", referrerPolicy: "no-referrer",
-      headers: { Authorization: `Bearer ${token}`, ...options.headers },
+    answer = await fetch(path.startsWith("/") ? path : `/api/v1/${path}`, {
+      ...options, signal: stop.signal, cache: "no-store", credentials: token ? "omit" : "same-origin", redirect: "error", referrerPolicy: "no-referrer",
+      // The origin takes the cookie only with a field that no form and no other site can send.
+      headers: { ...(token ? { Authorization: `Bearer ${token}` } : { "Xcache-Console": "1" }), ...options.headers },
     });
     text = await answer.text();
   } catch {
@@ -105,6 +107,28 @@ export async function signIn(text) {
   return self;
 }
 
+/** How one signs in here: `{issuer, host}` of the provider, or null. The page asks for it while it loads. */
+export async function provider() {
+  const answer = await fetch("/auth/", { signal: AbortSignal.timeout(patience * 1000) });
+  return (answer.ok && (await answer.json()).sso) || null;
+}
+
+/** Who signed in with the provider before, by the cookie. */
+export async function resume() {
+  self = await get("token");
+  return self;
+}
+
+/** Ends a session at the server, too. A token isn't one: it is only forgotten. */
+export async function endSession() {
+  try {
+    if (isSession()) await ask("/auth/logout", { method: "POST" });
+  } catch (error) {
+    // It was over.
+    if (!(error instanceof Refusal && error.status === 401)) throw error;
+  }
+}
+
 export function signOut() {
   session += 1;
   token = "";
@@ -113,17 +137,33 @@ export function signOut() {
 }
 
 export const me = () => self;
+/** Whether a person signed in with the provider, rather than with a token. */
+export const isSession = () => self !== null && !token;
 
-const ranks = { read: 0, publish: 1, admin: 2 };
+/** What one may do: scopes, each with its limits. */
+export const grants = () => self?.grants ?? (self ? [self] : []);
+const ranks = { read: 0, release: 1, publish: 2, admin: 3 };
+const fits = (scope, app, channel) => (one) => ranks[one.scope] >= ranks[scope] && (!one.app || !app || one.app === app) && (!one.channel || !channel || one.channel === channel);
 
-/** Why the token may not do what takes a scope in a channel; empty where it may. The server decides, this only says so first. */
+/** Why one may not do what takes a scope in a channel; empty where one may. The server decides, this only says so first. */
 export function hindrance(scope, app, channel, isAboutAll = false) {
   if (!self) return "Sign in first.";
-  if (ranks[self.scope] < ranks[scope]) return `Your token has the scope ${self.scope}; this needs ${scope}.`;
-  if (self.app && app && self.app !== app) return `Your token is for the app ${self.app}.`;
-  if (self.channel && channel && self.channel !== channel) return `Your token is for the channel ${self.channel}.`;
-  if (isAboutAll && (self.app || self.channel || self.bundles || self.hosts)) return "This needs an unrestricted admin token.";
-  return "";
+  const all = grants();
+  const have = isSession() ? "You have" : "Your token has";
+  if (isAboutAll) {
+    if (all.some((one) => ranks[one.scope] >= ranks[scope] && !one.app && !one.channel && !one.bundles) && !self.hosts) return "";
+  } else if (all.some(fits(scope, app, channel))) return "";
+  const highest = all.reduce((one, other) => (ranks[other.scope] > ranks[one] ? other.scope : one), "read");
+  if (ranks[highest] < ranks[scope]) return `${have} the scope ${highest}; this needs ${scope}.`;
+  if (isAboutAll) return isSession() ? "This needs the scope admin without limits." : "This needs an unrestricted admin token.";
+  if (all.length > 1) return `${have} no right to this in ${app} ${channel}: it needs ${scope}.`;
+  return `${isSession() ? "Your role" : "Your token"} is for the ${self.app !== app ? `app ${self.app}` : `channel ${self.channel}`}.`;
+}
+
+/** The bundles that one is limited to in a channel, as a pattern; empty: all. */
+export function bundleLimit(scope, app, channel) {
+  const here = grants().filter(fits(scope, app, channel));
+  return here.every((one) => one.bundles) ? here.map((one) => one.bundles).join(",") : "";
 }
 
 export const channelPath = (app, channel) => `apps/${encodeURIComponent(app)}/channels/${encodeURIComponent(channel)}`;

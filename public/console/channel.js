@@ -7,6 +7,7 @@ import { ofChannel, states } from "./overview.js";
 import { buttons, rolloutButtons } from "./acts.js";
 import { audience, evidenceChart, evidenceFacts, ofBuckets, ratesChart } from "./rollout.js";
 import { planned } from "./planned.js";
+import { protectionWords } from "./approvals.js";
 import { signatures } from "./trust.js";
 
 // What can be looked at: its words, and what it is made of.
@@ -63,6 +64,7 @@ export async function open({ names: [app, channel], overview: fleet, reload }) {
         ["Holds", `${plural(status.resources, "resource")}, ${size(status.bytes)}`],
         ["Failures", line ? `${count(line.failures.hour)} in this hour and the last, ${count(line.failures.day)} in 24 hours` : "—"],
         line?.mirror && ["Mirror", [`${line.mirror.name}: version ${line.mirror.version}, `, when(line.mirror.at)]],
+        ["Protection", protectionWords(status.protection)],
         ["Poll interval", status.interval ? `${status.interval} s` : "the devices' default"],
         status.hosts && ["Hosts", status.hosts.join(", ")],
         status.reports !== null && ["Reports", percent(status.reports, 10000)],

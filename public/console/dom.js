@@ -6,7 +6,7 @@ export function el(name, attributes = {}, ...children) {
   for (const [key, value] of Object.entries(attributes)) {
     if (value === undefined || value === null || value === false) continue;
     if (typeof value === "function") node.addEventListener(key, value);
-    else if (key === "href" && !String(value).startsWith("#")) throw new Error("links lead inside of the console alone");
+    else if (key === "href" && !/^#|^\/auth\/login(\?|$)/.test(value)) throw new Error("links lead inside of the console alone, or to where one signs in");
     else node.setAttribute(key, value === true ? "" : value);
   }
   add(node, children);

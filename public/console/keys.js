@@ -4,11 +4,11 @@ import { el } from "./dom.js";
 
 const all = [
   ["/", "filter what the page shows; on the overview, Enter opens the first channel"],
-  ["g o", "overview"], ["g a", "audit"], ["g p", "operations"],
+  ["g o", "overview"], ["g w", "what waits"], ["g a", "audit"], ["g p", "operations"], ["g y", "you"],
   ["Tab", "to the next link, field or button"], ["Esc", "close a dialog"], ["?", "these keys"],
 ];
 /** `g` and one of these, within so many milliseconds. */
-const places = { o: "#/", a: "#/audit", p: "#/operations" };
+const places = { o: "#/", w: "#/waiting", a: "#/audit", p: "#/operations", y: "#/you" };
 const span = 1500;
 let goesUntil = 0;
 

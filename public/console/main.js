@@ -1,10 +1,13 @@
-import { currentSession, Ended, get, me, Refusal, signIn, signOut, Unreachable } from "./api.js";
+import { currentSession, endSession, Ended, get, grants, isSession, me, provider, Refusal, resume, signIn, signOut, Unreachable } from "./api.js";
 import { el, fill, keepAges, plural, tell } from "./dom.js";
-import * as overview from "./overview.js";
 
 const $ = (id) => document.getElementById(id);
 /** Seconds between two requests of a page that nobody touches. */
 const pause = 5;
+
+/** The overview's module, loaded while the server is asked who signs in. */
+let overview = null;
+const loaded = async () => { overview = await import("./overview.js"); };
 
 // Loaded when they are first opened.
 const pages = {
@@ -14,10 +17,13 @@ const pages = {
   compare: () => import("./release.js"),
   audit: () => import("./audit.js"),
   operations: () => import("./operations.js"),
+  waiting: () => import("./waiting.js"),
+  you: () => import("./you.js"),
+  signin: () => import("./signin.js"),
 };
 
 /** Names that an address has. */
-const lengths = { channel: 2, release: 3, compare: 2 };
+const lengths = { channel: 2, release: 3, compare: 2, signin: 1 };
 
 /** The page that is shown: `poll` is what it asks for as time passes, `update` is given that; `refresh` brings all of it up to date and leaves what its reader did there. */
 let page = null;
@@ -53,8 +59,8 @@ async function show(keepsPlace = false) {
   }
   if (!keepsPlace) fill($("view"), el("p", { class: "quiet" }, "Loading …"));
   try {
-    const module = await pages[name]();
-    const made = await module.open({ name, names, query, overview: seen, reload });
+    const [module] = await Promise.all([pages[name](), name && styled()]);
+    const made = await module.open({ name, names, query, overview: seen, reload, leave });
     // Somebody went on meanwhile.
     if (place !== mine || session !== currentSession()) return;
     page = made;
@@ -64,6 +70,7 @@ async function show(keepsPlace = false) {
       $("view").focus({ preventScroll: true });
       scrollTo(0, 0);
       if (query.has("all")) toAll();
+      made.shown?.();
     }
     $("link").textContent = "";
   } catch (error) {
@@ -71,8 +78,23 @@ async function show(keepsPlace = false) {
   }
 }
 
+/** The style of what is behind the overview. Without it, all is there to read. */
+let behind = null;
+function styled() {
+  behind ??= new Promise((done) => {
+    const link = document.createElement("link");
+    link.rel = "stylesheet";
+    link.href = "pages.css";
+    link.onload = done;
+    link.onerror = () => { behind = null; link.remove(); done(); };
+    document.head.append(link);
+  });
+  return behind;
+}
+
 /** After an act: the banner first, and what the page takes from it. */
 async function reload() {
+  countedAt = 0;
   try {
     showProblems(await get("overview"));
     if (page?.refresh) return await page.refresh(seen);
@@ -91,7 +113,7 @@ function closeDialogs(all) {
 function failed(error, isPage) {
   if (error instanceof Ended) return;
   if (error instanceof Refusal && error.status === 401) {
-    leave("Your token is unknown, expired or revoked. Sign in with another one.");
+    leave(isSession() ? "Your session has ended, or was revoked. Sign in again: the same page opens." : "Your token is unknown, expired or revoked. Sign in with another one.");
   } else if (error instanceof Unreachable) {
     $("link").textContent = "✖ The server does not answer; trying again. What is shown may be old.";
   } else if (isPage) {
@@ -118,7 +140,26 @@ function showProblems(fleet) {
   tell(fleet.problems.length ? `${plural(fleet.problems.length, "problem")}${fleet.problems.length > 1 ? "; the first" : ""}: ${fleet.problems[0].detail}` : "No problems.");
 }
 
-/** One request at a time: the overview for the banner, then what the page shows, in turns. */
+/** The acts that wait for the approval of who is signed in, as a number beside the page's name. */
+const counter = $("waiting-count");
+let countedAt = 0;
+let plannedThen = "";
+function showWaiting({ acts }) {
+  countedAt = Date.now();
+  const mine = acts.filter((one) => one.approvals?.mayApprove).length;
+  counter.hidden = mine === 0;
+  fill(counter, el("span", { class: "hidden" }, ": "), mine, el("span", { class: "hidden" }, " for you"));
+}
+
+/** Due once a minute, and when an act was scheduled or ended. */
+function isCountDue() {
+  const planned = JSON.stringify(seen?.channels.map((one) => one.planned?.acts ?? 0));
+  const isNew = planned !== plannedThen;
+  plannedThen = planned;
+  return isNew || Date.now() - countedAt > 60_000;
+}
+
+/** One request at a time: the overview for the banner, then what the page shows, in turns; in place of one, what waits. */
 let isAsking = false;
 async function tick() {
   if (!me() || document.hidden || isAsking) return;
@@ -128,9 +169,11 @@ async function tick() {
   const current = page;
   try {
     turn += 1;
-    if (current?.poll && turn % 2 === 0 && !isAsked) {
+    if (isCountDue()) showWaiting(await get("waiting"));
+    else if (current?.poll && turn % 2 === 0 && !isAsked) {
       const asked = current.poll;
       const document = await get(asked);
+      if (asked === "waiting") showWaiting(document);
       if (page === current && current.poll === asked) await current.update(document);
     } else {
       const fleet = await get("overview");
@@ -162,40 +205,86 @@ function leave(words) {
   tell("");
   page = seen = null;
   $("link").textContent = "";
-  $("nav").hidden = $("who").hidden = $("keys").hidden = $("problems").hidden = true;
+  $("nav").hidden = $("who").hidden = $("keys").hidden = $("problems").hidden = counter.hidden = true;
   fill($("problems"));
   fill($("who"));
   fill($("view"), signInView);
   $("refusal").textContent = words;
-  $("token").focus();
+  offer();
+  ($("sso-link") ?? $("token")).focus();
   document.title = "xcache console";
 }
 
 // The page's own form stays the same node: it is put back when somebody signs out.
 const signInView = [...$("view").childNodes];
 
+/** The provider, once it is known that there is one. Who comes back from it is where the link was pressed. */
+let sso = null;
+const door = $("sso");
+function offer() {
+  if (!sso) return;
+  const place = /^#\/.{0,1000}$/.test(location.hash) ? `?return=${encodeURIComponent(location.hash)}` : "";
+  door.hidden = false;
+  fill(door, el("a", { id: "sso-link", href: `/auth/login${place}` }, `Sign in with ${sso.host}`), el("p", { class: "or quiet small" }, "or with a token"));
+}
+
+const limited = (one) => [one.app, one.channel, one.bundles && `bundles ${one.bundles}`].filter(Boolean).join(" ");
+
+async function enter(who) {
+  const all = grants();
+  const limits = limited(who);
+  fill($("who"), el("a", { href: "#/you", id: "you" }, who.name), all.length > 1 ? ` (${all.length} roles)` : ` (${who.scope}${limits ? ` in ${limits}` : ""})`,
+    el("button", { type: "button", id: "sign-out", click: goOut }, "Sign out"));
+  $("nav").hidden = $("who").hidden = $("keys").hidden = false;
+  // Not needed to sign in; without them everything is reached by Tab.
+  import("./keys.js").catch(() => { $("keys").hidden = true; });
+  styled();
+  countedAt = 0;
+  showProblems(await get("overview"));
+  await show();
+}
+
+async function goOut() {
+  try {
+    await endSession();
+    leave("");
+  } catch (error) {
+    if (!(error instanceof Ended)) $("link").textContent = `✖ You are still signed in: ${error.message}`;
+  }
+}
+
 $("sign-in").addEventListener("submit", async (event) => {
   event.preventDefault();
   const field = $("token");
   $("refusal").textContent = "";
   try {
-    const who = await signIn(field.value);
+    const [who] = await Promise.all([signIn(field.value), loaded()]);
     field.value = "";
-    const limits = [who.app, who.channel, who.bundles && `bundles ${who.bundles}`].filter(Boolean).join(" ");
-    fill($("who"), el("span", {}, `${who.name} (${who.scope}${limits ? ` in ${limits}` : ""})`),
-      el("button", { type: "button", id: "sign-out", click: () => leave("") }, "Sign out"));
-    $("nav").hidden = $("who").hidden = $("keys").hidden = false;
-    // Not needed to sign in; without them everything is reached by Tab.
-    import("./keys.js").catch(() => { $("keys").hidden = true; });
-    showProblems(await get("overview"));
-    await show();
+    await enter(who);
   } catch (error) {
     if (error instanceof Ended) return;
     leave(`✖ ${error.message}`);
   }
 });
+
+/** Who signed in with the provider is signed in after a reload, too. */
+async function begin() {
+  const mine = currentSession();
+  try {
+    sso = await provider();
+    if (!sso || mine !== currentSession()) return;
+    offer();
+    if (!$("token").value) $("sso-link").focus();
+    const [who] = await Promise.all([resume(), loaded()]);
+    await enter(who);
+  } catch (error) {
+    // Nobody was signed in, or somebody did so by a token meanwhile.
+    if (error instanceof Ended || error instanceof Refusal && error.status === 401) return;
+    if (mine === currentSession() && sso) leave(`✖ ${error.message}`);
+  }
+}
 $("skip").addEventListener("click", (event) => { event.preventDefault(); $("view").focus(); });
-addEventListener("hashchange", () => { closeDialogs(false); show(); });
+addEventListener("hashchange", () => { closeDialogs(false); if (me()) show(); else offer(); });
 // Who comes back sees what is, not what was.
 addEventListener("visibilitychange", () => { if (!document.hidden) tick(); });
 
@@ -213,4 +302,5 @@ theme.addEventListener("change", () => { wear(theme.value); themes.set(theme.val
 
 addEventListener("beforeunload", (event) => { if (document.querySelector("dialog:is([data-secret], [data-sending])")) event.preventDefault(); });
 $("token").focus();
+begin();
 run();

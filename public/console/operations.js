@@ -1,11 +1,12 @@
 import { channelLink, get, hindrance, me } from "./api.js";
 import { badge, card, count, el, fill, plural, size, svg, table, tell, when } from "./dom.js";
-import { facts, part } from "./parts.js";
+import { facts, part, rights } from "./parts.js";
 import { collectGarbage, createToken, forgetMirror, revokeToken } from "./acts.js";
 
 export async function open({ reload }) {
   const hindered = hindrance("admin", "", "", true);
   const notYours = "Your token may not forget this mirror: the token that it runs with may, or an unrestricted admin's.";
+  const kinds = { session: "session", job: "CI job" };
   const only = (node) => (hindered ? el("p", { class: "quiet" }, `○ ${hindered}`) : node);
   const disk = el("div");
   const tokens = el("div");
@@ -33,9 +34,9 @@ export async function open({ reload }) {
     const now = Date.now();
     const state = (one) => (one.revokedAt ? badge("quiet", "revoked") : one.expiresAt && new Date(one.expiresAt) < now ? badge("quiet", "expired") : badge("good", "valid"));
     const isValid = (one) => !one.revokedAt && !(one.expiresAt && new Date(one.expiresAt) < now);
-    return table("Tokens", [["Name"], ["State"], ["Scope"], ["Limits"], ["Made"], ["Ends"], ["Last used"], ["Act"]],
-      [...all].sort((a, b) => isValid(b) - isValid(a)).map((one) => [[one.name, one.id === me()?.id ? [" ", badge("quiet", "yours")] : ""], state(one), one.scope,
-        [one.app, one.channel, one.bundles, one.hosts?.join(" ")].filter(Boolean).join(", ") || "none", when(one.createdAt), when(one.expiresAt), when(one.lastUsedAt),
+    return table("Tokens", [["Name"], ["State"], ["Rights"], ["Made"], ["Ends"], ["Last used"], ["Act"]],
+      [...all].sort((a, b) => isValid(b) - isValid(a)).map((one) => [[one.name, kinds[one.kind] ? [" ", badge("quiet", kinds[one.kind])] : "", one.id === me()?.id ? [" ", badge("quiet", "yours")] : ""], state(one),
+        [rights(one.grants ?? [one]).map((words) => el("div", {}, words)), one.hosts ? el("div", {}, `hosts ${one.hosts.join(" ")}`) : ""], when(one.createdAt), when(one.expiresAt), when(one.lastUsedAt),
         isValid(one) ? el("button", { type: "button", click: () => revokeToken(one, reload) }, "Revoke", el("span", { class: "hidden" }, ` ${one.name}`)) : "—"]));
   }
 
@@ -48,7 +49,7 @@ export async function open({ reload }) {
           card("Mirrors", mirrors),
           card("Garbage collection", only(el("div", {}, el("p", {}, "Drops versions that nobody needs, and their files. The daily round of the server is set by ", el("code", {}, "serve --gc"), "."),
             el("button", { type: "button", id: "gc", click: () => collectGarbage(reload) }, "Collect garbage …")))))),
-      card("Tokens", only(tokens), hindered ? null : el("button", { type: "button", id: "make-token", click: () => createToken(reload) }, "Create a token …"))],
+      card("Tokens and sessions", only(tokens), hindered ? null : el("button", { type: "button", id: "make-token", click: () => createToken(reload) }, "Create a token …"))],
     poll: "mirrors",
     update(document) {
       if (document === last) return;

@@ -39,3 +39,8 @@ export async function part(node, work) {
     fill(node, el("p", { class: "bad", role: "alert" }, `✖ ${error.message}`));
   }
 }
+
+/** What somebody may do, in words: one text for each grant. */
+export function rights(grants) {
+  return grants.map(({ scope, app, channel, bundles }) => `${scope} in ${app ? `${app}${channel ? ` ${channel}` : ""}` : "every app"}${bundles ? `, bundles ${bundles}` : ""}`);
+}

@@ -1,24 +1,12 @@
 // What is to happen in a channel by itself: scheduled acts, and freezes by calendar.
-import { act, channelPath, get, hindrance, me } from "./api.js";
+import { act, bundleLimit, channelPath, get, hindrance, isSession, me } from "./api.js";
 import { badge, card, el, named, plural, table, tell, when } from "./dom.js";
 import { exactly } from "./parts.js";
-import { propose, why } from "./acts.js";
+import { propose, why } from "./dialog.js";
+import { decisions, hasTime, isHeld, missing } from "./approvals.js";
 
 /** A time as it matters here, and how far it is. */
 const due = (moment) => [exactly(moment), el("div", { class: "quiet small" }, when(moment))];
-
-/** Whether an act has a time of its own. A release without one is made as soon as it has its signatures. */
-const hasTime = (one) => new Date(one.due) > new Date(one.at);
-/** Until when a release waits for signatures: 30 days after its time. */
-const end = (one) => new Date(new Date(one.due).getTime() + 30 * 86_400_000).toISOString();
-
-/** What a release that waits for signatures still takes. */
-function unsigned(one) {
-  const problem = one.signatures.find((each) => each.problem)?.problem;
-  if (problem) return el("div", { class: "warn" }, `▲ It can't be completed any more (${problem}): cancel it, and publish again.`);
-  if (one.signatures.every((each) => !each.missing)) return el("div", { class: "warn" }, `▲ It has all signatures that the root asks for: xcache sign ${one.id} releases it.`);
-  return el("div", { class: "quiet small" }, hasTime(one) ? "It waits for signatures, and then for its time; until " : "It waits for signatures until ", exactly(end(one)), ".");
-}
 
 /** The card with what is planned, and with what of the last days wasn't carried out; nothing if there is neither. */
 export function planned({ app, channel, status, reload }) {
@@ -34,11 +22,11 @@ export function planned({ app, channel, status, reload }) {
     type: "button", id, "aria-disabled": hindered ? "true" : null, title: hindered || null, click: () => { if (hindered) tell(hindered); else open(); },
   }, words);
   const rows = [
-    ...waiting.map((one) => ({ at: one.due, cells: [one.signatures?.length && !hasTime(one) ? "As soon as it is signed" : due(one.due),
-      [one.summary, one.signatures?.length ? unsigned(one) : null,
+    ...waiting.map((one) => ({ at: one.due, cells: [isHeld(one) && !hasTime(one) ? one.approvals?.missing ? "As soon as it may" : "As soon as it is signed" : due(one.due),
+      [one.summary, missing(one),
         one.reason ? el("div", { class: "warn" }, `▲ It couldn't be carried out yet: ${one.reason}`) : null],
       [named(one.author), el("div", { class: "quiet small" }, when(one.at))],
-      button(`cancel-${one.id}`, "Cancel", mayCancel(one), () => cancel(one))] })),
+      [decisions({ one, app, channel, reload }), button(`cancel-${one.id}`, "Cancel", mayCancel(one), () => cancel(one))]] })),
     ...freezes.map((one) => ({ at: one.from ?? one.at, cells: [due(one.from ?? one.at),
       ["No releases ", one.to ? ["until ", exactly(one.to)] : "until the channel is thawed", `: ${one.reason}`],
       [named(one.author), el("div", { class: "quiet small" }, when(one.at))],
@@ -47,11 +35,12 @@ export function planned({ app, channel, status, reload }) {
   const failed = all.filter((one) => one.state !== "waiting");
   return el("div", { id: "planned" }, card("Planned", [
     table("What is to happen by itself", [["When"], ["What"], ["By"], [""]], rows.map((one) => one.cells), "Nothing waits."),
-    failed.map((one) => el("p", {}, badge("bad", one.state), ` ${one.summary} by ${one.author}, which ${hasTime(one) ? "was due" : "waited for signatures since"} `, exactly(one.due), `: ${one.reason ?? one.state}`))]));
+    failed.map((one) => el("p", {}, badge("bad", one.state), ` ${one.summary} by ${one.author}, which ${hasTime(one) ? "was due" : "waited since"} `, exactly(one.due), `: ${one.reason ?? one.state}`))]));
 
   /** A token for some bundles takes back what it scheduled itself. */
   function mayCancel(one) {
-    return hindrance("publish", app, channel) || (me()?.bundles && one.author !== me().name ? `Your token is for bundles ${me().bundles}; ${one.author} scheduled this.` : "");
+    const bundles = bundleLimit("release", app, channel);
+    return hindrance("release", app, channel) || (bundles && one.author !== me().name ? `${isSession() ? "You have" : "Your token is for"} bundles ${bundles}; ${one.author} scheduled this.` : "");
   }
 
   /** The act, as long as it waits. */
@@ -67,7 +56,7 @@ export function planned({ app, channel, status, reload }) {
       effect: async () => {
         await now(one);
         const what = `This won't be done: ${one.summary}, `;
-        if (!hasTime(one)) return el("p", {}, `${what}which ${one.author} published, and which waits for signatures.`);
+        if (!hasTime(one)) return el("p", {}, `${what}which ${one.author} asked for, and which waits for ${one.signatures?.length ? "signatures" : "approvals"}.`);
         return el("p", {}, `${what}scheduled by ${one.author} for `, exactly(one.due), ".");
       },
       guard: async () => {

@@ -13,6 +13,10 @@ static const unsigned char console_css[] = {
 #embed "../../../public/console/console.css"
 };
 
+static const unsigned char pages_css[] = {
+#embed "../../../public/console/pages.css"
+};
+
 static const unsigned char main_js[] = {
 #embed "../../../public/console/main.js"
 };
@@ -43,6 +47,22 @@ static const unsigned char rollout_js[] = {
 
 static const unsigned char planned_js[] = {
 #embed "../../../public/console/planned.js"
+};
+
+static const unsigned char approvals_js[] = {
+#embed "../../../public/console/approvals.js"
+};
+
+static const unsigned char waiting_js[] = {
+#embed "../../../public/console/waiting.js"
+};
+
+static const unsigned char you_js[] = {
+#embed "../../../public/console/you.js"
+};
+
+static const unsigned char signin_js[] = {
+#embed "../../../public/console/signin.js"
 };
 
 static const unsigned char trust_js[] = {
@@ -89,6 +109,7 @@ static const xcache_asset pages[] = {
     {"index.html", root_html, sizeof root_html},
     {"console/index.html", index_html, sizeof index_html},
     {"console/console.css", console_css, sizeof console_css},
+    {"console/pages.css", pages_css, sizeof pages_css},
     {"console/main.js", main_js, sizeof main_js},
     {"console/api.js", api_js, sizeof api_js},
     {"console/dom.js", dom_js, sizeof dom_js},
@@ -97,6 +118,10 @@ static const xcache_asset pages[] = {
     {"console/channel.js", channel_js, sizeof channel_js},
     {"console/rollout.js", rollout_js, sizeof rollout_js},
     {"console/planned.js", planned_js, sizeof planned_js},
+    {"console/approvals.js", approvals_js, sizeof approvals_js},
+    {"console/waiting.js", waiting_js, sizeof waiting_js},
+    {"console/you.js", you_js, sizeof you_js},
+    {"console/signin.js", signin_js, sizeof signin_js},
     {"console/trust.js", trust_js, sizeof trust_js},
     {"console/health.js", health_js, sizeof health_js},
     {"console/command.js", command_js, sizeof command_js},
