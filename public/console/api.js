@@ -150,13 +150,14 @@ export function hindrance(scope, app, channel, isAboutAll = false) {
   if (!self) return "Sign in first.";
   const all = grants();
   const have = isSession() ? "You have" : "Your token has";
+  const here = all.filter(fits("read", isAboutAll ? "" : app, isAboutAll ? "" : channel));
   if (isAboutAll) {
     if (all.some((one) => ranks[one.scope] >= ranks[scope] && !one.app && !one.channel && !one.bundles) && !self.hosts) return "";
   } else if (all.some(fits(scope, app, channel))) return "";
-  const highest = all.reduce((one, other) => (ranks[other.scope] > ranks[one] ? other.scope : one), "read");
-  if (ranks[highest] < ranks[scope]) return `${have} the scope ${highest}; this needs ${scope}.`;
+  const highest = here.reduce((one, other) => (ranks[other.scope] > ranks[one] ? other.scope : one), "read");
+  if (here.length && ranks[highest] < ranks[scope]) return `${have} the scope ${highest}${all.length > 1 && app ? ` in ${app} ${channel}` : ""}; this needs ${scope}.`;
   if (isAboutAll) return isSession() ? "This needs the scope admin without limits." : "This needs an unrestricted admin token.";
-  if (all.length > 1) return `${have} no right to this in ${app} ${channel}: it needs ${scope}.`;
+  if (all.length > 1) return `${have} no rights in ${app} ${channel}.`;
   return `${isSession() ? "Your role" : "Your token"} is for the ${self.app !== app ? `app ${self.app}` : `channel ${self.channel}`}.`;
 }
 

@@ -111,9 +111,9 @@ const button = (id, words, hindered, kind, open) => el("button", {
   type: "button", id, class: kind, "aria-disabled": hindered ? "true" : null, title: hindered || null, click: () => { if (hindered) tell(hindered); else open(); },
 }, words);
 
-/** Approve and reject, and why one may not. Nothing for an act that takes no approval. */
-export function decisions({ one, app, channel, reload }) {
-  if (!one.approvals || one.state !== "waiting") return null;
+/** Approve and reject, and why one may not; beside them `more`. Nothing else for an act that takes no approval. */
+export function decisions({ one, app, channel, reload }, more = null) {
+  if (!one.approvals || one.state !== "waiting") return more;
   const path = `${channelPath(app, channel)}/schedules/${one.id}`;
   const where = `${one.id}, ${app} ${channel}`;
   const role = hindrance("release", app, channel);
@@ -121,7 +121,7 @@ export function decisions({ one, app, channel, reload }) {
   const hindered = given || (one.approvals.mayApprove ? "" : one.approvals.why ?? (role || "You may not approve this."));
   const isDone = Boolean(given);
   return [el("div", { class: "row", role: "group", "aria-label": `Decide ${one.id}` },
-    isDone ? null : button(`approve-${one.id}`, "Approve", hindered, "primary", approve), button(`reject-${one.id}`, "Reject", role, "", reject)),
+    isDone ? null : button(`approve-${one.id}`, "Approve", hindered, "primary", approve), button(`reject-${one.id}`, "Reject", role, null, reject), more),
   !isDone && hindered ? el("p", { class: "quiet small", id: `why-not-${one.id}` }, `○ You can't approve this: ${hindered}`) : null];
 
   /** The act with what it would do now, as long as it waits. */

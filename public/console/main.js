@@ -145,7 +145,6 @@ const counter = $("waiting-count");
 let countedAt = 0;
 let plannedThen = "";
 function showWaiting({ acts }) {
-  countedAt = Date.now();
   const mine = acts.filter((one) => one.approvals?.mayApprove).length;
   counter.hidden = mine === 0;
   fill(counter, el("span", { class: "hidden" }, ": "), mine, el("span", { class: "hidden" }, " for you"));
@@ -156,7 +155,9 @@ function isCountDue() {
   const planned = JSON.stringify(seen?.channels.map((one) => one.planned?.acts ?? 0));
   const isNew = planned !== plannedThen;
   plannedThen = planned;
-  return isNew || Date.now() - countedAt > 60_000;
+  if (!isNew && Date.now() - countedAt < 60_000) return false;
+  countedAt = Date.now();
+  return true;
 }
 
 /** One request at a time: the overview for the banner, then what the page shows, in turns; in place of one, what waits. */
@@ -242,6 +243,7 @@ async function enter(who) {
   countedAt = 0;
   showProblems(await get("overview"));
   await show();
+  tick();
 }
 
 async function goOut() {

@@ -42,5 +42,5 @@ export async function part(node, work) {
 
 /** What somebody may do, in words: one text for each grant. */
 export function rights(grants) {
-  return grants.map(({ scope, app, channel, bundles }) => `${scope} in ${app ? `${app}${channel ? ` ${channel}` : ""}` : "every app"}${bundles ? `, bundles ${bundles}` : ""}`);
+  return grants.map(({ scope, app, channel, bundles }) => `${scope} in ${app ? `${app}${channel ? ` ${channel}` : ""}` : "every app"}${bundles ? `, bundles ${bundles.replaceAll(",", ", ")}` : ""}`);
 }

@@ -26,7 +26,7 @@ export function planned({ app, channel, status, reload }) {
       [one.summary, missing(one),
         one.reason ? el("div", { class: "warn" }, `▲ It couldn't be carried out yet: ${one.reason}`) : null],
       [named(one.author), el("div", { class: "quiet small" }, when(one.at))],
-      [decisions({ one, app, channel, reload }), button(`cancel-${one.id}`, "Cancel", mayCancel(one), () => cancel(one))]] })),
+      decisions({ one, app, channel, reload }, button(`cancel-${one.id}`, "Cancel", mayCancel(one), () => cancel(one)))] })),
     ...freezes.map((one) => ({ at: one.from ?? one.at, cells: [due(one.from ?? one.at),
       ["No releases ", one.to ? ["until ", exactly(one.to)] : "until the channel is thawed", `: ${one.reason}`],
       [named(one.author), el("div", { class: "quiet small" }, when(one.at))],
@@ -34,7 +34,7 @@ export function planned({ app, channel, status, reload }) {
   ].sort((a, b) => new Date(a.at) - new Date(b.at));
   const failed = all.filter((one) => one.state !== "waiting");
   return el("div", { id: "planned" }, card("Planned", [
-    table("What is to happen by itself", [["When"], ["What"], ["By"], [""]], rows.map((one) => one.cells), "Nothing waits."),
+    table("What is to happen by itself", [["When"], ["What", false, true], ["By"], ["Act"]], rows.map((one) => one.cells), "Nothing waits."),
     failed.map((one) => el("p", {}, badge("bad", one.state), ` ${one.summary} by ${one.author}, which ${hasTime(one) ? "was due" : "waited since"} `, exactly(one.due), `: ${one.reason ?? one.state}`))]));
 
   /** A token for some bundles takes back what it scheduled itself. */

@@ -61,7 +61,7 @@ export async function open({ names: [code] }) {
     facts([
       ["From", pending.address || "an address that isn't known"],
       ["Asked", when(pending.at)],
-      ["It is", pending.kind === "loopback" ? "on the machine of this browser" : "any machine: it shows the code above"],
+      ["It is", pending.kind === "loopback" ? "on the machine of this browser" : "on any machine: the code tells it apart"],
       ["It may", [rights(grants()).map((words) => el("div", {}, words)), el("div", { class: "quiet small" }, "as you, ", el("b", {}, me().name), ", until your session ends, ", when(me().expiresAt))]],
     ], "signin-facts"),
     el("p", { class: "warn", id: "signin-warning" }, "▲ Allow this only if you started it just now, and your terminal shows the same code. Nobody else will ever ask you to open this page."),

@@ -54,7 +54,7 @@ export async function open({ reload, leave }) {
         ["Ends", who.expiresAt ? [exactly(who.expiresAt), ", ", when(who.expiresAt)] : "never"],
       ], "you-facts"), isAdmin ? el("p", {}, el("a", { href: "#/operations" }, "All tokens and sessions")) : null])),
       el("div", {}, card("What you may do", [
-        table("Roles", [["Scope"], ["App"], ["Channel"], ["Bundles"]], grants().map((one) => [one.scope, one.app ?? "every app", one.channel ?? "every channel", one.bundles ?? "all"])),
+        table("Roles", [["Scope"], ["App"], ["Channel"], ["Bundles"]], grants().map((one) => [one.scope, one.app ?? "every app", one.channel ?? "every channel", one.bundles?.replaceAll(",", ", ") ?? "all"])),
         who.hosts ? el("p", {}, `Files of the hosts ${who.hosts.join(", ")} only.`) : null,
         el("p", { class: "quiet small" }, [...new Set(grants().map((one) => one.scope))].map((scope, index) => [index ? "; " : "", el("b", {}, scope), `: ${scopes[scope] ?? "known to newer servers"}`]), "."),
         isSession() ? el("p", { class: "quiet small" }, "Roles come from the provider's groups when you sign in.") : null]))),
