@@ -200,6 +200,7 @@ def get_adoption(site):
 
 pages = (("overview", "#/", "table"), ("channel", "#/channel/shop/online", "#timeline li"), ("release", "#/release/shop/online/2", ".tree li"),
          ("compare", "#/compare/shop/online?from=1&to=3", ".tree li"), ("audit", "#/audit", "table"), ("operations", "#/operations", "table"),
+         ("waiting", "#/waiting", "#waiting"), ("you", "#/you", "#you-facts"),
          ("missing", "#/nothing", "h1"))
 dialogs = (("rollback", "#act-roll-back"), ("kill", "#act-kill-switch"), ("settings", "#act-settings"))
 

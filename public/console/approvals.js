@@ -1,5 +1,5 @@
 // Acts that others have to approve: what such an act still waits for, how one approves or rejects it, and which channels ask for that.
-import { act, channelPath, get, hindrance } from "./api.js";
+import { act, channelPath, get, hindrance, me } from "./api.js";
 import { badge, count, el, named, plural, size, table, tell, when } from "./dom.js";
 import { address, exactly, facts, hash } from "./parts.js";
 import { audience, buckets, ofBuckets } from "./rollout.js";
@@ -120,9 +120,11 @@ export function decisions({ one, app, channel, reload }, more = null) {
   const given = one.approvals.missing ? "" : "It has its approvals.";
   const hindered = given || (one.approvals.mayApprove ? "" : one.approvals.why ?? (role || "You may not approve this."));
   const isDone = Boolean(given);
+  // Who may approve may reject, also after having approved.
+  const mayReject = one.approvals.mayApprove || isDone || one.approvals.given.some((each) => each.name === me().name);
   return [el("div", { class: "row", role: "group", "aria-label": `Decide ${one.id}` },
-    isDone ? null : button(`approve-${one.id}`, "Approve", hindered, "primary", approve), button(`reject-${one.id}`, "Reject", role, null, reject), more),
-  !isDone && hindered ? el("p", { class: "quiet small", id: `why-not-${one.id}` }, `○ You can't approve this: ${hindered}`) : null];
+    isDone ? null : button(`approve-${one.id}`, "Approve", hindered, "primary", approve), button(`reject-${one.id}`, "Reject", role || (mayReject ? "" : hindered), null, reject), more),
+  !isDone && hindered ? el("p", { class: "quiet small", id: `why-not-${one.id}` }, `○ You can't approve or reject this: ${hindered}`) : null];
 
   /** The act with what it would do now, as long as it waits. */
   async function now() {
