@@ -117,7 +117,7 @@ def with_provider(browser, site):
     console.click("#end-s0")
     console.wait("dialog #confirm:not([aria-disabled])")
     console.eval("document.querySelector('dialog form').requestSubmit()")
-    console.says("✔ The session is revoked", "dialog #outcome")
+    console.says("✔ The session has ended", "dialog #outcome")
     console.click("dialog #cancel")
     until(lambda: not console.has("#end-s0"), "the end of its row")
     assert asked(console, "DELETE", "/sessions/s0")[0]["headers"]["Idempotency-Key"]

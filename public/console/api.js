@@ -1,5 +1,5 @@
-// The publishing API, as every other client of it. A pasted token is in this module's memory and nowhere else; without one, the cookie of
-// who signed in with the provider speaks, which no script can read.
+// The publishing API, as every other client of it. A pasted token is in this module's memory and nowhere else; without one, the
+// browser sends the session of who signed in with the provider, which no script can read.
 let token = "";
 let self = null;
 /** Counts sign-ins and sign-outs: an answer to an earlier one is nobody's any more. */
@@ -41,7 +41,7 @@ async function ask(path, options = {}, seconds = patience) {
   try {
     answer = await fetch(path.startsWith("/") ? path : `/api/v1/${path}`, {
       ...options, signal: stop.signal, cache: "no-store", credentials: token ? "omit" : "same-origin", redirect: "error", referrerPolicy: "no-referrer",
-      // The origin takes the cookie only with a field that no form and no other site can send.
+      // The origin takes the session only with a field that no form and no other site can send.
       headers: { ...(token ? { Authorization: `Bearer ${token}` } : { "Xcache-Console": "1" }), ...options.headers },
     });
     text = await answer.text();
@@ -113,7 +113,7 @@ export async function provider() {
   return (answer.ok && (await answer.json()).sso) || null;
 }
 
-/** Who signed in with the provider before, by the cookie. */
+/** Who signed in with the provider before, and still is. */
 export async function resume() {
   self = await get("token");
   return self;

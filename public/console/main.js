@@ -60,7 +60,7 @@ async function show(keepsPlace = false) {
   if (!keepsPlace) fill($("view"), el("p", { class: "quiet" }, "Loading …"));
   try {
     const [module] = await Promise.all([pages[name](), name && styled()]);
-    const made = await module.open({ name, names, query, overview: seen, reload, leave });
+    const made = await module.open({ name, names, query, overview: seen, reload, signOut: goOut });
     // Somebody went on meanwhile.
     if (place !== mine || session !== currentSession()) return;
     page = made;

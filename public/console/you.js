@@ -9,11 +9,11 @@ const hostOf = (issuer) => { try { return new URL(issuer).host; } catch { return
 const scopes = {
   read: "look at everything there",
   release: "look, roll back, halt and steer rollouts, use the kill switch, approve",
-  publish: "the same, and publish",
+  publish: "all that release may do, and publish",
   admin: "everything there",
 };
 
-export async function open({ reload, leave }) {
+export async function open({ signOut: goOut }) {
   const who = me();
   const sessions = el("div", { id: "sessions" });
   const draw = () => part(sessions, async () => drawSessions((await get("sessions")).sessions));
@@ -21,23 +21,22 @@ export async function open({ reload, leave }) {
   function drawSessions(all) {
     return table("Where you are signed in", [["Where"], ["Since"], ["Last used"], ["Ends"], ["Act"]], all.map((one) => [
       [clients[one.client] ?? one.client, one.isCurrent ? [" ", badge("good", "this one")] : ""], when(one.createdAt), when(one.lastUsedAt), when(one.expiresAt),
-      el("button", { type: "button", id: `end-${one.id}`, click: () => revoke(one) }, one.isCurrent ? "Sign out" : "Revoke", el("span", { class: "hidden" }, ` ${clients[one.client] ?? one.client}, ${one.id}`))]));
+      el("button", { type: "button", id: `end-${one.id}`, click: () => { if (one.isCurrent) goOut(); else end(one); } }, one.isCurrent ? "Sign out" : "End", el("span", { class: "hidden" }, ` ${clients[one.client] ?? one.client}, ${one.id}`))]));
   }
 
-  function revoke(one) {
+  function end(one) {
     const words = clients[one.client] ?? one.client;
     propose({
-      title: one.isCurrent ? "Sign out here" : "Revoke the session", where: `${words}, ${one.id}`, isDangerous: true, needsReason: false,
-      done: () => { if (one.isCurrent) leave(""); else draw(); },
+      title: "End the session", where: `${words}, ${one.id}`, isDangerous: true, needsReason: false, done: draw,
       effect: async () => {
         const known = (await get("sessions")).sessions.find((each) => each.id === one.id);
         if (!known) throw new Error("This session has ended.");
-        return el("p", {}, `▲ The ${words} that you signed in `, when(known.createdAt), " can do nothing any more; last used: ", when(known.lastUsedAt), ". What was scheduled with it isn't done.");
+        return el("p", {}, `▲ The ${words} that you signed in `, when(known.createdAt), " can do nothing any more; last used: ", when(known.lastUsedAt), ". What was scheduled with it is still done.");
       },
       command: () => null,
       send: async (_, key) => {
         await act("DELETE", `sessions/${encodeURIComponent(one.id)}`, undefined, key);
-        return "The session is revoked.";
+        return "The session has ended.";
       },
     });
   }
