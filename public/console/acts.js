@@ -364,7 +364,7 @@ export function rolloutButtons({ app, channel, status, reload }) {
     return { open, warning: alarm(list) };
   }
 
-  const warned = (warning) => (warning ? el("p", { class: "warn" }, `▲ ${warning}`) : null);
+  function warned(warning) { return warning ? el("p", { class: "warn" }, `▲ ${warning}`) : null; }
 
   /** What somebody else did since the preview. */
   async function guard(_, plan) {
