@@ -1,5 +1,5 @@
 """What the tests of sign-in stand on: an origin, requests as a browser without a screen sends them, and a provider's ports."""
-import contextlib, json, os, random, re, socket, subprocess, threading, time, urllib.parse
+import base64, contextlib, glob, json, os, random, re, socket, subprocess, threading, time, urllib.parse
 
 from tokens import secret_hash
 
@@ -94,13 +94,24 @@ def ask(url, method="GET", body=None, fields=(), source=None, timeout=60):
     return Answer(int(first.split()[1]), found, rest)
 
 
+def somebody():
+    """A loopback address that nobody came from yet: the origin makes an address wait that fails often."""
+    global visitors
+    visitors += 1
+    return f"127.{1 + visitors // 60_000}.{visitors // 240 % 250}.{1 + visitors % 240}"
+
+
+visitors = os.getpid() % 50_000
+
+
 class Jar:
-    """A browser without a screen: keeps cookies by host, as a browser does, and follows redirects only when told."""
+    """A browser without a screen, at an address of its own: keeps cookies by host, and follows redirects only when told."""
 
     def __init__(self):
-        self.cookies, self.set = {}, []
+        self.cookies, self.set, self.source = {}, [], somebody()
 
     def ask(self, url, method="GET", body=None, fields=(), **more):
+        more.setdefault("source", self.source)
         host = urllib.parse.urlsplit(url).hostname
         mine = "; ".join(f"{name}={value}" for (where, name), value in self.cookies.items() if where == host)
         answer = ask(url, method, body, [*fields, *([f"Cookie: {mine}"] if mine else [])], **more)
@@ -125,10 +136,30 @@ class Jar:
         return self.cookies.get((hosts["origin"], "__Host-xcache"))
 
 
-class Origin:
-    """`xcache serve`, with a provider; options as for the command, e.g. role=["admin=groups:staff"]."""
+class Clock:
+    """The time of a program, if libfaketime is installed: it can be set while that runs."""
 
-    def __init__(self, xcache, folder, number=None, **options):
+    library = os.environ.get("FAKETIME_LIBRARY") or next(iter(glob.glob("/usr/lib/*/faketime/libfaketimeMT.so.1")), None)
+
+    def __init__(self, program, folder):
+        self.file, self.program = f"{folder}/clock", f"{folder}/xcache"
+        self.later(0)
+        self.environment = {"LD_PRELOAD": self.library, "FAKETIME_TIMESTAMP_FILE": self.file, "FAKETIME_NO_CACHE": "1",
+                            "FAKETIME_DONT_FAKE_MONOTONIC": "1"}
+        # libfaketime moves the environment of its first process, next to which Swift expects the arguments: use a shell for it.
+        with open(self.program, "w") as out:
+            out.write(f"#!/bin/sh\nexec '{program}' \"$@\"\n")
+        os.chmod(self.program, 0o755)
+
+    def later(self, hours):
+        with open(self.file, "w") as out:
+            out.write(f"+{hours * 60:.0f}m" if hours else "+0")
+
+
+class Origin:
+    """`xcache serve`, with a provider; options as for the command, e.g. role=["admin=groups:staff"]. `clock`: its time can be set."""
+
+    def __init__(self, xcache, folder, number=None, clock=False, **options):
         self.xcache, self.folder = xcache, str(folder)
         self.number = number or port()
         self.url = f"http://{hosts['origin']}:{self.number}"
@@ -136,6 +167,7 @@ class Origin:
         os.makedirs(self.folder, exist_ok=True)
         self.log, self.server = f"{self.folder}/serve.log", None
         self.options = options
+        self.clock = Clock(xcache, self.folder) if clock and Clock.library else None
         self.start()
 
     def start(self, **changed):
@@ -151,10 +183,12 @@ class Origin:
             else:
                 for one in value if isinstance(value, list) else [value]:
                     words += ["--" + name.replace("_", "-"), one]
+        if self.clock:
+            environment |= self.clock.environment
         with open(self.log, "a") as log:
             mark = log.tell()
             self.server = subprocess.Popen(
-                [self.xcache, "serve", "--data", f"{self.folder}/data", "--listen", f"{hosts['origin']}:{self.number}",
+                [self.clock.program if self.clock else self.xcache, "serve", "--data", f"{self.folder}/data", "--listen", f"{hosts['origin']}:{self.number}",
                  "--access-log", f"{self.folder}/access.log", *words], stderr=log, stdout=log, env=environment)
 
         def listens():
@@ -172,7 +206,8 @@ class Origin:
 
     def api(self, path, method="GET", body=None, token=None, fields=()):
         """A request to the API with a token, by default the local admin's."""
-        return ask(f"{self.url}/api/v1/{path}", method, body, [f"Authorization: Bearer {token or self.token}", *fields])
+        return ask(f"{self.url}/api/v1/{path}", method, body, [f"Authorization: Bearer {token or self.token}", *fields],
+                   source=somebody() if token else None)
 
     def by_cookie(self, jar, path, method="GET", body=None, fields=("Xcache-Console: 1", "Sec-Fetch-Site: same-origin")):
         """A request to the API as the console's script sends it."""
@@ -233,9 +268,9 @@ class Origin:
 def trade(origin, token, secret=None, identity=None, **more):
     """`POST /auth/trade`; returns the answer and the text that the token has if it was given one."""
     secret = secret or os.urandom(32)
+    more.setdefault("source", somebody())
     body = {"token": token, "secretHash": secret_hash(secret), **({"identity": identity} if identity else {})}
     answer = ask(f"{origin.url}/auth/trade", "POST", body, **more)
-    import base64
     text = answer.status == 201 and f"xcache_{answer.document['id']}_{base64.urlsafe_b64encode(secret).rstrip(b'=').decode()}"
     return answer, text
 
