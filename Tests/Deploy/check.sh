@@ -34,9 +34,10 @@ echo "2. Kubernetes, Compose, GitHub and GitLab: the schemas"
 "$python/bin/check-jsonschema" --builtin-schema vendor.gitlab-ci deploy/ci/gitlab-*.yml
 
 "$python/bin/python" Tests/Deploy/comments.py
+"$python/bin/python" Tests/Deploy/identities.py
 
 # Each command of a job is one that the program has.
-grep -ohE '\bxcache (check|mirror|publish|smoke|token)\b[^;&>|)]*' deploy/ci/* | while read -r _ command rest; do
+grep -ohE '\bxcache (channel|check|identity|mirror|publish|smoke|token)\b[^;&>|)]*' deploy/ci/* | while read -r _ command rest; do
   for option in $(grep -oE -- '--[a-z-]+' <<<"$rest"); do
     "$xcache" "$command" --help | grep -q -- "$option\b" || { echo "deploy/ci: xcache $command has no $option" >&2; exit 1; }
   done

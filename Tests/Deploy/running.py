@@ -179,7 +179,8 @@ def main(work):
     print(f"   {len(paths)} answers to devices are the origin's, byte by byte")
 
     bearer = [f"Authorization: Bearer {token}"]
-    inside = {"/api/v1/apps/shop/channels/online": b'"version"', "/metrics": b"# TYPE", "/console/": b'<html lang='}
+    inside = {"/api/v1/apps/shop/channels/online": b'"version"', "/metrics": b"# TYPE", "/console/": b'<html lang=',
+              "/auth/": b'"sso"'}
     written = lambda p: [p, "/" + p, "/." + p, "/x/.." + p, "/%2e" + p, "/x/%2e%2e" + p, "/xcache/1/../.." + p, p.replace("/", "//"),
                          "/%" + "%02x" % ord(p[1]) + p[2:], p + "?x=/xcache/1/", "/%2f" + p[1:], "/;/.." + p, "/\\.." + p,
                          # The origin takes what is between two slashes for a segment.
@@ -199,6 +200,11 @@ def main(work):
                     asked += 1
                     if status == 200 or mark in body or status not in (301, 308, 400, 403, 404):
                         fail(f"{name} lets {target} out: {status} {body[:80]}")
+    # A job has no token yet when it trades its ID token: the origin answers it, where jobs come from outside.
+    for name, way in {**fronts, **opened}.items():
+        status = ask(target="/auth/trade", origin="127.0.0.2", **way)[0]
+        if (status == 403) == (name in opened) or name in opened and status != ask(direct, "/auth/trade")[0]:
+            fail(f"{name} answers /auth/trade from outside with {status}")
     print(f"   {asked} requests from outside for what is inside got nothing of it")
 
     # With a webhook, a static copy that is watched, an edge that is told, and a certificate of its own, as the alerts want it.

@@ -107,7 +107,8 @@ def hostile(query, secret):
 
 
 # What is inside, and bytes that only its answer has.
-inside = {"/api/v1/apps/shop/channels/online": b'"bundles"', "/metrics": b"# TYPE", "/console/": b"<html lang="}
+inside = {"/api/v1/apps/shop/channels/online": b'"bundles"', "/metrics": b"# TYPE", "/console/": b"<html lang=",
+          "/auth/": b'"sso"'}
 
 
 def spellings(path):

@@ -37,11 +37,11 @@ sub vcl_recv {
   if (req.method == "BAN") { call xcache_purge; }
   if (req.method != "GET" && req.method != "HEAD" && req.method != "POST" && req.method != "OPTIONS") { return (synth(405)); }
 
-  # Publishing, the console and metrics belong to the inside, which talks to the origin. The origin decodes what needs no escape and
-  # resolves dots before it looks at a path; no device sends either.
+  # Publishing, the console, signing in and metrics belong to the inside, which talks to the origin. The origin decodes what needs
+  # no escape and resolves dots before it looks at a path; no device sends either.
   if (req.url !~ "^/" || req.url ~ "^[^?]*\\") { return (synth(400)); }
   if (req.url ~ "(?i)^[^?]*%(2[de]|3[0-9]|[46][1-9a-f]|[57][0-9a]|5f|7e)" || req.url ~ "^[^?]*/\.\.?(/|\?|$)") { return (synth(400)); }
-  if (req.url ~ "(?i)^/+(api|console|metrics)(/|\?|$)") { return (synth(403)); }
+  if (req.url ~ "(?i)^/+(api|auth|console|metrics)(/|\?|$)") { return (synth(403)); }
 
   if ((req.method == "GET" || req.method == "HEAD") && req.url ~ "^/configure\.json(\?|$)") { call xcache_poll; }
   # Varnish 7.1 reads all of what it passes on into memory, however slowly the client takes it. Files may be large.
