@@ -242,7 +242,7 @@ test-pack-kills: build ## kill devices at 30 random moments of an update by a pa
 check-apple: ## type-check what apps link in against stand-ins for Apple's modules
 	Tests/AppleStubs/check.sh
 
-##@ Trust
+##@ Trust and sign-in
 
 test-attacks: packages tools ## attack devices of an app with a root: ours, the worker and the one in Python (Tests/Trust)
 	@.ci/packages python3 python3-zstandard python3-cryptography nodejs
@@ -258,6 +258,13 @@ test-trust-interop: build ## openssl, SoftHSM2 and securesystemslib verify what 
 test-trust-drills: build ## the drills of docs/trust.md, as they are printed there: stolen and lost keys, a stolen origin, one that is gone
 	@.ci/packages python3 python3-cryptography openssl
 	Tests/Trust/drills.py $(XCACHE)
+
+test-sso: ## sign-in at canaille, LemonLDAP::NG and a hostile provider, CI trades, approvals, in Chromium (10 minutes; CASES=WORDS)
+	@.ci/packages chromium python3 python3-venv python3-pip openssl libfaketime starman liblemonldap-ng-portal-perl \
+	  libio-string-perl libstring-random-perl libcrypt-openssl-bignum-perl libconvert-pem-perl
+	@python3 -c 'import cryptography' 2>/dev/null || .ci/packages python3-cryptography
+	swift build --product xcache $(STRICT)
+	Tests/Teams/run.py .build/debug/xcache $(CASES)
 
 ##@ Browsers: the web runtime and the console
 
