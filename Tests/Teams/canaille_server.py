@@ -7,7 +7,7 @@ import datetime, json, os, signal, sys, threading
 from canaille import create_app
 from canaille.app import models
 from canaille.backends import Backend
-from werkzeug.serving import WSGIRequestHandler, make_server
+from werkzeug.serving import make_server
 
 settings = json.load(open(sys.argv[1]))
 issuer = f"http://{settings['host']}:{settings['port']}"

@@ -1,12 +1,10 @@
 """People in Chromium: real providers, the console, the command line, two pairs of eyes."""
-import json, os, re, subprocess, sys, time
-
-import pathlib
+import json, os, pathlib, re, subprocess, sys, time
 
 here = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(here.parent / "Browser"))
 
-from cdp import Browser, CDPError
+from cdp import Browser
 from console_page import Console
 from providers import Canaille, LemonLDAP
 from stage import Origin, port, hosts, until
@@ -34,7 +32,13 @@ class Seat(Console):
 
     def __init__(self, browser, origin, provider, login=None):
         self.provider, self.login, self.origin = provider, login, origin
-        super().__init__(Profile(browser), origin)
+        self.profile = Profile(browser)
+        super().__init__(self.profile, origin)
+
+    def open(self, url):
+        """Opens a URL of the console as a link from elsewhere does: the page is loaded, not only its fragment changed."""
+        self.page.goto("about:blank")
+        self.page.goto(url)
 
     def sign_in_at_provider(self, login=None):
         """From the console's sign-in page, by the link and the provider's forms."""
@@ -104,8 +108,7 @@ class People:
         seat = self.seat(login)
         seat.wait("#sso-link")
         seat.check("the sign-in page")
-        seat.page.goto(seat.site.console + channel)
-        seat.page.reload()
+        seat.open(seat.site.console + channel)
         seat.sign_in_at_provider()
         seat.wait("#timeline li")
         self.row("a link opened before signing in opens its view after", seat.eval("location.hash") == channel, seat.eval("location.href"))
@@ -117,8 +120,8 @@ class People:
         seat.page.reload()
         seat.wait("#timeline li")
         self.row("a reload keeps the session, and the view", seat.eval("location.hash") == channel)
-        tab = seat.page.browser.attach(self.browser.root.send("Target.createTarget", url=seat.site.console + "#/you",
-                                                              browserContextId=None or self.context_of(seat))["targetId"])
+        tab = seat.profile.new_page()
+        tab.goto(seat.site.console + "#/you")
         until(lambda: tab.eval("document.querySelector('#you-facts') !== null"), "the other tab")
         self.row("another tab is signed in, too", True)
         seat.go("#/you", "#you-facts")
@@ -136,7 +139,9 @@ class People:
             if grants is None:
                 other.says("role", seconds=30)
                 self.row(f"{login} has no role, and reads so", other.eval("location.pathname") == "/auth/callback", other.text()[:200])
-                self.row(f"{login} has no session", other.eval("fetch('/api/v1/token', {headers: {'Xcache-Console': '1'}}).then((answer) => answer.status)") == 401)
+                other.open(other.site.console)
+                other.wait("#sso-link")
+                self.row(f"{login} has no session", other.ask("token")[0] == 401)
                 continue
             other.wait("#you")
             status, who = other.ask("token")
@@ -147,10 +152,6 @@ class People:
                 self.row(f"{login} may not {method} {path}", status == 403, f"{status} {(answer or {}).get('detail')}")
             other.check_clean(login)
         self.sign_out(seat)
-
-    def context_of(self, seat):
-        return next(one["browserContextId"] for one in seat.page.browser.targets("page") if one["targetId"] == seat.page.target["targetId"]) \
-            if "browserContextId" not in seat.page.target else seat.page.target["browserContextId"]
 
     def sign_out(self, seat):
         seat.click("#sign-out")
@@ -174,7 +175,7 @@ class People:
         status, who = seat.ask("token")
         done = self.origin.tool("token", "revoke", who["id"], "--server", self.origin.url, token=self.origin.token, check=False)
         self.row("an admin revokes the session by the command line", done.returncode == 0, (done.stdout + done.stderr).strip())
-        seat.go("#/operations", "*") if False else seat.eval("location.hash = '#/'")
+        seat.eval("location.hash = '#/channel/shop/online'")
         seat.wait("#sso-link")
         self.row("it ends at the next request, and says so", bool(seat.text("#refusal")), seat.text("#refusal"))
         seat.check("after the end")
@@ -216,8 +217,7 @@ class People:
         name = self.who[login][0]
         for what, words in (("device", ["--device"]), ("loopback", [])):
             process, url = self.begin_login(what, words)
-            seat.page.goto(url)
-            seat.page.reload()
+            seat.open(url)
             seat.wait("#signin-allow")
             code = seat.text("#signin-code").strip()
             self.row(f"{what}: the console shows the code of the terminal", code in url and (what == "loopback" or code in self.said(what)), code)
@@ -227,7 +227,7 @@ class People:
             self.row(f"{what}: the command line is signed in", ended and process.returncode == 0, self.said(what)[-300:])
             done = self.origin.tool("whoami", profile=what, check=False)
             self.row(f"{what}: whoami", done.returncode == 0 and name in done.stdout, (done.stdout + done.stderr).strip().replace("\n", "; "))
-        seat.page.goto(seat.site.console)
+        seat.open(seat.site.console)
         seat.wait("#you")
         status, found = seat.ask("sessions")
         clients = sorted(one["client"] for one in found["sessions"])
@@ -237,17 +237,14 @@ class People:
         works = [self.origin.tool("whoami", profile=what, check=False).returncode == 0 for what in ("device", "loopback")]
         self.row("one of them is ended by its person", status in (200, 204) and sorted(works) == [False, True], f"{status} {works}")
         process, url = self.begin_login("denied", ["--device"])
-        seat.page.goto(url)
-        seat.page.reload()
+        seat.open(url)
         seat.click("#signin-deny")
         until(lambda: process.poll() is not None, "the command line's end", 60)
         self.row("denied: the command line says so", process.returncode not in (0, None), self.said("denied")[-200:])
-        seat.page.goto(url)
-        seat.page.reload()
+        seat.open(url)
         seat.wait("#signin-outcome")
         self.row("a code is good for one decision", not seat.has("#signin-allow"), seat.text("#signin-outcome"))
-        seat.page.goto(seat.site.console + "#/signin/BBBB-BBBB")
-        seat.page.reload()
+        seat.open(seat.site.console + "#/signin/BBBB-BBBB")
         seat.wait("#signin-outcome")
         self.row("a code that isn't one", not seat.has("#signin-allow"), seat.text("#signin-outcome"))
         process, url = self.begin_login("interrupted", ["--device"])
@@ -279,11 +276,6 @@ class People:
     def said(self, what):
         return open(f"{self.origin.folder}/{what}/said").read()
 
-    def waits(self, status, document):
-        """The number of an act that was only taken on; None if it was done."""
-        one = (document or {}).get("scheduled") or (document or {}).get("schedule")
-        return one["id"] if status == 202 and one else None
-
 
 class AtCanaille(People):
     """Two people with three roles, one with none."""
@@ -292,9 +284,9 @@ class AtCanaille(People):
     roles = ["release=groups:mobile-team@shop", "read=groups:staff", "publish=email:bo@acme.example@shop/test"]
     who = {
         "ana": ("ana@acme.example", {("release", "shop", None), ("read", None, None)},
-                [("POST", "tokens", {"name": "x", "scope": "read"}), ("POST", "apps/other/channels/online/rollback", {"to": "1"}), ("GET", "identities", None)]),
+                [("POST", "tokens", {"name": "x", "scope": "read"}), ("POST", "apps/other/channels/online/rollback", {"bundle": "main", "to": "1"}), ("GET", "identities", None)]),
         "bo": ("bo@acme.example", {("publish", "shop", "test"), ("read", None, None)},
-               [("POST", "apps/shop/channels/online/policy", {}), ("POST", "apps/shop/channels/online/rollback", {"to": "1"}), ("GET", "audit", None)]),
+               [("POST", "apps/shop/channels/online/policy", {}), ("POST", "apps/shop/channels/online/rollback", {"bundle": "main", "to": "1"})]),
         "cy": ("cy", None, []),
     }
     cases = ["console", "command", "ended"]
@@ -307,7 +299,7 @@ class AtLemonLDAP(People):
     roles = ["admin=groups:timelords", "release=groups:earthlings@shop"]
     who = {
         "rtyler": ("rtyler@badwolf.org", {("release", "shop", None)}, [("POST", "tokens", {"name": "x", "scope": "read"})]),
-        "msmith": ("msmith@badwolf.org", {("release", "shop", None)}, [("POST", "apps/other/channels/online/rollback", {"to": "1"})]),
+        "msmith": ("msmith@badwolf.org", {("release", "shop", None)}, [("POST", "apps/other/channels/online/rollback", {"bundle": "main", "to": "1"})]),
         "dwho": ("dwho@badwolf.org", {("admin", None, None)}, []),
     }
     cases = ["console", "approvals", "command", "ended"]
@@ -335,10 +327,7 @@ class AtLemonLDAP(People):
         self.row("approved in the console, and done", until(lambda: origin.version() != before, "the release", 30) and True, said)
         status, answer = rose.ask(f"{path}/schedules/{number}/approve", "POST", {})
         self.row("approved again: it is over, or nothing changes", status in (200, 409), f"{status} {(answer or {}).get('detail', answer)}"[:200])
-        # A release engineer's own act.
-        policy = rose.ask(f"{path}/policy")[1]
-        body = {"bypass": {"add": [], "remove": []}, "message": "a test"}
-        status, answer = rose.ask(f"{path}/rollback", "POST", {"to": before, "message": "back"})
+        status, answer = rose.ask(f"{path}/rollback", "POST", {"bundle": "main", "to": before, "message": "back"})
         self.row("rolling back never waits", status == 200 and origin.version() != before, f"{status} {str(answer)[:160]}")
         before = origin.version()
         done = origin.publish(check=False)
@@ -348,6 +337,20 @@ class AtLemonLDAP(People):
         mickey.go(f"#/waiting?act={number}", f"#act-{number}")
         shown, said = self.decide(mickey, f"#reject-{number}", "not before the weekend")
         self.row("rejected in the console", origin.version() == before and not rose.ask("waiting")[1]["acts"], said)
+        # The kill switch works at once; taking it back waits, and not for whoever wants it back.
+        status, answer = rose.ask(f"{path}/policy", "POST", {"act": "kill", "message": "a fire"})
+        self.row("the kill switch never waits", status == 200 and not rose.ask("waiting")[1]["acts"], f"{status} {str(answer)[:160]}")
+        status, answer = rose.ask(f"{path}/policy", "POST", {"act": "resume", "message": "it is out"})
+        acts = rose.ask("waiting")[1]["acts"]
+        self.row("taking it back waits", status == 202 and len(acts) == 1, f"{status} {str(answer)[:160]}")
+        number = acts[0]["id"]
+        status, answer = rose.ask(f"{path}/schedules/{number}/approve", "POST", {})
+        self.row("nobody approves what they asked for", status in (403, 409) and rose.ask("waiting")[1]["acts"], f"{status} {(answer or {}).get('detail')}")
+        rose.go(f"#/waiting?act={number}", f"#why-not-{number}")
+        self.row("and the console says why", bool(rose.text(f"#why-not-{number}")), rose.text(f"#why-not-{number}"))
+        mickey.go(f"#/waiting?act={number}", f"#act-{number}")
+        _, said = self.decide(mickey, f"#approve-{number}", "seen")
+        self.row("a colleague does", not rose.ask("waiting")[1]["acts"], said)
         # The author's own approval doesn't count, by whatever name it comes.
         status, answer = doctor.ask("tokens", "POST", {"name": "robot", "scope": "publish", "app": "shop"})
         robot = answer["token"]

@@ -2,10 +2,10 @@
 """Two real OpenID Connect providers on loopback: canaille (PyPI) and LemonLDAP::NG (Debian).   providers.py
 
 Run alone, it signs in at each in Chromium as a client of its own, with PKCE, and shows what comes back: what the tests stand on."""
-import hashlib, http.server, json, os, pathlib, shutil, signal, socket, subprocess, sys, tempfile, threading, time, urllib.parse
+import base64, hashlib, http.server, json, os, pathlib, signal, subprocess, sys, tempfile, threading, time, urllib.parse
 
 import tokens
-from stage import Jar, ask, hosts, port, until
+from stage import ask, hosts, port, until
 
 here = pathlib.Path(__file__).resolve().parent
 tools = here.parents[1] / ".build" / "tools" / "teams"
@@ -171,7 +171,6 @@ def probe(provider, page, redirect, got, login):
     form = {"grant_type": "authorization_code", "code": answer["code"], "redirect_uri": redirect}
     fields = ["Content-Type: application/x-www-form-urlencoded"]
     if provider.secret:
-        import base64
         pair = ":".join(urllib.parse.quote(one, safe="") for one in (provider.client, provider.secret))
         fields.append(f"Authorization: Basic {base64.b64encode(pair.encode()).decode()}")
     else:
@@ -185,7 +184,6 @@ def probe(provider, page, redirect, got, login):
     given = ask(found["token_endpoint"], "POST", urllib.parse.urlencode({**form, "code_verifier": verifier}).encode(), fields)
     assert given.status == 200, given
     head, body, _ = given.document["id_token"].split(".")
-    import base64
     read = lambda part: json.loads(base64.urlsafe_b64decode(part + "=" * (-len(part) % 4)))
     assert read(body)["nonce"] == nonce
     info = ask(found["userinfo_endpoint"], fields=[f"Authorization: Bearer {given.document['access_token']}"])

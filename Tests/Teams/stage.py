@@ -1,5 +1,5 @@
 """What the tests of sign-in stand on: an origin, requests as a browser without a screen sends them, and a provider's ports."""
-import base64, contextlib, glob, json, os, random, re, socket, subprocess, threading, time, urllib.parse
+import base64, contextlib, glob, html, json, os, random, re, socket, subprocess, threading, time, urllib.parse
 
 from tokens import secret_hash
 
@@ -41,8 +41,7 @@ class Answer:
         """What a person reads of it: a page's text, or a problem's detail."""
         if "html" in self.fields.get("content-type", ""):
             text = re.sub(r"(?s)<(style|script|title)\b.*?</\1>|<[^>]*>", " ", self.text)
-            for name, letter in (("lt", "<"), ("gt", ">"), ("quot", '"'), ("#39", "'"), ("amp", "&")):
-                text = text.replace(f"&{name};", letter)
+            text = html.unescape(text)
             return re.sub(r"\s+", " ", text).strip()
         with contextlib.suppress(ValueError):
             document = json.loads(self.body)

@@ -88,7 +88,7 @@ class Trading:
 
     def hostile(self):
         """ID tokens that are wrong in one way."""
-        github, key, stranger = self.github, self.github.key, tokens.Key("RS256", "key-1")
+        key, stranger = self.github.key, tokens.Key("RS256", "key-1")
         now = int(time.time())
         make = lambda key=key, header=None, sign=None, **more: tokens.token(self.right(**more), key, header, sign)
         self.refused("alg: none", tokens.unsigned(self.right(), key), "alg|malformed-token")
@@ -203,7 +203,6 @@ class Trading:
     def command(self):
         """`xcache publish` in a job: GitHub's variables, GitLab's, a file."""
         origin, table = self.origin, self.table
-        known = {"HOME": self.origin.folder}
         github = {"ACTIONS_ID_TOKEN_REQUEST_URL": f"{self.github.issuer}/actions?api-version=2.0", "ACTIONS_ID_TOKEN_REQUEST_TOKEN": self.github.actions_bearer,
                   "GITHUB_ACTIONS": "true"}
 
