@@ -30,6 +30,6 @@ class Table:
             if part != last:
                 print(f"\n{part}")
                 last = part
-            print(f"  {'ok ' if good else 'BAD'} {what:<{width}}  {found[:220]}")
+            print(f"  {'ok ' if good else 'BAD'} {what:<{width}}  {' '.join(found.split())[:220]}")
         good = sum(row[3] for row in self.rows)
         print(f"\n{len(self.rows)} checks, {good} good, {self.failures} failed", file=sys.stdout)
