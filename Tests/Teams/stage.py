@@ -1,5 +1,5 @@
 """What the tests of sign-in stand on: an origin, requests as a browser without a screen sends them, and a provider's ports."""
-import base64, contextlib, glob, html, json, os, random, re, socket, subprocess, threading, time, urllib.parse
+import atexit, base64, contextlib, glob, html, json, os, random, re, socket, subprocess, threading, time, urllib.parse
 
 from tokens import secret_hash
 
@@ -135,6 +135,18 @@ class Jar:
         return self.cookies.get((hosts["origin"], "__Host-xcache"))
 
 
+started = []
+
+
+@atexit.register
+def end_all():
+    """Ends the origins of parts that failed before they were complete."""
+    for process in started:
+        if process.poll() is None:
+            process.terminate()
+            process.wait(20)
+
+
 class Clock:
     """The time of a program, if libfaketime is installed: it can be set while that runs."""
 
@@ -189,6 +201,7 @@ class Origin:
             self.server = subprocess.Popen(
                 [self.clock.program if self.clock else self.xcache, "serve", "--data", f"{self.folder}/data", "--listen", f"{hosts['origin']}:{self.number}",
                  "--access-log", f"{self.folder}/access.log", *words], stderr=log, stdout=log, env=environment)
+        started.append(self.server)
 
         def listens():
             said = open(self.log).read()[mark:]
