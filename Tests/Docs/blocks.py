@@ -23,7 +23,7 @@ TABLE = {
         ("apt install", DRILL), ("tar -xzf", TEXTS), ("XCACHE_LISTEN", TEXTS), ("#!/bin/sh", TEXTS),
         ("openssl", GUIDES), ("[Service]", TEXTS), ("xcache mirror", GUIDES), ("curl -X POST", "not: it needs an account at Fastly"),
         ("curl -sS", "not: it needs a cache; make test-edge looks at policies through one"), ("export XCACHE_SERVER", DRILL),
-        *[("", DRILL)] * 15, ("apt install", DRILL)],
+        *[("", DRILL)] * 20, ("apt install", DRILL)],
     "deploy/edge/README.md": [
         ("xcache serve", "not: make test-edge starts origins so"), ("[Service]", "not: it needs Varnish under systemd"),
         ("frontend", "not: it needs hitch"), ("curl -si", "not: it needs an edge; make test-edge sends the same"),
@@ -47,6 +47,12 @@ TABLE = {
     "docs/guide-web.md": [("$ export XCACHE_SERVER", GUIDES), ('xcache.on("updated"', TEXTS), ("xcache.describe", TEXTS),
                           ("Content-Security-Policy", TEXTS), ('"bundles"', TEXTS), ("xcache web init", GUIDES)],
     "docs/guide-console.md": [("$ xcache token create", GUIDES)],
+    "docs/guide-teams.md": [
+        ("XCACHE_OIDC_ISSUER", TEXTS), *[("XCACHE_OIDC_ISSUER", TEXTS)] * 5,
+        ("xcache login", "not: it needs a provider and a browser; make test-teams signs in so"), ("xcache identity add", GUIDES),
+        ("permissions:", "not: it needs GitHub; make check-deploy reads deploy/ci/github-publish.yml"),
+        ("publish:", "not: it needs GitLab; make check-deploy reads deploy/ci/gitlab-publish.yml"), ("xcache identity add", GUIDES),
+        ("xcache channel protect", GUIDES), ("xcache approve", GUIDES)],
     "docs/guide-scale.md": [("$ devices", GUIDES), ("$ per_gb", GUIDES), ("$ versions", GUIDES), ("(umask", GUIDES),
                             ("export XCACHE_FASTLY_TOKEN", "not: it needs an account at Fastly; OriginTests purge by its API's words"),
                             ("$ reports", GUIDES)],

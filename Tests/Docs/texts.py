@@ -28,7 +28,7 @@ def ios_sources():
 def variables(text):
     """Every variable is one of `xcache serve`."""
     said = subprocess.run([PROGRAM, "serve", "--help"], capture_output=True, text=True, check=True).stdout
-    for name in re.findall(r"^\w+", text, re.M):
+    for name in re.findall(r"^[A-Z]\w+", text, re.M):
         assert re.search(rf"\b{name}\b", said), f"xcache serve has no {name}"
 
 
@@ -198,6 +198,8 @@ def reader(block):
         return package
     if block.text.startswith(("make ", "swift ", "apt-get ")):
         return targets
+    if block.text.startswith("XCACHE_"):
+        return variables
     return {"docs/guide-ios.md": ios, "docs/guide-webkit.md": helper, "docs/guide-web.md": site if block.text.startswith(('"', "Content-")) else javascript,
             "docs/conformance.md": case if block.text.startswith("{") else usage,
             "deploy/OPERATIONS.md": tarball if block.text.startswith("tar ") else shell if block.text.startswith("#!") else unit if block.text.startswith("[") else variables}[block.file]
