@@ -12,6 +12,7 @@ import json
 import pathlib
 import re
 import sys
+import tempfile
 import threading
 import time
 import urllib.parse
@@ -21,6 +22,7 @@ from openapi_spec_validator import validate
 
 sys.dont_write_bytecode = True
 from origin import Origin  # noqa: E402
+from provider import Provider  # noqa: E402
 
 DOCUMENT = json.loads((pathlib.Path(__file__).resolve().parents[2] / "docs/openapi/openapi.json").read_text())
 PATHS = [(re.compile(re.sub(r"\\\{\w+\\\}", "[^/]+", re.escape(path)) + "$"), path) for path in DOCUMENT["paths"]]
@@ -106,6 +108,19 @@ class Proxy(http.server.BaseHTTPRequestHandler):
         pass
 
 
+def asked(origin, method, path, body=None, known=None, tag=False, wanted=(200, 201, 202, 204, 304), token=None):
+    """What one request to the API is answered."""
+    connection = http.client.HTTPConnection(origin.environment["XCACHE_SERVER"][7:], timeout=30)
+    connection.request(method, "/api/v1/" + path, None if body is None else json.dumps(body), {
+        "Authorization": "Bearer " + (token or origin.environment["XCACHE_TOKEN"]), "Content-Type": "application/json",
+        **({"If-None-Match": known} if known else {})})
+    answer = connection.getresponse()
+    text = answer.read()
+    if answer.status not in wanted:
+        raise SystemExit(f"{method} {path}: {answer.status} {text[:300]}")
+    return answer.headers["ETag"] if tag else json.loads(text) if text else None
+
+
 def commands(origin):
     def run(line, wanted=0):
         return origin.xcache(*[part.replace("~", " ") for part in line.split()], wanted=wanted)
@@ -151,16 +166,8 @@ def commands(origin):
     run("status --app nobody", 1)
     run(publish + " --if-version 1", 3)
     # What no command asks for by itself, or only after minutes.
-    def ask(method, path, body=None, known=None, tag=False, wanted=(200, 201, 304)):
-        connection = http.client.HTTPConnection(origin.environment["XCACHE_SERVER"][7:], timeout=30)
-        connection.request(method, "/api/v1/" + path, None if body is None else json.dumps(body), {
-            "Authorization": "Bearer " + origin.environment["XCACHE_TOKEN"], "Content-Type": "application/json",
-            **({"If-None-Match": known} if known else {})})
-        answer = connection.getresponse()
-        text = answer.read()
-        if answer.status not in wanted:
-            raise SystemExit(f"{method} {path}: {answer.status} {text[:300]}")
-        return answer.headers["ETag"] if tag else json.loads(text) if text else None
+    def ask(*arguments, **options):
+        return asked(origin, *arguments, **options)
     ask("GET", "apps/shop/channels/online/settings")
     lease = ask("POST", "leases", {"holder": "a test", "seconds": 60})["id"]
     ask("POST", f"leases/{lease}", {"seconds": 60})
@@ -236,9 +243,53 @@ def signed(origin):
     origin.xcache("sign", str(waiting["id"]), "--sign-key", "second.key", "--no-build", "--yes", *app)
 
 
+def team(origin, provider):
+    """Two people and a CI job: sessions, sign-ins of a command line, identities, acts that wait for approval."""
+    def ask(*arguments, **options):
+        return asked(origin, *arguments, **options)
+
+    def device():
+        connection = http.client.HTTPConnection(origin.url[7:], timeout=30)
+        connection.request("POST", "/auth/device", b"{}", {"Content-Type": "application/json"})
+        return json.loads(connection.getresponse().read())
+    ana, kim = (provider.sign_in(origin, name, ["team"]) for name in ("ana", "kim"))
+    shown = ask("GET", "token", token=ana)
+    assert shown["kind"] == "session" and shown["subject"] == "ana" and shown["grants"][0]["scope"] == "admin", shown
+    code = device()["userCode"]
+    assert ask("GET", f"signins/{code}", token=ana)["kind"] == "device"
+    ask("POST", f"signins/{code}", {"allow": False}, token=ana)
+    ask("POST", f"signins/{device()['userCode']}", {"allow": True}, token=ana)
+    sessions = ask("GET", "sessions", token=kim)["sessions"]
+    assert len(sessions) == 1 and sessions[0]["isCurrent"], sessions
+    ask("GET", "tokens?kind=session")
+    ask("POST", "identities", {"name": "ci", "issuer": "https://ci.example.com", "subject": "repo:acme/shop:ref:refs/heads/main",
+                               "audience": origin.url, "scope": "publish", "app": "shop", "bundles": "main", "hosts": ["m.example.com"]})
+    assert ask("GET", "identities")["identities"][0]["name"] == "ci"
+    ask("DELETE", "identities/ci")
+
+    channel = "apps/shop/channels/online"
+    ask("POST", f"{channel}/protect", {"approvals": 1, "by": "*", "share": 500})
+    assert ask("GET", channel)["protection"]["approvals"] == 1
+    acts = []
+    for words in ("waits for ana", "is rejected"):
+        (origin.folder / "dist/index.html").write_text(f"<!doctype html><p>{words}")
+        said = json.loads(origin.xcache("publish", "dist", "--bundle", "main", "--base-url", "https://m.example.com/", "--app", "shop", "--json"))
+        acts.append(said["scheduled"]["id"])
+    assert [act["id"] for act in ask("GET", "waiting")["acts"]] == acts
+    ask("GET", f"{channel}/schedules/{acts[0]}/preview", token=ana)
+    ask("POST", f"{channel}/schedules/{acts[1]}/reject", {"message": "not this one"}, token=kim)
+    approved = ask("POST", f"{channel}/schedules/{acts[0]}/approve", {"message": "looks right"}, token=ana)
+    assert approved["approvals"]["missing"] == 0 and approved["approvals"]["given"][0]["name"] == "ana", approved
+    (origin.folder / "prefetch.json").write_text("[]")
+    origin.xcache("prefetch", "push", "prefetch.json", "--app", "shop")
+    ask("POST", f"{channel}/protect", {"approvals": 0})
+    ask("DELETE", f"sessions/{sessions[0]['id']}", token=kim)
+
+
 def main():
     validate(DOCUMENT)
-    with Origin(sys.argv[1]) as origin:
+    provider = Provider(tempfile.mkdtemp(prefix="xcache-docs-"))
+    with Origin(sys.argv[1], "--oidc-issuer", provider.issuer, "--oidc-client", "xcache", "--role", "admin=groups:team") as origin:
         Proxy.origin = origin.url[7:]
         server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Proxy)
         server.daemon_threads = True
@@ -246,6 +297,7 @@ def main():
         origin.environment["XCACHE_SERVER"] = f"http://127.0.0.1:{server.server_port}"
         commands(origin)
         signed(origin)
+        team(origin, provider)
         server.shutdown()
     if wrong:
         raise SystemExit("\n".join(dict.fromkeys(wrong)))

@@ -27,7 +27,8 @@ def environment(program, home):
 class Origin:
     """`with Origin(program) as origin:` gives `url`, `folder` and `xcache(…)`."""
 
-    def __init__(self, program):
+    def __init__(self, program, *options):
+        self.options = options
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="xcache-docs-"))
         (self.folder / "home").mkdir()
         (self.folder / "bin").mkdir()
@@ -39,7 +40,7 @@ class Origin:
     def __enter__(self):
         self.log = open(self.folder / "serve.log", "wb")
         self.process = subprocess.Popen(
-            ["xcache", "serve", "--data", "data", "--listen", self.url[7:]], cwd=self.folder, env=self.environment,
+            ["xcache", "serve", "--data", "data", "--listen", self.url[7:], *self.options], cwd=self.folder, env=self.environment,
             executable=self.folder / "bin/xcache", stdout=self.log, stderr=self.log)
         for _ in range(300):
             try:
