@@ -50,13 +50,15 @@ OWN = {
         "type": "object", "required": ["changed", "version", "manifestVersion"], "properties": {
             "changed": {"type": "boolean"}, "version": VERSION, "manifestVersion": VERSION, "calls": {"type": "integer"},
             "pages": {"type": "integer"}, "remarks": {"type": "array"}, "openRollout": ref("RolloutInfo"),
-            "overtaken": ref("RolloutInfo"), "receipt": {"type": "string"},
+            "overtaken": ref("RolloutInfo"), "receipt": {"type": "string"}, "scheduled": ref("ScheduledInfo"),
             "replaced": {"anyOf": [ref("DocumentVersion"), {"type": "null"}]}},
         "description": "where something changed, the members of DocumentVersion, too"},
     "ChannelSettingsRequest": {"type": "object", "minProperties": 1, "properties": {
         "interval": {"type": ["integer", "null"]}, "hosts": {"type": ["array", "null"], "items": {"type": "string"}},
         "reports": {"type": ["integer", "null"]}}},
     "EmptyRequest": {"type": "object"},
+    "WaitingAct": both(ref("ScheduledInfo"), {"type": "object", "required": ["app", "channel"], "properties": {
+        "app": SIMPLE["AppName"], "channel": SIMPLE["ChannelName"]}}),
     "ReleaseRequest": both(ref("ReleaseOptions"), {"type": "object", "properties": {
         "plan": SHA, "id": {"type": "string"}, "bundles": {
             "type": "array", "items": {"type": "object", "required": ["bundle"], "properties": {
