@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Checks the documents for maintainers (ARCHITECTURE.md and the READMEs beside the sources) against the tree: every type, member and
-path that they name is there.   names.py"""
+path that they name is there. So is each test that docs/guide-security.md names.   names.py"""
 import pathlib
 import re
 import subprocess
@@ -8,6 +8,18 @@ import subprocess
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 DOCUMENTS = re.compile(r"(ARCHITECTURE|(Sources/\w+/\w+|Engines/\w+|public(/\w+)?|Tests)/README)\.md")
 CODE = re.compile(r"\.(swift|js|ts|py|sh|sql|c|h|html|css|json)$")
+
+
+def named_tests():
+    """What the last column of the tables in docs/guide-security.md names that isn't there, and how many names it has."""
+    wrong, count = [], 0
+    for number, line in enumerate((ROOT / "docs/guide-security.md").read_text().splitlines(), 1):
+        for place, name in re.findall(r"`(\w+)\.(\w+)`", line.rstrip(" |").rpartition("|")[2]) if line.startswith("| ") else []:
+            count += 1
+            files = [*ROOT.glob(f"Tests/*/{place}.py"), *ROOT.glob(f"Tests/**/{place}/**/*.swift")]
+            if not any(re.search(rf"\b(def|struct|func) {name}\b", path.read_text()) for path in files):
+                wrong.append(f"docs/guide-security.md:{number}: there is no test {place}.{name}")
+    return wrong, count
 
 
 def main():
@@ -33,9 +45,10 @@ def main():
                         wrong.append(f"{document}:{number}: there is no {code}")
             count += len(names)
             wrong += [f"{document}:{number}: nothing is called {name}" for name in sorted(names - known)]
-    if wrong:
-        raise SystemExit("\n".join(wrong))
-    print(f"names: {count} in {len(documents)} documents for maintainers are those of the tree")
+    unknown, tests = named_tests()
+    if wrong + unknown:
+        raise SystemExit("\n".join(wrong + unknown))
+    print(f"names: {count} in {len(documents)} documents for maintainers are those of the tree, and {tests} tests for those who judge sign-in")
 
 
 if __name__ == "__main__":

@@ -156,7 +156,7 @@ SCHEMAS = {
             "timestamp": {"type": "string", "format": "date-time", "description": "when it happened"},
             "type": {"type": "string", "description": "receivers ignore types that they don't know", "examples": [
                 "release", "rollback", "rollout", "halt", "kill", "resume", "bypass", "freeze", "thaw", "purge", "schedule",
-                "mirror-late", "rollout.alarm", "test"]},
+                "mirror-late", "rollout.alarm", "approval.needed", "test"]},
             "data": {"type": "object", "properties": {
                 "app": {"type": "string"}, "channel": {"type": "string"},
                 "author": {"type": "string", "description": "the token that did it"},
@@ -174,7 +174,8 @@ SCHEMAS = {
                 "schedule": {**NUMBER, "description": "the id of a scheduled act"},
                 "summary": {"type": "string", "description": "a scheduled act, in words"},
                 "due": {"type": "string", "format": "date-time", "description": "when a scheduled act was to be done"},
-                "state": {"enum": ["failed", "missed"], "description": "of a scheduled act"},
+                "state": {"enum": ["failed", "missed", "cancelled"], "description": "of a scheduled act; cancelled: somebody rejected it"},
+                "missing": {**NUMBER, "description": "how many approvals an act waits for"},
                 "code": {"type": "string", "description": "why a scheduled act failed, as the API's problems have it"},
                 "hint": {"type": "string", "description": "what can be done about it"},
                 "candidate": {**VERSION, "description": "of a rollout that was halted"},
