@@ -37,6 +37,8 @@ package struct AnswerRecord<Outcome>: Sendable {
   enum Target: Sendable {
     case key(IdempotencyKey)
     case schedule(ScheduledRun)
+    /// Nothing does: the act is tried, and then undone.
+    case trial
   }
 
   let target: Target
@@ -55,6 +57,24 @@ extension AnswerRecord {
   package init(_ run: ScheduledRun, answer: @escaping @Sendable (Outcome) -> StoredAnswer?) {
     target = .schedule(run)
     self.answer = answer
+  }
+
+  /// Has the act tried as if nobody had to approve it, and all of it undone.
+  package static func trial() -> AnswerRecord { AnswerRecord(.trial) }
+
+  private init(_ target: Target) {
+    self.target = target
+    answer = { _ in nil }
+  }
+
+  /// The scheduled act that is carried out; nil for a request.
+  var run: ScheduledRun? {
+    if case .schedule(let run) = target { run } else { nil }
+  }
+
+  /// Whether the act is only tried.
+  var isTrial: Bool {
+    if case .trial = target { true } else { false }
   }
 }
 
@@ -129,6 +149,7 @@ extension Connections {
     then committed: (Outcome) throws(StoreError) -> Void = { _ in },
     _ act: (Database) throws(StoreError) -> Outcome
   ) throws(StoreError) -> Outcome {
+    if record?.isTrial == true { return try trying(act) }
     let body = { (db: Database) throws(StoreError) -> Outcome in
       let outcome = try db.write { () throws(StoreError) in
         guard let record else { return try act(db) }
@@ -137,12 +158,14 @@ extension Connections {
         case .key(let key):
           guard try db.keptAnswer(to: key, now: now) == nil else { throw .alreadyDone }
         case .schedule(let run): try db.begin(run, now: now)
+        case .trial: break
         }
         let outcome = try act(db)
         guard let answer = record.answer(outcome) else { return outcome }
         switch record.target {
         case .key(let key): try db.keep(answer, for: key, now: now)
         case .schedule(let run): try db.finish(run, answer, now: now)
+        case .trial: break
         }
         return outcome
       }
@@ -151,6 +174,30 @@ extension Connections {
     }
     return isUrgent
       ? try urgently(goesFirst: goesFirst, body) : try writing(goesFirst: goesFirst, body)
+  }
+}
+
+extension Connections {
+  /// Runs an act in a transaction, and undoes it.
+  /// - Returns: what would have come of it.
+  private func trying<Outcome: Sendable>(_ act: (Database) throws(StoreError) -> Outcome) throws(StoreError)
+    -> Outcome
+  {
+    try writing { (db) throws(StoreError) in
+      var outcome: Outcome?
+      do throws(StoreError) {
+        try db.write { () throws(StoreError) in
+          outcome = try act(db)
+          // Whatever is thrown undoes it.
+          throw .cancelled
+        }
+      } catch {
+        // Nothing was written that receivers could be told of.
+        db.hasAnnounced = false
+        guard let outcome, case .cancelled = error else { throw error }
+        return outcome
+      }
+    }
   }
 }
 

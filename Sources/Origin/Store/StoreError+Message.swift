@@ -146,6 +146,8 @@ extension StoreError: CustomStringConvertible {
       channel "\(channel)" of app "\(app)" has no scheduled act \(id); \
       `xcache schedule list\(Self.options(app, channel))` lists them
       """
+    case .scheduleOver(let act) where act.state == .waiting:
+      "the scheduled act \(act.id) has waited for approvals for too long, and ends as missed"
     case .scheduleOver(let act):
       "the scheduled act \(act.id) doesn't wait any more: it is \(act.state.rawValue) since \(Timestamp.words(act.end?.at ?? act.due))"
     case .authorEnded(let act): Self.authorEndedMessage(act)

@@ -2,8 +2,8 @@ import Store
 
 /// Decides which scheduled acts are begun beside one another.
 ///
-/// Those of a lane follow each other in the order of their times. A channel has two: the steps of its rollouts, and its releases, which
-/// may wait for deltas or for the place that files are pushed to. So a pause follows the resume that was due before it. A step follows
+/// Those of a lane follow each other in the order of their times. A channel has three: the steps of its rollouts, changes of its policy,
+/// and its releases, which may wait for deltas or for the place that files are pushed to. So a pause follows the resume that was due before it. A step follows
 /// the releases that were due before it, also after a time in which the origin didn't run; only a halt waits for none of them.
 struct ScheduleLanes: Sendable {
   /// How many of each kind are at work at a time, in all channels.
@@ -17,7 +17,7 @@ struct ScheduleLanes: Sendable {
   mutating func begin(_ due: [ScheduleLane]) -> [ScheduleLane] {
     var begun: [ScheduleLane] = []
     for lane in due where !busy.contains(lane) {
-      guard busy.count(where: { $0.isStep == lane.isStep }) < Self.maxBusy else { continue }
+      guard busy.count(where: { $0.kind == lane.kind }) < Self.maxBusy else { continue }
       busy.insert(lane)
       begun.append(lane)
     }

@@ -104,13 +104,7 @@ final class ScheduleService: Sendable {
 
   private func run(_ due: DueAct) throws {
     let act = due.act
-    if act.awaitsSignatures {
-      let days = ScheduleLimits.awaitingSignatures / 86_400_000
-      let reason = "it waited \(days) days for signatures"
-      try api.store.endSchedule(act, as: .missed, code: "unsigned", reason: reason)
-      log("error: \(words(act)) was missed: \(reason)")
-      return
-    }
+    if act.awaitsSignatures || act.awaitsApprovals { return try miss(act) }
     if api.store.now - act.due > ScheduleLimits.lateness {
       let reason =
         act.reason.map { "it couldn't be carried out for a day: \($0)" }
@@ -139,35 +133,33 @@ final class ScheduleService: Sendable {
       log("error: \(words(act)) failed: \(reason)")
       return
     }
-    let path =
-      ["apps", act.app.text, "channels", act.channel.text] + due.route.split(separator: "/").map(String.init)
-    let request = APIRequest(scheduled: path, from: act.address)
     do {
-      let answer = try answer(to: request, due)
+      let answer = try api.carryOut(due)
       // Its transaction ended it, unless there was nothing to do.
       let isLeft = try api.store.endSchedule(act, as: .done)
       log("\(words(act)) is done\(isLeft ? ", there was nothing to do" : "") (\(answer.status.code))")
     } catch StoreError.alreadyDone {
       return
     } catch {
-      try refused(act, api.problem(error, request))
+      if case StoreError.needsApproval = error, try waitsAgain(act) { return }
+      try refused(act, api.problem(error, APIRequest(due)))
     }
   }
 
-  private func answer(to request: APIRequest, _ due: DueAct) throws -> Response {
-    guard let token = try api.store.tokenInUse(id: due.act.token) else {
-      throw StoreError.tokenEnded(due.act.author)
-    }
-    guard case .document(let requirement, _, let open)? = APIRoute.at(request.path)?.operation(for: .post)
-    else {
-      throw Problem.notFound
-    }
-    let caller = try requirement.check(token, request)
-    var context = RequestContext(api: api, request: request, caller: caller)
-    context.run = ScheduledRun(id: due.act.id, token: token, at: due.act.at)
-    let document = try open(context)
-    try document.append(due.request.span.bytes)
-    return try document.finish(context)
+  /// Whether an act that was found to be due lacks approvals by now: then it isn't due.
+  private func waitsAgain(_ act: ScheduledAct) throws -> Bool {
+    let channel = try api.store.channel(act.app, act.channel)
+    return try api.store.scheduledAct(act.id, of: channel).awaitsApprovals
+  }
+
+  /// Ends an act that has waited for signatures or approvals for too long.
+  private func miss(_ act: ScheduledAct) throws {
+    let days = ScheduleLimits.awaitingSignatures / 86_400_000
+    let what = [act.awaitsSignatures ? "signatures" : nil, act.awaitsApprovals ? "approvals" : nil]
+    let reason = "it waited \(days) days for \(what.compactMap(\.self).joined(separator: " and "))"
+    let code = act.awaitsSignatures ? "unsigned" : ScheduledAct.unapproved
+    try api.store.endSchedule(act, as: .missed, code: code, reason: reason)
+    log("error: \(words(act)) was missed: \(reason)")
   }
 
   private func postpone(_ act: ScheduledAct) {
@@ -193,5 +185,38 @@ final class ScheduleService: Sendable {
 
   private func words(_ act: ScheduledAct) -> String {
     "the scheduled act \(act.id) of \(act.app) \(act.channel) (\(act.summary), by \(act.author))"
+  }
+}
+
+extension APIRequest {
+  /// The request by which a scheduled act is carried out.
+  fileprivate init(_ due: DueAct) {
+    let path =
+      ["apps", due.act.app.text, "channels", due.act.channel.text]
+      + due.route.split(separator: "/").map(String.init)
+    self.init(scheduled: path, from: due.act.address)
+  }
+}
+
+extension APIEndpoint {
+  /// Carries out a scheduled act: its request, with the token that scheduled it.
+  /// - Parameter preview: receives what would come of it, if it is only to be tried.
+  /// - Throws: what the request is refused with; `tokenEnded` if that token may not be used any more.
+  func carryOut(_ due: DueAct, preview: SchedulePreviewSink? = nil) throws -> Response {
+    let request = APIRequest(due)
+    guard let token = try store.tokenInUse(id: due.act.token) else {
+      throw StoreError.tokenEnded(due.act.author)
+    }
+    guard case .document(let requirement, _, let open)? = APIRoute.at(request.path)?.operation(for: .post)
+    else {
+      throw Problem.notFound
+    }
+    let caller = try requirement.check(token, request)
+    var context = RequestContext(api: self, request: request, caller: caller)
+    context.run = ScheduledRun(id: due.act.id, token: token, at: due.act.at)
+    context.preview = preview
+    let document = try open(context)
+    try document.append(due.request.span.bytes)
+    return try document.finish(context)
   }
 }

@@ -66,6 +66,7 @@ extension Store {
       }
       let freeze = try db.freeze(of: channel.id, at: clock())
       if let freeze, request.breakGlass == nil { throw .frozen(request.app, request.channel, freeze) }
+      try db.requireApproval(in: channel, for: kept)
       try db.sign(
         prefetch: content, in: channel, with: request.statement, isCandidate: true, by: request.author,
         now: clock())

@@ -88,6 +88,7 @@ extension Store {
       }
       let freeze = request.document == .prefetch ? try db.freeze(of: channel.id, at: clock()) : nil
       if let freeze, request.breakGlass == nil { throw .frozen(request.app, request.channel, freeze) }
+      try db.requireApproval(of: request, content, after: newest, in: channel, for: kept, now: clock())
       if request.document == .prefetch {
         try db.sign(prefetch: content, in: channel, with: request.statement, by: request.author, now: clock())
       }
@@ -217,5 +218,21 @@ extension Database {
     return version > newest
       ? .noVersion(ManifestVersion(version), newest: ManifestVersion(newest))
       : .unknownVersion(ManifestVersion(version))
+  }
+}
+
+extension Database {
+  /// Refuses a change on a protected channel that lacks approvals. A rollback waits for none, and neither does a policy by which devices
+  /// do less: a kill switch, a bypass.
+  fileprivate func requireApproval(
+    of request: DocumentRequest, _ content: [UInt8], after newest: DocumentRecord?, in channel: ChannelInfo,
+    for record: AnswerRecord<DocumentOutcome>?, now: Int64
+  ) throws(StoreError) {
+    if request.kind == .rollback { return }
+    if request.document == .policy {
+      let next = Policy(reading: (try? JSONValue.parse(content)) ?? .null)
+      if next.isRestriction(of: newest?.policy ?? .none, at: Instant(milliseconds: now)) { return }
+    }
+    try requireApproval(in: channel, for: record)
   }
 }

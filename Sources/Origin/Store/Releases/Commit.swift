@@ -37,6 +37,9 @@ extension Store {
     ) { (db) throws(StoreError) in
       // Others may have committed since the draft was made; then plan again.
       let plan = connections.edition == edition ? draft : try ReleasePlanner.plan(request, in: db)
+      if request.act == nil, plan.acts || request.prefetch != nil, let channel = plan.channel {
+        try db.requireApproval(in: channel, for: record)
+      }
       var outcome = try write(plan, of: request, in: db, digest: digest)
       outcome.headProblem = try renewHead(after: outcome.channel, in: db)
       return outcome

@@ -143,6 +143,13 @@ extension Store {
       {
         throw .frozen(channel.app, channel.name, freeze)
       }
+      // What it does by itself was approved with the release, or with the ramp.
+      if request.ifIs == nil,
+        let reach = RolloutOutcome.reach(
+          of: request.change, request.course, from: rollout, to: after)
+      {
+        try db.requireApproval(in: channel, for: record, reach: reach)
+      }
       if request.change == .complete {
         let completed = try db.complete(
           channel, by: request.actor, breakGlass: request.breakGlass, now: now)
@@ -299,7 +306,7 @@ extension RolloutInput {
   }
 
   /// The rollout as it is to be.
-  fileprivate func changed(_ rollout: Rollout, now: Int64) -> Rollout {
+  func changed(_ rollout: Rollout, now: Int64) -> Rollout {
     switch change {
     case .audience(let share, let groups, let app):
       let before = rollout.audience

@@ -37,7 +37,8 @@ extension Store {
       guard act.awaitsSignatures, act.awaited.allSatisfy({ $0.missing == 0 }),
         let due = try db.dueAct(id)
       else { return act }
-      try db.requireCarriedOut(act, in: channel, at: time)
+      // It goes on waiting for approvals: with the last one, the same is checked.
+      if !act.awaitsApprovals { try db.requireCarriedOut(act, in: channel, at: time) }
       try db.run(
         "UPDATE scheduled_act SET awaits = NULL, request = ?, due_at = max(due_at, ?) WHERE id = ?",
         ReleaseWithStatements.request(due.request, act.awaited.map(\.signed)), time, id)
@@ -103,9 +104,9 @@ extension Database {
     return added
   }
 
-  /// Refuses the last signature of a release that would be refused itself: it goes on waiting for that.
+  /// Refuses the last signature of a release, or the last approval of an act, that would be refused itself: it goes on waiting for that.
   /// - Throws: `frozen`, `authorEnded`.
-  fileprivate func requireCarriedOut(_ act: ScheduledAct, in channel: ChannelInfo, at now: Int64)
+  func requireCarriedOut(_ act: ScheduledAct, in channel: ChannelInfo, at now: Int64)
     throws(StoreError)
   {
     guard let token = try token(act.token)?.token, token.carriesOutSchedules(at: max(act.due, now)) else {

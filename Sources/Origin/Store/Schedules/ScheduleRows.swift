@@ -7,11 +7,13 @@ extension Database {
       """
       INSERT INTO scheduled_act
         (channel_id, act, summary, due_at, created_at, token_id, author, address, route, request, state, awaits,
-         overrides_freezes)
-      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'waiting', ?, ?)
+         overrides_freezes, is_gated, approvals, author_key)
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'waiting', ?, ?, ?, ?, ?)
       """, channel, request.act, request.summary, request.due, now, request.token, request.actor.name,
       request.actor.address, request.route, request.request, request.awaited.isEmpty ? nil : "signatures",
-      request.obeysFreezes ? 0 : 1)
+      request.obeysFreezes ? 0 : 1, request.isGated ? 1 : 0,
+      request.isGated ? try protection(of: channel)?.required(of: request.act, request.request) ?? 0 : 0,
+      request.author ?? "token:\(request.token)")
     let id = lastRowID
     try insert(request.awaited, awaitedBy: id, in: channel)
     return id
@@ -86,27 +88,30 @@ extension Database {
   }
 
   /// The ids and lanes of the acts that are due, in the order in which they are carried out. Steps of a rollout are left out while a
-  /// release of the channel that was due before them waits, since it may end that rollout; but for halts. A release that waits for
-  /// signatures is due when it has waited for too long.
+  /// release of the channel that was due before them waits, since it may end that rollout; but for halts. What waits for signatures or
+  /// approvals is due when it has waited for too long.
   func dueActs(at now: Int64) throws(StoreError) -> [(id: Int64, lane: ScheduleLane)] {
     let all = try all(
       """
-      SELECT id, channel_id, act LIKE 'rollout.%', act = 'rollout.halt' FROM scheduled_act
-      WHERE state = 'waiting' AND due_at <= ? AND (awaits IS NULL OR due_at <= ?) ORDER BY due_at, id
-      """, now, now - ScheduleLimits.awaitingSignatures
+      SELECT s.id, s.channel_id, s.act,
+        s.is_gated = 1 AND max(s.approvals, coalesce(c.approvals, 0)) > 0 AND s.due_at > ?3
+      FROM scheduled_act AS s JOIN channel AS c ON c.id = s.channel_id
+      WHERE s.state = 'waiting' AND s.due_at <= ?1 AND (s.awaits IS NULL OR s.due_at <= ?2) ORDER BY s.due_at, s.id
+      """, now, now - ScheduleLimits.awaitingSignatures, now - ScheduleLimits.awaitingApprovals
     ) {
       (
-        id: $0.get(0, as: Int64.self), channel: $0.get(1, as: Int64.self),
-        isStep: $0.get(2, as: Int.self) != 0,
-        isHalt: $0.get(3, as: Int.self) != 0
+        id: $0.get(0, as: Int64.self), channel: $0.get(1, as: Int64.self), act: $0.get(2, as: String.self),
+        mayLackApprovals: $0.get(3, as: Int.self) != 0
       )
     }
     var releasing: Set<Int64> = []
     var due: [(id: Int64, lane: ScheduleLane)] = []
     for act in all {
-      if !act.isStep { releasing.insert(act.channel) }
-      if act.isStep, !act.isHalt, releasing.contains(act.channel) { continue }
-      due.append((act.id, ScheduleLane(channel: act.channel, isStep: act.isStep)))
+      if act.mayLackApprovals, try (approvalStanding(of: act.id)?.missing ?? 0) > 0 { continue }
+      let lane = ScheduleLane(channel: act.channel, ScheduleLane.Kind(act.act))
+      if lane.kind == .releases { releasing.insert(act.channel) }
+      if lane.kind == .steps, act.act != "rollout.halt", releasing.contains(act.channel) { continue }
+      due.append((act.id, lane))
     }
     return due
   }
@@ -139,7 +144,9 @@ extension Database {
       """, id, channel
     ) { (row) throws(StoreError) in
       let awaits = row.get(17, as: Int.self) != 0
-      return try ScheduledAct(row, awaited: awaits ? self.awaited(by: id, in: row.get(16)) : nil)
+      var act = try ScheduledAct(row, awaited: awaits ? self.awaited(by: id, in: row.get(16)) : nil)
+      act.approvals = try approvalStanding(of: id)
+      return act
     }
   }
 

@@ -108,6 +108,8 @@ package struct ScheduleInput: Sendable {
   package var obeysFreezes = true
   /// Whether others have to approve it where the channel is protected, when it is asked for or later.
   package var isGated = false
+  /// Who asks for it, who then may not approve it (`AccessToken.authorKey`); nil: the token alone.
+  package var author: String?
   /// The contents whose bytes it needs.
   package var contents: [(url: ResourceURL, content: ResourceContent)] = []
   /// Statements of the bundles of a release that have too few signatures: it waits for the others. Empty: it waits for its time alone.
@@ -151,16 +153,34 @@ package struct ScheduledRun: Hashable, Sendable {
 
 /// Acts of a channel that are carried out one after the other.
 package struct ScheduleLane: Hashable, Sendable {
+  /// What follows one another.
+  package enum Kind: Hashable, Sendable {
+    /// Releases, and changes of the prefetch config, which may make a candidate.
+    case releases
+    /// Steps of a rollout.
+    case steps
+    /// Changes of the policy, which wait for no release's deltas.
+    case policy
+
+    /// - Parameter act: what is done, such as `rollout.set`.
+    init(_ act: String) {
+      self = act.hasPrefix("rollout.") ? .steps : act.hasPrefix("policy.") ? .policy : .releases
+    }
+  }
+
   /// The channel's id.
   package let channel: Int64
-  /// Whether they are steps of a rollout; the others are releases.
-  package let isStep: Bool
+  /// Which acts of it.
+  package let kind: Kind
 
   /// Creates a lane.
-  package init(channel: Int64, isStep: Bool) {
+  package init(channel: Int64, _ kind: Kind) {
     self.channel = channel
-    self.isStep = isStep
+    self.kind = kind
   }
+
+  /// Creates the lane of a channel's rollouts, or that of its releases.
+  package init(channel: Int64, isStep: Bool) { self.init(channel: channel, isStep ? .steps : .releases) }
 }
 
 /// A scheduled act that is due, with its request.
@@ -179,6 +199,8 @@ package enum ScheduleLimits {
   package static let waiting = 100
   /// Milliseconds after its time for which an act waits for signatures: 30 days.
   package static let awaitingSignatures: Int64 = 30 * 86_400_000
+  /// The same for approvals.
+  package static let awaitingApprovals: Int64 = 30 * 86_400_000
   /// The ended acts of a channel that are kept to be listed.
   package static let ended = 100
   /// Milliseconds for which the channel's state names an act that failed or was missed: a week.

@@ -23,6 +23,12 @@ extension Store {
       if request.obeysFreezes, let freeze = try db.plannedFreeze(of: channel.id, at: request.due) {
         throw .frozen(channel.app, channel.name, freeze)
       }
+      // Only what waits for approvals is due at once. With signatures missing, a freeze may be over by the last one.
+      if request.obeysFreezes, request.due <= now, request.awaited.isEmpty,
+        let freeze = try db.freeze(of: channel.id, at: now)
+      {
+        throw .frozen(channel.app, channel.name, freeze)
+      }
       guard try db.waitingActs(of: channel.id) < ScheduleLimits.waiting else {
         throw .tooManySchedules(channel.app, channel.name)
       }
@@ -33,12 +39,15 @@ extension Store {
         throw .corruptRow("scheduled act \(id)")
       }
       try db.requireCompletable(act, in: channel)
+      var result = JSONObject()
+      if act.awaitsApprovals { result["approvals"] = .integer(act.approvals?.missing ?? 0) }
+      result["schedule"] = .integer(id)
       let event = AuditEvent(
         "schedule.add", app: channel.app, channel: channel.name,
         parameters: [
           "act": .string(act.act), "due": .string(Timestamp.text(act.due)), "summary": .string(act.summary),
         ],
-        result: ["schedule": .integer(id)])
+        result: .object(result))
       try db.audit(event, by: request.actor, now: now)
       return act
     }
@@ -78,11 +87,11 @@ extension Store {
     try connections.reading { (db) throws(StoreError) in try db.waitingActs() }
   }
 
-  /// The steps of rollouts that wait for a time to come, with what is carried out then.
+  /// The steps of rollouts that wait for a time to come, or may wait for approvals, with what is carried out then.
   package func waitingSteps() throws(StoreError) -> [DueAct] {
     try connections.reading { (db) throws(StoreError) in
       let ids = try db.all(
-        "SELECT id FROM scheduled_act WHERE state = 'waiting' AND act LIKE 'rollout.%' AND due_at > ?",
+        "SELECT id FROM scheduled_act WHERE state = 'waiting' AND act LIKE 'rollout.%' AND (due_at > ? OR is_gated = 1)",
         clock()
       ) { $0.get(0, as: Int64.self) }
       var steps: [DueAct] = []
@@ -208,15 +217,22 @@ extension Database {
     guard let token = try token(run.token.id)?.token, token.carriesOutSchedules(at: now) else {
       throw .tokenEnded(run.token.name)
     }
+    // Approvals may be missing again since it was found to be due: the channel takes more, or an approver's token was revoked.
+    if let act = try scheduledAct(run.id), let standing = act.approvals, standing.missing > 0 {
+      throw .needsApproval(act.app, act.channel, required: standing.required)
+    }
   }
 
   /// Writes the end of a scheduled act, in the transaction in which it was carried out.
   func finish(_ run: ScheduledRun, _ answer: StoredAnswer, now: Int64) throws(StoreError) {
     guard let act = try scheduledAct(run.id) else { throw .alreadyDone }
     let body = try? JSONValue.parse(answer.body)
-    let version = (body?["version"] ?? body?["rollout"]?["version"])?.string.flatMap {
-      ManifestVersion(text: $0)
-    }
+    // Documents have numbers of their own.
+    let isDocument = ["policy.", "prefetch."].contains { act.act.hasPrefix($0) }
+    let version =
+      isDocument
+      ? nil
+      : (body?["version"] ?? body?["rollout"]?["version"])?.string.flatMap { ManifestVersion(text: $0) }
     try end(run.id, .done, at: now, by: run.token.name, version: version)
     try audit(
       act.event(.done, version: version, code: nil, reason: nil),

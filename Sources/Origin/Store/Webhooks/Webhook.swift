@@ -49,6 +49,7 @@ package enum WebhookEvent: String, Hashable, Sendable, CaseIterable {
   case release, rollback, rollout, halt, kill, resume, bypass, freeze, thaw, purge, schedule
   case mirrorLate = "mirror-late"
   case rolloutAlarm = "rollout.alarm"
+  case approvalNeeded = "approval.needed"
 
   /// All names, as help and refusals list them.
   package static var names: String { allCases.map(\.rawValue).joined(separator: ", ") }

@@ -105,6 +105,8 @@ extension AuditEvent {
     case "channel.freeze", "channel.thaw": [freeze(actor, receipt)]
     case "purge": [purge(actor, receipt)]
     case "schedule.fail": [schedule(actor, receipt)]
+    case "schedule.add" where result["approvals"] != nil: [approvalNeeded(actor, receipt)]
+    case "approval.reject": [rejection(actor, receipt)]
     case _ where name.hasPrefix("policy."): policy(actor, receipt)
     default: []
     }

@@ -67,6 +67,7 @@ struct ChannelHandler: APIHandler {
           .map { .init($0) }, rollout: channel.rollout.map { RolloutInfo($0) })
     overview.scheduled = try scheduled(channel)
     overview.halted = try halted(channel)
+    overview.protection = try store.protection(of: channel).map { ChannelProtection($0) }
     overview.edge = context.api.fleet.edge?.bound
     overview.edges = context.api.fleet.edge?.states(
       of: channel.app, channel.name, showsFaults: caller.isUnlimited)
@@ -95,7 +96,7 @@ struct ChannelHandler: APIHandler {
       case .done, .cancelled: false
       }
     }
-    return acts.isEmpty ? nil : acts.map { ScheduledInfo($0) }
+    return acts.isEmpty ? nil : acts.map { context.info($0) }
   }
 
   // MARK: - Acts: `POST /apps/{app}/channels/{channel}/create | remove | freeze | thaw`

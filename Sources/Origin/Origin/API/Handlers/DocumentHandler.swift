@@ -150,14 +150,16 @@ extension RequestContext {
       complete(&answer)
       return APIAnswer(answer, answer.changed ? .created : .ok)
     }
-    let record = key.map { key in
-      AnswerRecord<DocumentOutcome>(key) { outcome in
+    let outcome = try api.documents.change(
+      request,
+      record: record { outcome in
         refusal() == nil ? (try? answer(outcome)).map { StoredAnswer($0) } : nil
-      }
-    }
-    let outcome = try api.documents.change(request, record: record, change)
+      }, change)
     if let refusal = refusal() { throw refusal }
-    return try answer(outcome).response
+    preview?.receive(outcome)
+    let result = try answer(outcome)
+    preview?.receive(result)
+    return result.response
   }
 }
 
@@ -174,12 +176,61 @@ extension RequestContext {
       answer.receipt = outcome.release?.receipt?.text
       return APIAnswer(answer, answer.changed ? .created : .ok)
     }
-    let record = key.map { key in
-      AnswerRecord<CandidatePrefetchOutcome>(key) { (try? answer($0)).map { StoredAnswer($0) } }
+    let record: AnswerRecord<CandidatePrefetchOutcome>? = record {
+      (try? answer($0)).map { StoredAnswer($0) }
+    }
+    if let preview {
+      // Nothing is pushed for it.
+      let outcome = try store.pushCandidatePrefetch(
+        request, to: audience, content, ifNoRollout: ifNoRollout, record: record)
+      preview.receive(outcome.document)
+      preview.receive(try answer(outcome))
+      return try answer(outcome).response
     }
     let outcome = try api.releases.pushCandidatePrefetch(
       request, to: audience, content, ifNoRollout: ifNoRollout, caller: caller, record: record)
     return try answer(outcome).response
+  }
+
+  /// What keeps the answer of an act for retries, or ends the scheduled act that it is, in its transaction; nil for neither.
+  private func record<Outcome>(_ answer: @escaping @Sendable (Outcome) -> StoredAnswer?)
+    -> AnswerRecord<Outcome>?
+  {
+    if preview != nil { return .trial() }
+    if let run { return AnswerRecord(run, answer: answer) }
+    return key.map { AnswerRecord($0, answer: answer) }
+  }
+
+  /// Makes a change of a document or, where others have to approve it, has it wait for them.
+  /// - Parameters:
+  ///   - act: what is done, such as `policy.set`.
+  ///   - summary: the same in words.
+  ///   - body: the request.
+  ///   - pins: whether it isn't carried out once the document has changed: then it would undo what its author didn't know of.
+  ///   - obeysFreezes: whether a freeze refuses it.
+  ///   - make: makes the change.
+  func makingOrWaiting<Body: DocumentChangeRequest>(
+    _ act: String, _ summary: String, of document: ChannelDocument, _ body: Body, pins: Bool,
+    obeysFreezes: Bool, _ make: () throws -> Response
+  ) throws -> Response {
+    do {
+      return try make()
+    } catch StoreError.needsApproval where run == nil {
+      let channel = try channel()
+      var body = body
+      let newest = try store.document(document, of: channel)
+      if pins, body.ifVersion == nil {
+        body.ifVersion = ManifestVersion(try store.highest(document, of: channel)).text
+      }
+      let route = request.path.dropFirst(4).joined(separator: "/")
+      var later = try schedule(
+        act, summary, message: body.message ?? "", at: Moment(milliseconds: store.now), route: route,
+        JSONValue(encoding: body).canonical)
+      (later.isGated, later.obeysFreezes) = (true, obeysFreezes)
+      return try scheduling(later) {
+        DocumentChangeAnswer(unchanged: newest.map(DocumentVersion.init), scheduled: $0)
+      }
+    }
   }
 }
 

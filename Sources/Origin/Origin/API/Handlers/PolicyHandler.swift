@@ -11,7 +11,14 @@ struct PolicyHandler: APIHandler {
   let context: RequestContext
 
   func change(_ body: PolicyRequest) throws -> Response {
-    try PolicyAct(context: context, body: body).reply()
+    let act = PolicyRequest.Act(rawValue: body.act ?? "")
+    let what = [body.name, body.pattern].compactMap(\.self).first.map { " of \($0)" } ?? ""
+    // The others are about one part of it, whatever else changes.
+    let pins = act == .set || act == .resume
+    return try context.makingOrWaiting(
+      "policy.\(body.act ?? "")", "policy \(body.act ?? "")\(what)", of: .policy, body, pins: pins,
+      obeysFreezes: false
+    ) { try PolicyAct(context: context, body: body).reply() }
   }
 }
 
@@ -124,7 +131,9 @@ private struct PolicyAct {
       )
     }
     // Stored before the policy names it: a policy never names bytes that aren't stored.
-    let sha256 = try store.keepScript(bytes, for: channel, by: context.actor)
+    let sha256 =
+      context.preview == nil
+      ? try store.keepScript(bytes, for: channel, by: context.actor) : SHA256.of(bytes)
     let path = PolicyScriptPath.text(channel.name, channel.app, sha256)
     let script = PolicyScript(
       name: name, download: channel.publicURL.text + path, sha256: sha256, signature: signature)

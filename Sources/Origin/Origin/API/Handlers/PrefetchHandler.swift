@@ -20,8 +20,17 @@ struct PrefetchHandler: APIHandler {
         check.errors.map { "\($0.path): \($0.problem.message)" }.joined(separator: "\n"),
         [.init(key: "remarks", value: .array(check.remarks.map(\.json)))])
     }
+    try SecretGate.check(config.json.canonical, "the prefetch config")
+    return try context.makingOrWaiting(
+      "prefetch.push", "push of a prefetch config", of: .prefetch, body, pins: true,
+      obeysFreezes: body.breakGlass == nil
+    ) { try make(body, config, check) }
+  }
+
+  private func make(_ body: PrefetchPushRequest, _ config: PrefetchConfig, _ check: PrefetchCheck) throws
+    -> Response
+  {
     let content = config.json.canonical
-    try SecretGate.check(content, "the prefetch config")
     var request = try DocumentRequest(.push, of: .prefetch, context, body)
     request.statement = try context.prefetchStatement(body.statement, in: "statement")
     let complete: @Sendable (inout DocumentChangeAnswer) -> Void = { answer in

@@ -26,6 +26,7 @@ struct PromotionHandler: APIHandler {
     if let time = try context.scheduled(body.schedule, dryRun: body.dryRun) {
       return try schedule(promotion, body, at: time)
     }
+    if try context.waitsForApproval(input), let answer = try wait(promotion, body) { return answer }
     return try release(promotion, waits: body.now != true)
   }
 
@@ -64,7 +65,7 @@ struct PromotionHandler: APIHandler {
       app: names.app, channel: names.channel, author: caller.name,
       message: try HumanText.checked(body.message, member: "message", .message) ?? "",
       bundles: try changes(contents, rewriting), ifVersion: try context.ifVersion(body.ifVersion),
-      dryRun: body.dryRun ?? false)
+      dryRun: body.dryRun == true || context.preview != nil)
     input.source = source
     input.address = request.address
     input.hosts = caller.hosts
@@ -84,6 +85,15 @@ struct PromotionHandler: APIHandler {
     return input
   }
 
+  /// Has a promotion wait until others approve it; nil for one that changes nothing.
+  private func wait(_ promotion: Promotion, _ body: PromotionRequest) throws -> Response? {
+    var trial = promotion.input
+    (trial.dryRun, trial.ifNoRollout) = (true, false)
+    let outcome = try releases.release(trial, createsApp: false, by: caller)
+    guard outcome.changed || outcome.rollout != nil || trial.prefetch != nil else { return nil }
+    return try schedule(promotion, body, at: Moment(milliseconds: store.now))
+  }
+
   /// Tries all but the act, and stores the request for later.
   private func schedule(_ promotion: Promotion, _ body: PromotionRequest, at time: Moment) throws -> Response
   {
@@ -94,14 +104,14 @@ struct PromotionHandler: APIHandler {
     let outcome = try releases.release(trial, createsApp: false, by: caller)
     try outcome.checkSigned(input.app, input.channel)
     var body = body
-    (body.schedule, body.create, body.version) = (nil, false, source.version.text)
+    (body.schedule, body.create, body.dryRun, body.version) = (nil, false, nil, source.version.text)
     let what = source.bundle.map { "\($0) of " } ?? ""
     var later = try context.schedule(
       "promote",
       "promotion of \(what)version \(source.version) of \(source.channel.name)\(input.prefetch == nil ? "" : " with its prefetch config")",
       to: input.rollout, message: input.message, at: time, route: "promote",
       JSONValue(encoding: body).canonical)
-    later.obeysFreezes = input.breakGlass == nil
+    (later.obeysFreezes, later.isGated) = (input.breakGlass == nil, true)
     later.versions = [(channel: source.channel.id, version: source.version)]
     return try context.scheduling(later) {
       PromotionAnswer(
@@ -116,7 +126,7 @@ struct PromotionHandler: APIHandler {
     let createsApp = caller.isUnrestrictedAdmin
     let (hasDeltas, cost) =
       waits || input.dryRun
-      ? try releases.awaitCost(of: input, createsApp: createsApp, onWorker: context.run == nil) : (false, nil)
+      ? try releases.awaitCost(of: input, createsApp: createsApp, onWorker: context.isOnWorker) : (false, nil)
     let deltas = DeltasAtCommit(releases.deltas, wereAwaited: hasDeltas, isDryRun: input.dryRun)
     return try context.answering { outcome in
       var release = ReleaseAnswer(outcome, deltasStored: deltas.areStored(of: outcome))

@@ -28,9 +28,16 @@ struct ReleaseHandler: APIHandler {
       return answer
     }
     if let time { return try schedule(input, options, at: time, try trial(of: input)) }
+    if try context.waitsForApproval(input) {
+      let outcome = try trial(of: input)
+      // Nothing has to be approved of a release that changes nothing.
+      if outcome.changed || outcome.rollout != nil {
+        return try schedule(input, options, at: Moment(milliseconds: store.now), outcome)
+      }
+    }
     var hasDeltas = false
     if !input.dryRun, options.now != true {
-      let onWorker = context.run == nil
+      let onWorker = context.isOnWorker
       guard let isReady = try releases.awaitDeltas(input, createsApp: createsApp, onWorker: onWorker) else {
         var problem = Problem(
           .serviceUnavailable, "busy", "other releases are waiting for their deltas; try again in a moment")
@@ -90,7 +97,7 @@ struct ReleaseHandler: APIHandler {
   ) throws -> Response {
     let channel = try context.channel()
     var options = options
-    (options.schedule, options.create, options.awaitSignatures) = (nil, false, nil)
+    (options.schedule, options.create, options.awaitSignatures, options.dryRun) = (nil, false, nil, nil)
     if awaited.isEmpty {
       try outcome.checkSigned(input.app, input.channel)
     } else {
@@ -103,7 +110,7 @@ struct ReleaseHandler: APIHandler {
     var later = try context.schedule(
       act, "\(act) of \(names)", to: input.rollout, message: input.message, at: time, route: "releases",
       request.json)
-    later.obeysFreezes = input.breakGlass == nil
+    (later.obeysFreezes, later.isGated) = (input.breakGlass == nil, true)
     later.awaited = awaited
     for bundle in input.bundles {
       guard case .update(let base, let set, _) = bundle.change else { continue }
@@ -186,7 +193,7 @@ struct ReleaseHandler: APIHandler {
     var input = ReleaseInput(
       app: names.app, channel: names.channel, author: caller.name,
       message: try HumanText.checked(options.message, member: "message", .message) ?? "", bundles: bundles,
-      ifVersion: try context.ifVersion(options.ifVersion), dryRun: options.dryRun ?? false)
+      ifVersion: try context.ifVersion(options.ifVersion), dryRun: options.dryRun == true || context.preview != nil)
     input.replaces = options.replaces
     input.address = request.address
     input.hosts = caller.hosts
@@ -209,6 +216,14 @@ struct ReleaseHandler: APIHandler {
 }
 
 extension RequestContext {
+  /// Whether a release has to wait until others approve it, as far as is known before it is made.
+  func waitsForApproval(_ input: ReleaseInput) throws -> Bool {
+    guard run == nil, !input.dryRun, let channel = try? store.channel(input.app, input.channel) else {
+      return false
+    }
+    return try store.protection(of: channel) != nil
+  }
+
   /// Refuses a release to a channel that doesn't exist, with the nearest name that does, if its request doesn't want to create
   /// one.
   func checkExists(unless create: Bool?) throws {

@@ -72,9 +72,25 @@ struct RolloutHandler: APIHandler {
       var later = try schedule(
         open, body.share, at: time, body, input.course?.words(from: body.share ?? open.audience.share))
       later.obeysFreezes = input.breakGlass == nil && change != .pause
+      later.isGated = input.letsIn(after: open)
       return try context.scheduling(later) { RolloutAnswer(RolloutInfo(open), scheduled: $0) }
     }
-    return try following(body.candidate) { candidate in
+    do {
+      return try make(input, body)
+    } catch StoreError.needsApproval where context.run == nil {
+      let open = try open(try allowedCandidate(body.candidate))
+      var body = body
+      body.candidate = open.candidate
+      var later = try schedule(
+        open, body.share, at: Moment(milliseconds: store.now), body,
+        input.course?.words(from: body.share ?? open.audience.share))
+      (later.isGated, later.obeysFreezes) = (true, input.breakGlass == nil)
+      return try context.scheduling(later) { RolloutAnswer(RolloutInfo(open), scheduled: $0) }
+    }
+  }
+
+  private func make(_ input: RolloutInput, _ body: RolloutRequest) throws -> Response {
+    try following(body.candidate) { candidate in
       var input = input
       (input.candidate, input.scheduledAt) = (candidate, context.run?.at)
       return try context.answering { outcome in
@@ -84,7 +100,8 @@ struct RolloutHandler: APIHandler {
         answer.pausesItself = outcome.pausesItself
         return APIAnswer(answer)
       } to: { [input] record in
-        try releases.changeRollout(input, record: record)
+        try context.preview == nil
+          ? releases.changeRollout(input, record: record) : store.changeRollout(input, record: record)
       }
     }
   }

@@ -11,14 +11,14 @@ struct ScheduleHandler: APIHandler {
   /// `GET …/schedules`
   func list() throws -> Response {
     let channel = try context.channel()
-    return .json(ScheduleList(schedules: try store.scheduledActs(of: channel).map { ScheduledInfo($0) }))
+    return .json(ScheduleList(schedules: try store.scheduledActs(of: channel).map { context.info($0) }))
   }
 
   /// `GET …/schedules/{id}`
   func show() throws -> Response {
     let act = try store.scheduledAct(id, of: context.channel())
     if let version = act.end?.version { context.api.releases.awaitShown(version, of: act.app, act.channel) }
-    return .json(ScheduledInfo(act))
+    return .json(ScheduledInfo(act, for: caller, bundles: try context.bundles(of: act)))
   }
 
   /// `GET …/schedules/{id}/request`: what is carried out.
@@ -33,8 +33,8 @@ struct ScheduleHandler: APIHandler {
     let id = try id
     let statements = try context.statements(body.statements)
     guard !statements.isEmpty else { throw Problem.badRequest("\"statements\" has no envelope") }
-    return try context.answering {
-      APIAnswer(ScheduledInfo($0))
+    return try context.answering { [caller] in
+      APIAnswer(ScheduledInfo($0, for: caller))
     } to: { record in
       try store.sign(statements, of: id, in: names.app, names.channel, by: actor, record: record)
     }
@@ -48,14 +48,14 @@ struct ScheduleHandler: APIHandler {
     if caller.bundles != nil, try store.scheduledAct(id, of: context.channel()).token != caller.id {
       try caller.checkReachesAllBundles()
     }
-    return try context.answering {
-      APIAnswer(ScheduledInfo($0))
+    return try context.answering { [caller] in
+      APIAnswer(ScheduledInfo($0, for: caller))
     } to: { record in
       try store.cancelSchedule(id, of: names.app, names.channel, by: actor, record: record)
     }
   }
 
-  private var id: Int64 {
+  var id: Int64 {
     get throws(Problem) {
       guard let id = Int64(request.path[5]), id > 0 else {
         throw .badRequest("the id of a scheduled act is a number, 1 or more")
@@ -95,23 +95,35 @@ extension RequestContext {
     }
     return ScheduleInput(
       app: names.app, channel: names.channel, act: act, summary: summary, due: time.milliseconds,
-      token: caller.id, actor: actor, route: route, request: request)
+      token: caller.id, actor: actor, route: route, request: request
+    ).asked(by: caller.authorKey)
   }
 
   /// Schedules an act, and answers with 202.
   func scheduling<Answer: Encodable & SendableMetatype>(
     _ input: ScheduleInput, _ answer: @escaping @Sendable (ScheduledInfo) -> Answer
   ) throws -> Response {
-    try answering {
-      APIAnswer(answer(ScheduledInfo($0)), .accepted)
+    try answering { [caller] in
+      APIAnswer(answer(ScheduledInfo($0, for: caller)), .accepted)
     } to: { record in
       try store.schedule(input, record: record)
     }
   }
 }
 
+extension ScheduleInput {
+  fileprivate func asked(by author: String) -> ScheduleInput {
+    var input = self
+    input.author = author
+    return input
+  }
+}
+
 extension ScheduledInfo {
-  init(_ act: ScheduledAct) {
+  /// - Parameters:
+  ///   - caller: who is told of it, and whether they may approve it.
+  ///   - bundles: the bundles that it changes; nil: the whole channel, or that isn't known.
+  init(_ act: ScheduledAct, for caller: AccessToken, bundles: [BundleName]? = nil) {
     self.init(
       id: act.id, act: act.act, summary: act.summary, due: Moment(milliseconds: act.due),
       state: act.state.rawValue, author: act.author, at: Moment(milliseconds: act.at))
@@ -121,6 +133,7 @@ extension ScheduledInfo {
     code = act.code
     reason = act.reason
     if !act.awaited.isEmpty { signatures = act.awaited.map { AwaitedSignatures($0) } }
+    approvals = ApprovalsInfo(act, for: caller, bundles: bundles)
   }
 }
 

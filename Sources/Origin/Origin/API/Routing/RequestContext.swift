@@ -14,8 +14,13 @@ struct RequestContext: Sendable {
   var key: IdempotencyKey?
   /// The scheduled act that is carried out; nil for a request.
   var run: ScheduledRun?
+  /// Receives what a document would become, if the act is only tried; nil for one that is carried out.
+  var preview: SchedulePreviewSink?
   /// The SHA-256 of the decoded document; nil until all of it has arrived.
   var body: SHA256?
+
+  /// Whether it occupies a worker of the API, of which there are few.
+  var isOnWorker: Bool { run == nil || preview != nil }
 
   var store: Store { api.store }
 
@@ -87,7 +92,9 @@ struct RequestContext: Sendable {
   ) throws -> Response {
     var record = key.map { AnswerRecord<Outcome>($0) { StoredAnswer(answer($0)) } }
     if let run { record = AnswerRecord(run) { StoredAnswer(answer($0)) } }
+    if preview != nil { record = .trial() }
     let result = answer(try act(record))
+    preview?.receive(result)
     // Nothing changed, perhaps because an earlier attempt staged this very act and it was carried out just now.
     if let key, result.status == .ok, let kept = try store.keptAnswer(to: key), kept.status == 201 {
       return kept.response
