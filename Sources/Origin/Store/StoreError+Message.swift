@@ -146,10 +146,7 @@ extension StoreError: CustomStringConvertible {
       channel "\(channel)" of app "\(app)" has no scheduled act \(id); \
       `xcache schedule list\(Self.options(app, channel))` lists them
       """
-    case .scheduleOver(let act) where act.state == .waiting:
-      "the scheduled act \(act.id) has waited for approvals for too long, and ends as missed"
-    case .scheduleOver(let act):
-      "the scheduled act \(act.id) doesn't wait any more: it is \(act.state.rawValue) since \(Timestamp.words(act.end?.at ?? act.due))"
+    case .scheduleOver(let act): Self.scheduleOverMessage(act)
     case .authorEnded(let act): Self.authorEndedMessage(act)
     case .scheduleDamaged(let act): Self.scheduleDamagedMessage(act)
     case .notAwaited(let app, let channel, let id, let bundle):
@@ -158,8 +155,7 @@ extension StoreError: CustomStringConvertible {
     case .needsApproval(let app, let channel, let required):
       Self.needsApprovalMessage(app, channel, required)
     case .mayNotApprove(let act, let refusal): Self.mayNotApproveMessage(act, refusal)
-    case .approvalNotNeeded(let act):
-      "the scheduled act \(act.id) (\(act.summary)) takes no approval; it is carried out \(Timestamp.words(act.due))"
+    case .approvalNotNeeded(let act): Self.approvalNotNeededMessage(act)
     case .freezeOver(let from, let to):
       "a freeze from \(Timestamp.words(from)) to \(Timestamp.words(to)) would already be over; give a later end"
     case .tooManyFreezes(let app, let channel):
@@ -309,25 +305,6 @@ extension StoreError: CustomStringConvertible {
 
   private static func tooFar(_ steps: Int) -> String {
     "\(steps) step\(steps == 1 ? "" : "s") back is too far"
-  }
-
-  private static func frozenMessage(_ app: AppName, _ channel: ChannelName, _ freeze: ChannelFreeze) -> String
-  {
-    if let planned = freeze.calendar, planned.from.milliseconds > Clock.unixMilliseconds() {
-      return """
-        channel "\(channel)" of app "\(app)" is to be frozen, by \(freeze.author), from \(Timestamp.words(planned.from.milliseconds))\(until(freeze)): \
-        \(freeze.reason); choose another time, or take the freeze back with `xcache channel thaw\(options(app, channel)) \
-        --planned \(planned.id)`; --break-glass "reason" overrides it
-        """
-    }
-    return """
-      channel "\(channel)" of app "\(app)" is frozen, by \(freeze.author) since \(Timestamp.words(freeze.since.milliseconds))\(until(freeze)): \
-      \(freeze.reason); `xcache channel thaw\(options(app, channel))` lifts the freeze, --break-glass "reason" overrides it
-      """
-  }
-
-  private static func until(_ freeze: ChannelFreeze) -> String {
-    (freeze.calendar?.to).map { " until \(Timestamp.words($0.milliseconds))" } ?? ""
   }
 
   /// The options that name an audience to a command that makes a release.

@@ -48,8 +48,8 @@ struct FleetState: Sendable {
       problems += self.problems(of: channel, item)
     }
     let order = [
-      "killed", "damaged", "alarm", "failing", "staged", "disk", "frozen", "lagging", "mirror", "scrub",
-      "webhook", "edge",
+      "killed", "damaged", "alarm", "failing", "staged", "disk", "frozen", "waiting", "lagging", "mirror",
+      "scrub", "webhook", "edge",
     ]
     problems.sort { a, b in
       (a.severity, order.firstIndex(of: a.code) ?? order.count)
@@ -146,6 +146,12 @@ struct FleetState: Sendable {
     if let freeze = channel.freeze {
       add(
         "frozen", "warning", "The channel is frozen and refuses releases. \(freeze.author): \(freeze.reason)")
+    }
+    if let awaiting = item.awaiting, now - awaiting.since > Self.day {
+      add(
+        "waiting", "warning",
+        "\(awaiting.count == 1 ? "An act lacks" : "\(awaiting.count) acts lack") approvals or signatures, since "
+          + "\(Timestamp.words(awaiting.since)). `xcache approve` lists what waits.")
     }
     let share = channel.adoption
     if let at = channel.at, now - at.milliseconds > Self.hour, share.polls >= Self.minPolls, isBehind(share) {

@@ -1,4 +1,5 @@
 import Manifests
+import System
 import Values
 
 // What is said of acts that others have to approve.
@@ -8,6 +9,10 @@ extension StoreError {
     channel "\(channel)" of app "\(app)" is protected: this waits for \(required == 1 ? "an approval" : "\(required) approvals") by \
     others; nothing was done. Send it again, and it waits; `xcache approve` lists what does
     """
+  }
+
+  static func approvalNotNeededMessage(_ act: ScheduledAct) -> String {
+    "the scheduled act \(act.id) (\(act.summary)) takes no approval; it is carried out \(Timestamp.words(act.due))"
   }
 
   static func mayNotApproveMessage(_ act: ScheduledAct, _ refusal: ApprovalRefusal) -> String {

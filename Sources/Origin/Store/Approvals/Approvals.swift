@@ -4,6 +4,11 @@ import Values
 
 // Acts that wait until others approve them. They are scheduled acts, due at once or at their time: an act that lacks approvals isn't due.
 extension Store {
+  /// The acts of all channels that lack approvals or signatures, the oldest first.
+  package func awaitingActs() throws(StoreError) -> [ScheduledAct] {
+    try connections.reading { (db) throws(StoreError) in try db.awaitingActs() }
+  }
+
   /// Approves an act that waits. Doing so again changes nothing, and neither does it if the act was carried out since. With the last
   /// approval, and once no signature is missing, its time counts: it is carried out then, or at once if that is over.
   ///
@@ -130,6 +135,24 @@ extension Database {
     try run(
       "INSERT INTO approval (act_id, approver, token_id, name, message, at) VALUES (?, ?, ?, ?, ?, ?)", act,
       approval.approver, approval.token, approval.name, message.isEmpty ? nil : message, approval.at)
+  }
+
+  /// The acts that lack approvals or signatures, the oldest first.
+  func awaitingActs() throws(StoreError) -> [ScheduledAct] {
+    let ids = try all(
+      """
+      SELECT s.id FROM scheduled_act AS s JOIN channel AS c ON c.id = s.channel_id
+      WHERE s.state = 'waiting'
+        AND (s.awaits IS NOT NULL OR s.is_gated = 1 AND max(s.approvals, coalesce(c.approvals, 0)) > 0)
+      ORDER BY s.created_at, s.id
+      """
+    ) { $0.get(0, as: Int64.self) }
+    var acts: [ScheduledAct] = []
+    for id in ids {
+      guard let act = try scheduledAct(id), act.awaitsApprovals || act.awaitsSignatures else { continue }
+      acts.append(act)
+    }
+    return acts
   }
 
   /// Makes an act that has waited for approvals due now, if its time is over: it isn't late.

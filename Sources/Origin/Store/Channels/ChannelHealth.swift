@@ -23,6 +23,9 @@ package struct ChannelHealth: Sendable {
   package var failuresOfDay = 0
   /// The scheduled acts that wait, and when the first of them is due, in milliseconds since 1970; nil if none waits.
   package var scheduled: (count: Int, next: Int64)?
+  /// The scheduled acts that lack approvals or signatures, and since when the first of them has, in milliseconds since 1970; nil if none
+  /// does.
+  package var awaiting: (count: Int, since: Int64)?
   /// The scheduled acts that failed or were missed in the last week.
   package var failedActs = 0
   /// The freezes by calendar that haven't begun.
@@ -78,6 +81,13 @@ extension Store {
       ) { row in
         guard let index = indices[row.get(0)] else { return }
         all[index].scheduled = (row.get(1), row.get(2))
+      }
+      for act in try db.awaitingActs() {
+        guard
+          let index = all.firstIndex(where: { $0.channel.app == act.app && $0.channel.name == act.channel })
+        else { continue }
+        let known = all[index].awaiting ?? (0, act.at)
+        all[index].awaiting = (known.count + 1, min(known.since, act.at))
       }
       try db.each(
         """

@@ -1,7 +1,8 @@
 import Manifests
+import System
 import Values
 
-// What is said of scheduled acts that can't be made, and of releases that can't be signed.
+// What is said of scheduled acts that can't be made, of releases that can't be signed, and of freezes, which refuse both.
 extension StoreError {
   static func authorEndedMessage(_ act: ScheduledAct) -> String {
     """
@@ -31,5 +32,31 @@ extension StoreError {
     channel "\(channel)" of app "\(app)" has \(ScheduleLimits.waiting) scheduled acts, the most that may wait; \
     `xcache schedule cancel\(options(app, channel)) ID` takes one back
     """
+  }
+
+  static func scheduleOverMessage(_ act: ScheduledAct) -> String {
+    if act.state == .waiting {
+      return "the scheduled act \(act.id) has waited for approvals for too long, and ends as missed"
+    }
+    let since = Timestamp.words(act.end?.at ?? act.due)
+    return "the scheduled act \(act.id) doesn't wait any more: it is \(act.state.rawValue) since \(since)"
+  }
+
+  static func frozenMessage(_ app: AppName, _ channel: ChannelName, _ freeze: ChannelFreeze) -> String {
+    if let planned = freeze.calendar, planned.from.milliseconds > Clock.unixMilliseconds() {
+      return """
+        channel "\(channel)" of app "\(app)" is to be frozen, by \(freeze.author), from \(Timestamp.words(planned.from.milliseconds))\(until(freeze)): \
+        \(freeze.reason); choose another time, or take the freeze back with `xcache channel thaw\(options(app, channel)) \
+        --planned \(planned.id)`; --break-glass "reason" overrides it
+        """
+    }
+    return """
+      channel "\(channel)" of app "\(app)" is frozen, by \(freeze.author) since \(Timestamp.words(freeze.since.milliseconds))\(until(freeze)): \
+      \(freeze.reason); `xcache channel thaw\(options(app, channel))` lifts the freeze, --break-glass "reason" overrides it
+      """
+  }
+
+  private static func until(_ freeze: ChannelFreeze) -> String {
+    (freeze.calendar?.to).map { " until \(Timestamp.words($0.milliseconds))" } ?? ""
   }
 }

@@ -106,12 +106,12 @@ struct ApprovalHandler: APIHandler {
 
   /// `GET /waiting`
   func waiting() throws -> Response {
-    let acts = try store.waitingActs().filter {
-      ($0.awaitsApprovals || $0.awaitsSignatures) && caller.allows(.read, app: $0.app, channel: $0.channel)
+    let acts = try store.awaitingActs().filter {
+      caller.allows(.read, app: $0.app, channel: $0.channel)
     }
     return .json(
       WaitingList(
-        acts: acts.sorted { ($0.at, $0.id) < ($1.at, $1.id) }.map { act in
+        acts: acts.map { act in
           WaitingAct(app: act.app, channel: act.channel, schedule: context.info(act))
         }))
   }

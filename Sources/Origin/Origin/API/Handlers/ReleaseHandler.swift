@@ -97,7 +97,8 @@ struct ReleaseHandler: APIHandler {
   ) throws -> Response {
     let channel = try context.channel()
     var options = options
-    (options.schedule, options.create, options.awaitSignatures, options.dryRun) = (nil, false, nil, nil)
+    (options.schedule, options.create, options.awaitSignatures) = (nil, false, nil)
+    options.dryRun = nil
     if awaited.isEmpty {
       try outcome.checkSigned(input.app, input.channel)
     } else {
@@ -193,7 +194,8 @@ struct ReleaseHandler: APIHandler {
     var input = ReleaseInput(
       app: names.app, channel: names.channel, author: caller.name,
       message: try HumanText.checked(options.message, member: "message", .message) ?? "", bundles: bundles,
-      ifVersion: try context.ifVersion(options.ifVersion), dryRun: options.dryRun == true || context.preview != nil)
+      ifVersion: try context.ifVersion(options.ifVersion),
+      dryRun: options.dryRun == true || context.preview != nil)
     input.replaces = options.replaces
     input.address = request.address
     input.hosts = caller.hosts
