@@ -7,7 +7,7 @@ import Values
 /// call may block for as long as its requests to the provider take, 10 s each.
 package final class IdentityProvider: Sendable {
   /// What we are registered as at a provider where people sign in.
-  package struct Client: Sendable {
+  package struct Client: Sendable, CustomStringConvertible {
     /// `client_id`.
     package let id: String
     /// `client_secret`; nil for a public client.
@@ -17,6 +17,9 @@ package final class IdentityProvider: Sendable {
       self.id = id
       self.secret = secret
     }
+
+    /// The identifier alone.
+    package var description: String { id }
   }
 
   /// Who it is.

@@ -21,6 +21,19 @@ import Testing
     #expect(Base64.encode([0xFB, 0xEF, 0xFF]) == "++//")
   }
 
+  @Test(
+    arguments: [
+      ("", []), ("AA", [0]), ("-_8", [0xFB, 0xFF]), ("AQAB", [1, 0, 1]), ("Zm9vYg", Array("foob".utf8)),
+    ] as [(String, [UInt8])])
+  func base64URL(text: String, bytes: [UInt8]) {
+    #expect(Base64URL.decode(text.utf8) == bytes)
+    #expect(Base64URL.encode(bytes) == text)
+  }
+
+  /// Padding, the other alphabet, bits left over, lengths that no bytes have.
+  @Test(arguments: ["AA==", "AQAB=", "-_9", "AB", "A", "AAAAA", "+_8", "-/8", "A A", "AA\n", "é", "AQAB."])
+  func base64URLIsCanonical(text: String) { #expect(Base64URL.decode(text.utf8) == nil) }
+
   /// RFC 4231, sections 4.2, 4.3 and 4.7: short keys, and one that is longer than a block.
   @Test(arguments: [
     (
