@@ -366,6 +366,9 @@ fuzz-archive: packages ## the zip reader
 fuzz-dns: packages ## the readers of what name services send
 	@Tests/Fuzz/run.sh dns $(or $(FUZZ_SECONDS),600)
 
+fuzz-identity: packages ## the readers of ID tokens, of their claims, of key sets, and of rules of roles
+	@Tests/Fuzz/run.sh identity $(or $(FUZZ_SECONDS),600)
+
 fuzz-pack: packages ## the pack reader
 	@Tests/Fuzz/run.sh pack $(or $(FUZZ_SECONDS),600)
 

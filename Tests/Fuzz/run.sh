@@ -1,5 +1,5 @@
 #!/bin/bash
-# Fuzzes with libFuzzer and AddressSanitizer: run.sh [http|archive|dns|pack|trust|zstd] [SECONDS], the HTTP parser for 60 where not said.
+# Fuzzes with libFuzzer and AddressSanitizer: run.sh [http|archive|dns|identity|pack|trust|zstd] [SECONDS], the HTTP parser for 60 where not said.
 # What it finds is kept in .build/fuzz/found; a run without a find ends with 0. New inputs that reach new code are
 # kept in .build/fuzz beside the seeds of Tests/Fuzz.
 # run.sh api [SECONDS]: the API of a real server, the release binary or XCACHE_BINARY (see api.py). FUZZ_SEED draws the
@@ -14,7 +14,7 @@ if [ "${1:-}" = api ]; then
     ${FUZZ_SEED:+--seed "$FUZZ_SEED"}
 fi
 target=http
-case "${1:-}" in http | archive | dns | pack | trust | zstd) target=$1; shift ;; esac
+case "${1:-}" in http | archive | dns | identity | pack | trust | zstd) target=$1; shift ;; esac
 mkdir -p "$work/found"
 # Swift's crash reporter faults inside AddressSanitizer, and would hide the find.
 export SWIFT_BACKTRACE=enable=no
@@ -56,6 +56,17 @@ dns)
     -printf '-Xcc -fmodule-map-file=%p ') -Xcc "-fmodule-map-file=$built/CLinux.build/module.modulemap" \
     -Xcc -ISources/C/CLinux/include Tests/Fuzz/DNSFuzz.swift $(find "$built/" -name '*.o') -lcrypto \
     -o "$work/dns-fuzz"
+  ;;
+identity)
+  seeds=Tests/Fuzz/identity-corpus
+  corpus=$work/identity-corpus
+  swift build --scratch-path "$work/identity" -c release --target Identity --sanitize=address \
+    -Xswiftc -sanitize=fuzzer -Xswiftc -enable-testing >/dev/null
+  built=$work/identity/release
+  swiftc "${flags[@]}" -module-name IdentityFuzz -I "$built/Modules" $(find Sources -name module.modulemap \
+    -printf '-Xcc -fmodule-map-file=%p ') -Xcc "-fmodule-map-file=$built/CLinux.build/module.modulemap" \
+    -Xcc -ISources/C/CLinux/include Tests/Fuzz/IdentityFuzz.swift $(find "$built/" -name '*.o') -lcurl -lz -lcrypto \
+    -o "$work/identity-fuzz"
   ;;
 pack)
   seeds=Tests/Fuzz/pack-corpus
