@@ -48,7 +48,9 @@ async function documentLines(before, after) {
 }
 
 /** What an act would do now, as nodes. `preview`: of `GET …/schedules/{id}/preview`. */
-export async function effectOf({ schedule, answer, current, document }) {
+export async function effectOf({ schedule, answer: told, current, document }) {
+  // Nothing where the act would change nothing.
+  const answer = told ?? {};
   const freeze = answer.freeze ? el("p", { class: "warn" }, `▲ The channel is frozen by ${answer.freeze.author}: ${answer.freeze.reason}`) : null;
   if (document !== undefined) return [el("p", {}, "It changes this:"), await documentLines(current, document)];
   if (schedule.act.startsWith("rollout") && answer.rollout) {
@@ -62,7 +64,10 @@ export async function effectOf({ schedule, answer, current, document }) {
 }
 
 /** What of a preview has to stay the same until somebody confirms it. Costs are worked out later. */
-const essence = ({ answer, document }) => [answer.previous, answer.version, answer.changed, answer.counts, answer.forecast?.files, answer.changes, answer.rollout, answer.freeze, document];
+const essence = ({ answer: told, document }) => {
+  const { previous, version, changed, counts, forecast, changes, rollout, freeze } = told ?? {};
+  return [previous, version, changed, counts, forecast?.files, changes, rollout, freeze, document];
+};
 
 /** What an act waits for, one line each. */
 export function missing(one) {
@@ -124,7 +129,7 @@ export function decisions({ one, app, channel, reload }, more = null) {
   const mayReject = one.approvals.mayApprove || isDone || one.approvals.given.some((each) => each.name === me().name);
   return [el("div", { class: "row", role: "group", "aria-label": `Decide ${one.id}` },
     isDone ? null : button(`approve-${one.id}`, "Approve", hindered, "primary", approve), button(`reject-${one.id}`, "Reject", role || (mayReject ? "" : hindered), null, reject), more),
-  !isDone && hindered ? el("p", { class: "quiet small", id: `why-not-${one.id}` }, `○ You can't approve or reject this: ${hindered}`) : null];
+  !isDone && hindered ? el("p", { class: "quiet small", id: `why-not-${one.id}` }, `○ You can't approve${mayReject ? "" : " or reject"} this: ${hindered}`) : null];
 
   /** The act with what it would do now, as long as it waits. */
   async function now() {
