@@ -49,7 +49,7 @@ TABLE = {
     "docs/guide-console.md": [("$ xcache token create", GUIDES)],
     "docs/guide-teams.md": [
         ("XCACHE_OIDC_ISSUER", TEXTS), *[("XCACHE_OIDC_ISSUER", TEXTS)] * 5,
-        ("xcache login", "not: it needs a provider and a browser; make test-teams signs in so"), ("xcache identity add", GUIDES),
+        ("xcache login", "not: it needs a provider and a browser; make test-sso signs in so"), ("xcache identity add", GUIDES),
         ("permissions:", "not: it needs GitHub; make check-deploy reads deploy/ci/github-publish.yml"),
         ("publish:", "not: it needs GitLab; make check-deploy reads deploy/ci/gitlab-publish.yml"), ("xcache identity add", GUIDES),
         ("xcache channel protect", GUIDES), ("xcache approve", GUIDES)],

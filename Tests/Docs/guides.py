@@ -64,6 +64,8 @@ REPLACED = {
         ("/var/lib/xcache-new", "restored"), ("/var/lib/xcache", "data"), ("/srv/xcache", "data"), ("/backup/xcache", "backup"),
         ("127.0.0.1:9000", "127.0.0.1:{port}"), ('"127.0.0.1", 9000', '"127.0.0.1", {port}')],
     "docs/guide-app.md": [(ORIGIN, "{url}")],
+    # There is no terminal to ask on, and nobody approves what they asked for.
+    "docs/guide-teams.md": [("xcache approve 553", "XCACHE_TOKEN=$other xcache approve -y 1"), ("xcache reject 554", "XCACHE_TOKEN=$other xcache reject 2")],
     # Nobody listens at that port, so the purges are late, which holds up nothing.
     "docs/guide-scale.md": [("/srv/xcache", "{folder}/new"), ("--trust-proxy", "--listen 127.0.0.1:{port} --trust-proxy")],
     "docs/guide-web.md": [("XCACHE_SERVER=https://xcache.example.com XCACHE_TOKEN=…", "XCACHE_SERVER={url}"), ("poll https://xcache.example.com", "poll {url}"),
@@ -93,6 +95,9 @@ BEFORE = {
     "deploy/OPERATIONS.md": {"xcache mirror": TWO_VERSIONS},
     "docs/openapi/README.md": {"curl": TWO_VERSIONS},
     "docs/guide-console.md": {"$ xcache token": TWO_VERSIONS},
+    "docs/guide-teams.md": {
+        "xcache channel protect": "publish\n",
+        "xcache approve": "other=$(xcache token create other --scope release --app shop --expires 1d); change 2; publish; change 3; publish\n"},
     "docs/trust.md": {
         "xcache trust init": "publish; xcache init --app shop --dir dist --base-url https://m.example.com/shop/; " + KEY_IDS,
         "export XCACHE_SIGN_KEY": "change 2\n",

@@ -41,13 +41,16 @@ def main():
             count += 1
             if share(words, text) < 2 / 3 and " ".join(words) not in text:
                 wrong.append(f"docs/troubleshooting.md: the program no longer says: {message}")
-    table = (ROOT / "docs/openapi/README.md").read_text().split("## Codes")[1]
-    listed = {code for row in re.findall(r"^\|[^|]*\|([^|]*)\|", table, re.M)[2:] for code in re.findall(r"`([a-z-]+)`", row)}
+    tables = (ROOT / "docs/openapi/README.md").read_text().split("The codes of `/auth`")[1]
+    listed = {code for row in re.findall(r"^\|[^|]*\|([^|]*)\|", tables, re.M) for code in re.findall(r"`([a-z-]+)`", row)} - {"code"}
     origin = "\n".join(path.read_text() for path in sorted((ROOT / "Sources/Origin/Origin").rglob("*.swift")))
     codes = set(re.findall(r'(?:Problem|init)\(\s*\.\w+, "([a-z]+(?:-[a-z]+)*)"', origin))
     # Those that the program has words of its own for are where it can read them, too.
     values = "\n".join(path.read_text() for path in sorted((ROOT / "Sources/Origin/OriginAPI").rglob("Problem*.swift")))
     codes |= set(re.findall(r'\bcode: "([a-z]+(?:-[a-z]+)*)"', values))
+    # Those of ID tokens are words of their errors.
+    errors = (ROOT / "Sources/Origin/Identity/IdentityError.swift").read_text().split("var code: String")[1].split("\n  }\n")[0]
+    codes |= set(re.findall(r': "([a-z]+(?:-[a-z]+)*)"', errors))
     wrong += [f"docs/openapi/README.md: the origin has the code {code}, too" for code in sorted(codes - listed)]
     wrong += [f"docs/openapi/README.md: the origin no longer has the code {code}" for code in sorted(listed - codes)]
     if wrong:

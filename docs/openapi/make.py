@@ -82,6 +82,9 @@ ANSWERS = {
     ("post", "*/releases"): "ReleaseAnswer", ("post", "*/preparations"): "PreparationAnswer",
     ("post", "*/settings"): "ChannelSettings", ("get", "audit/verify"): "AuditVerification", ("get", "token"): "TokenInfo",
     ("get", "*/entry"): ENTRY,
+    # What only the console asks for.
+    ("get", "sessions"): "SessionList", ("delete", "sessions/*"): "SessionInfo", ("get", "signins/*"): "PendingSignIn",
+    ("post", "signins/*"): "SignInDecisionAnswer",
     ("get", "apps/*/trust"): "TrustOverview", ("post", "apps/*/trust/head-key"): "HeadKeyAnswer",
     ("post", "apps/*/trust/root"): "RootAnswer", ("post", "apps/*/trust/statements"): "StatementsAnswer",
     **{("post", f"*/rollout/{verb}"): "RolloutAnswer" for verb in ("set", "pause", "resume", "complete")},
@@ -277,7 +280,7 @@ def handler_body(name):
         if found := re.search(rf"private func {inner}\([^)]*\)[^{{]*\{{", text):
             body += block(text, found.end() - 1)
     comment = " ".join(line.strip().removeprefix("///").strip() for line in match[1].splitlines())
-    comment = re.sub(r" \([\w/]+\.md §[^)]*\)", "", re.sub(r"^`[^`]*`:? ?", "", comment).replace("`", ""))
+    comment = re.sub(r" \([\w/]+\.md §[^)]*\)", "", re.sub(r"^`[^`]*`[:,]? ?", "", comment).replace("`", ""))
     return match[2], comment[:1].upper() + comment[1:], body
 
 
@@ -366,7 +369,7 @@ def operations():
                 "description": "names one act, so that a repeated request is answered as the first one was"})
         paths.setdefault(shown, {})[method] = operation
     for name in strict:
-        if not name.endswith("Request") or used[name].get("type") != "object":
+        if not name.endswith(("Request", "Decision")) or used[name].get("type") != "object":
             stop(f"{name} is a body that takes no other members, but no request's own object")
         used[name] = {**used[name], "additionalProperties": False}
     return paths
