@@ -163,7 +163,10 @@ import Values
 
 /// The table by itself, with a clock of the test.
 @Suite struct PendingSignInsTests {
-  private let session = AccessToken.test
+  /// Any token: the table only tells them apart.
+  private let session: AccessToken
+
+  init() throws { session = try #require(try TestOrigin().store.tokens().first) }
 
   @Test func theyAreForgotten() throws {
     var table = PendingSignIns()
@@ -218,14 +221,5 @@ import Values
     }
     let codes = Set((0..<100).map { _ in UserCode.random() })
     #expect(codes.count == 100 && codes.allSatisfy { UserCode.read($0) == $0 })
-  }
-}
-
-extension AccessToken {
-  /// A token that only has an id.
-  fileprivate static var test: AccessToken {
-    AccessToken(
-      id: "0123456789ab", name: "ana", scope: .read, app: nil, channel: nil, createdAt: 0, lastUsedAt: nil,
-      revokedAt: nil, bundles: nil, expiresAt: nil, hosts: nil)
   }
 }
