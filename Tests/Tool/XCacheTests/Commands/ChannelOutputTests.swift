@@ -159,6 +159,7 @@ import Values
       let captured = CapturedTerminal()
       DocumentChange.tell(
         OriginAnswer(value: try document.decode(), document: document), "pushed", replaces: replaces,
+        in: .online,
         try Arguments([String](), options: Command.common, environment: [:]), captured.terminal())
       return captured.output
     }

@@ -31,6 +31,8 @@ enum WebhookCommand {
       schedule       a scheduled act failed, or was missed
       mirror-late    a mirror has lacked a release for an hour
       rollout.alarm  a rollout was paused, since its devices fail too often
+      approval.needed
+                     an act on a protected channel waits for approvals
       Requests are signed as in Standard Webhooks (webhook-id, webhook-timestamp, webhook-signature) with the secret that
       add prints, once. Any 2xx answer within 10 seconds is a success; 410 disables the webhook; redirects aren't
       followed. Everything else is tried again after 5 s, 30 s, 2 min, 10 min and then every hour, for a day; later
