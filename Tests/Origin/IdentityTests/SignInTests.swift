@@ -231,7 +231,7 @@ import Values
           code: "c", answerIssuer: nil, redirectURI: Self.callback, secrets: secrets, needed: [])) != nil
       }
     }
-    gate.waiting { $0 == 4 ? true : nil }
+    _ = gate.waiting { $0 == 4 ? true : nil }
     #expect(throws: IdentityError.busy) { try signIn(provider) }
     gate.broadcasting { $0 = 100 }
     #expect(threads.map { $0.value() } == [true, true, true, true])
