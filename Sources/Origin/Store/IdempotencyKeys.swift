@@ -197,6 +197,8 @@ extension Connections {
         guard let outcome, case .cancelled = error else { throw error }
         return outcome
       }
+      // Never reached: the transaction always throws.
+      throw .cancelled
     }
   }
 }
