@@ -230,13 +230,14 @@ extension Database {
 extension AccessToken {
   /// The token of a job.
   fileprivate init(_ claim: TradedToken, _ identity: JobIdentity, at now: Int64) {
-    let run = claim.run.map { "run \($0)" } ?? String(claim.secretHash.hex.prefix(6))
+    let named = claim.run.flatMap { $0.isEmpty ? nil : SignedInIdentity.detail($0) }
+    let run = named.map { "run \($0)" } ?? String(claim.secretHash.hex.prefix(6))
     self.init(
       id: TokenText.newID(), name: Self.name("\(identity.name) \(run)"), scope: identity.scope,
       app: identity.app, channel: identity.channel, createdAt: now, lastUsedAt: nil, revokedAt: nil,
       bundles: identity.bundles, expiresAt: claim.expiresAt, hosts: identity.hosts, kind: .job,
       identity: SignedInIdentity(
-        issuer: claim.issuer, subject: claim.subject, detail: claim.run.map { SignedInIdentity.detail($0) }),
+        issuer: claim.issuer, subject: claim.subject, detail: named),
       job: identity.name)
   }
 

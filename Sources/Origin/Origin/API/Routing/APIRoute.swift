@@ -27,6 +27,9 @@ struct APIRoute: Sendable {
     self.lane = lane
   }
 
+  /// The shape as it is written.
+  var name: String { shape.joined(separator: "/") }
+
   /// Returns where a request to the API waits for a worker.
   static func lane(of request: borrowing Request) -> Scheduling.Lane {
     if request.method == .get || request.method == .head { return .reads }
