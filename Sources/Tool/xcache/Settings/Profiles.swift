@@ -16,7 +16,9 @@ struct Profiles {
     /// When the session that the token is of ends; nil if the token isn't a session's.
     var sessionEnd: Moment?
 
-    init(server: BaseURL, token: String?, certificates: String?, sessionEnd: Moment? = nil) {
+    init(
+      server: BaseURL, token: String? = nil, certificates: String? = nil, sessionEnd: Moment? = nil
+    ) {
       self.server = server
       self.token = token
       self.certificates = certificates

@@ -51,7 +51,7 @@ import Values
     #expect(outcome(400, "slow-down") == .slowDown && outcome(429, "slow-down") == .slowDown)
     #expect(outcome(503, "busy") == .outage)
     #expect(outcome(400, "access-denied") == nil && outcome(400, "expired-token") == nil)
-    #expect(SingleSignOn.outcome(of: .unreachable(server: "s", .timedOut)) == .outage)
+    #expect(SingleSignOn.outcome(of: .unreachable(server: "s", .reset(host: "h", port: 1))) == .outage)
   }
 
   // MARK: - The redirect
