@@ -38,7 +38,7 @@ import Values
     var body: JSONValue = [
       "secretHash": .string(SHA256.of(secret).hex), "token": .string(idToken),
     ]
-    if let identity { body = ["identity": .string(identity)].merging(body) }
+    if let identity { body = (["identity": .string(identity)] as JSONValue).merging(body) }
     return try origin.ask("POST", "/auth/trade", ["Content-Type: application/json"], body: body.canonical)
   }
 
