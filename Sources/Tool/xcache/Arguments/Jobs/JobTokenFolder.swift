@@ -52,8 +52,9 @@ struct JobTokenFolder: Sendable {
     try check(path, .folder)
     for _ in 0..<Self.longestWait {
       if let lock = try FileLock.take("\(path)/\(name).lock") {
-        defer { _ = consume lock }
-        return try body()
+        let result = Result { try body() }
+        _ = consume lock
+        return try result.get()
       }
       Clock.sleep(for: .milliseconds(50))
     }
