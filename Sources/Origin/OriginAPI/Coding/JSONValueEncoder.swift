@@ -70,8 +70,8 @@ private final class JSONNode {
   }
 }
 
-private struct JSONValueEncoder: Encoder {
-  let node: JSONNode
+struct JSONValueEncoder: Encoder {
+  fileprivate let node: JSONNode
   var codingPath: [any CodingKey] { [] }
   var userInfo: [CodingUserInfoKey: Any] { [:] }
 

@@ -115,7 +115,8 @@ extension Moment: StringCodable {
   package var wireText: String { Timestamp.text(milliseconds) }
 }
 
-// Only this module's coders are used, and they keep such a part as it is.
+// This module's encoder keeps such a part as it is. Any other one, such as that which names a test's arguments, would ask the value again
+// without end, so it gets the text.
 extension JSONValue: Codable {
   package init(from decoder: any Decoder) throws {
     self = try decoder.singleValueContainer().decode(JSONValue.self)
@@ -123,6 +124,9 @@ extension JSONValue: Codable {
 
   package func encode(to encoder: any Encoder) throws {
     var container = encoder.singleValueContainer()
+    guard encoder is JSONValueEncoder else {
+      return try container.encode(String(decoding: canonical, as: UTF8.self))
+    }
     try container.encode(self)
   }
 }
