@@ -121,6 +121,10 @@ test-rollout-model: packages ## random rollouts with 200 devices, a copy and kil
 	swift build --build-tests $(STRICT)
 	XCACHE_ROLLOUT_SEEDS=$(or $(SEEDS),500) swift test --skip-build --filter RolloutLifeTests
 
+test-approvals-model: packages ## random lives of a protected channel: people, retries, races and kills, for SEEDS seeds (300)
+	swift build --build-tests $(STRICT)
+	XCACHE_APPROVAL_SEEDS=$(or $(SEEDS),300) swift test --skip-build --filter ApprovalModelTests
+
 test-sanitizers: packages tools ## every test under ThreadSanitizer, then under AddressSanitizer (about 20 minutes)
 	@command -v nginx >/dev/null || .ci/packages nginx-light
 	Tests/Sanitizers/run.sh thread

@@ -18,11 +18,16 @@ final class TestOrigin {
   /// Holds the folder, which is removed with the last origin over it.
   private let scratch: Scratch
 
-  init(
+  convenience init(
     publicURL: String = "https://cdn.example.com/hxm", _ change: (inout Origin.Options) -> Void = { _ in },
     clock: (@Sendable () -> Int64)? = nil
+  ) throws { try self.init(in: try Scratch(), publicURL: publicURL, change, clock: clock) }
+
+  private init(
+    in scratch: Scratch, publicURL: String, _ change: (inout Origin.Options) -> Void,
+    clock: (@Sendable () -> Int64)?
   ) throws {
-    scratch = try Scratch()
+    self.scratch = scratch
     folder = scratch.path + "/data"
     var kept = Store.Options()
     if let clock { kept.clock = clock }
@@ -47,6 +52,13 @@ final class TestOrigin {
     var options = Origin.Options(publicURL: try BaseURL("https://cdn.example.com/hxm"))
     change(&options)
     return TestOrigin(sharing: self, try Origin(store: store, options: options))
+  }
+
+  /// An origin that starts with what a process left that is killed now.
+  func killed(clock: (@Sendable () -> Int64)? = nil) throws -> TestOrigin {
+    let next = try Scratch()
+    try Scratch.copy(folder, to: next.path + "/data")
+    return try TestOrigin(in: next, publicURL: "https://cdn.example.com/hxm", { _ in }, clock: clock)
   }
 
   /// The same origin on another event loop.

@@ -58,7 +58,8 @@ import Values
     try site.approve(id, site.signIn("ana"))
     site.run()
     let back = try site.origin.api(
-      "POST", "\(Self.online)/rollback", ["all": true, "message": "broken", "to": "1"], token: site.author)
+      "POST", "\(Self.online)/rollback", ["allBundles": true, "message": "broken", "to": "1"],
+      token: site.author)
     #expect(back.status == 201, "\(back.text)")
     #expect(try site.version == "3")
   }
@@ -86,7 +87,7 @@ import Values
     #expect(try site.policy["author"]?.string == "ci")
   }
 
-  @Test func killInBetweenIsNotUndone() throws {
+  @Test func changeInBetweenIsNotUndone() throws {
     let site = try ProtectedOrigin()
     func post(_ body: JSONValue) throws -> TestOrigin.Reply {
       try site.origin.api("POST", "\(Self.online)/policy", body, token: site.author)
@@ -103,7 +104,11 @@ import Values
 
   @Test func prefetchWaitsAndItsRollbackDoesNot() throws {
     let site = try ProtectedOrigin()
-    let config: JSONValue = [["url": "https://m.example.com/", "interfaces": []]]
+    let config: JSONValue = [
+      [
+        "interfaces": [["api": "https://m.example.com/a", "method": "get"]], "url": "https://m.example.com/p",
+      ]
+    ]
     let id = try site.ask("prefetch", ["document": config, "message": "pages"])
     let ana = try site.signIn("ana")
     let preview = try site.origin.api("GET", "\(Self.online)/schedules/\(id)/preview", token: ana)
@@ -153,7 +158,7 @@ import Values
     }
     let reply = try preview()
     #expect(reply.json["answer"]?["version"]?.string == "2", "\(reply.text)")
-    #expect(reply.json["answer"]?["counts"]?["changed"]?.integer == 1)
+    #expect(reply.json["answer"]?["changed"]?.bool == true, "\(reply.text)")
     #expect(try site.version == "1" && site.state(id) == "waiting")
     let steps = try site.ask("policy", ["act": "set", "document": ["httpdns": false, "intercept": true]])
     let policy = try site.origin.api("GET", "\(Self.online)/schedules/\(steps)/preview", token: ana)
@@ -349,11 +354,53 @@ import Values
 
   @Test func webhooksTellWhatWaits() throws {
     let site = try ProtectedOrigin()
+    let hook = try site.store.addWebhook(WebhookDraft(url: ResourceURL("https://hooks.example.com/x")))
+    func delivered() throws -> [JSONValue] {
+      var bodies: [JSONValue] = []
+      while let head = try site.store.webhookHeads().first(where: { $0.webhook == hook.id }) {
+        let job = try #require(try site.store.webhookJob(head.row))
+        bodies.append(try JSONValue.parse(job.body))
+        _ = try site.store.record(.answered(status: 200), of: job)
+      }
+      return bodies
+    }
     let id = try site.publish("two")
-    _ = try site.reject(id, site.signIn("ana"), "no")
-    let rows = try site.store.auditRows(after: 0, limit: 1000)
-    #expect(rows.map(\.act).suffix(2) == ["schedule.add", "approval.reject"])
-    let problems = try site.origin.api("GET", "overview").json["problems"]?.array ?? []
-    #expect(!problems.contains { $0["code"]?.string == "waiting" })
+    let needed = try delivered()
+    #expect(needed.map { $0["type"]?.string } == ["approval.needed"], "\(needed)")
+    let data = needed.first?["data"]
+    #expect(data?["schedule"]?.integer == id && data?["missing"]?.integer == 1, "\(needed)")
+    #expect(data?["author"]?.string == "ci" && data?["channel"]?.string == "online", "\(needed)")
+    _ = try site.reject(id, site.signIn("ana"), "not on Fridays")
+    let rejected = try delivered()
+    #expect(rejected.map { $0["type"]?.string } == ["schedule"], "\(rejected)")
+    #expect(rejected.first?["data"]?["state"]?.string == "cancelled", "\(rejected)")
+    #expect(rejected.first?["data"]?["reason"]?.string == "not on Fridays", "\(rejected)")
+    #expect(rejected.first?["data"]?["author"]?.string == "ana@acme.com", "\(rejected)")
+    // What no one has to approve is nobody's to be told of.
+    try site.protect(0)
+    var body = try site.origin.release(["a.js": "two"]).object ?? JSONObject()
+    body["schedule"] = .string(Timestamp.text(site.now.withLock { $0 } + ProtectedOrigin.hour))
+    let reply = try site.origin.api("POST", "\(Self.online)/releases", .object(body), token: site.author)
+    #expect(reply.status == 202, "\(reply.text)")
+    #expect(try delivered().isEmpty)
+  }
+
+  @Test func whatWaitsForADayIsAProblem() throws {
+    let site = try ProtectedOrigin()
+    try site.publish("two")
+    func state() throws -> FleetState? {
+      let health = try site.store.channelHealth()
+      return FleetState(
+        origin: "origin", health: health, recent: [:], damaged: [], mirrors: [], progress: [:], staged: [],
+        disk: DiskUse(at: Moment(milliseconds: site.now.withLock { $0 }), size: 1, available: 1, stored: 0),
+        scrubbed: nil, now: site.now.withLock { $0 })
+    }
+    func codes() throws -> [String] {
+      try state()?.overview(disk: false, where: { _, _ in true }).problems.map(\.code) ?? []
+    }
+    site.pass(24 * ProtectedOrigin.hour)
+    #expect(try codes().isEmpty)
+    site.pass(1)
+    #expect(try codes() == ["waiting"])
   }
 }

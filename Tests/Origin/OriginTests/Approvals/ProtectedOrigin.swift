@@ -59,6 +59,7 @@ final class ProtectedOrigin {
     return try #require(act?["id"]?.integer)
   }
 
+  @discardableResult
   func publish(_ text: String, path: String = "a.js", bundle: String = "main") throws -> Int64 {
     try ask("releases", origin.release([path: text], bundle: bundle))
   }

@@ -115,6 +115,56 @@ import Values
     #expect(try sign(origin, id, signers: [2]).json["code"]?.string == "schedule-over")
   }
 
+  /// Beside approvals, in each order: the answer says which is missing, and it is made once, when neither is.
+  @Test(arguments: [true, false]) func approvalsAndSignatures(signsFirst: Bool) throws {
+    let origin = try opened()
+    #expect(try origin.api("POST", "\(Self.online)/protect", ["approvals": 1]).status == 200)
+    let lead = try origin.store.createToken(name: "lead", scope: .release).text
+    let reply = try publish(origin)
+    let id = try id(reply)
+    let act = reply.json["scheduled"]
+    #expect(act?["approvals"]?["missing"]?.integer == 1, "\(reply.text)")
+    #expect(act?["signatures"]?.array?.count == 1, "\(reply.text)")
+    func approve() throws {
+      let approved = try origin.api("POST", "\(Self.online)/schedules/\(id)/approve", [:], token: lead)
+      #expect(approved.status == 200, "\(approved.text)")
+      #expect(approved.json["approvals"]?["missing"]?.integer == 0)
+      #expect((approved.json["signatures"] == nil) == signsFirst)
+    }
+    func complete() throws {
+      let signed = try sign(origin, id, signers: [1])
+      #expect(signed.status == 200 && signed.json["signatures"] == nil, "\(signed.text)")
+      #expect(signed.json["approvals"]?["missing"]?.integer == (signsFirst ? 1 : 0))
+    }
+    // Whichever comes last may come days later.
+    if signsFirst { try complete() } else { try approve() }
+    clock.withLock { $0 += 5 * 86_400_000 }
+    run(origin)
+    #expect(try version(origin) == "2" && show(origin, id)["state"]?.string == "waiting")
+    #expect(try origin.api("GET", "waiting").json["acts"]?.array?.count == 1)
+    if signsFirst { try approve() } else { try complete() }
+    run(origin)
+    #expect(try version(origin) == "3")
+    #expect(try show(origin, id)["state"]?.string == "done")
+  }
+
+  /// A freeze refuses what is last, not what comes before.
+  @Test func freezeRefusesTheLastOfBoth() throws {
+    let origin = try opened()
+    #expect(try origin.api("POST", "\(Self.online)/protect", ["approvals": 1]).status == 200)
+    let lead = try origin.store.createToken(name: "lead", scope: .release).text
+    let id = try id(try publish(origin))
+    #expect(try origin.api("POST", "\(Self.online)/freeze", ["reason": "sale"]).status == 200)
+    #expect(try sign(origin, id, signers: [1]).status == 200)
+    let path = "\(Self.online)/schedules/\(id)/approve"
+    let refused = try origin.api("POST", path, [:], token: lead)
+    #expect(refused.status == 409 && refused.json["code"]?.string == "frozen", "\(refused.text)")
+    #expect(try origin.api("POST", "\(Self.online)/thaw", [:]).status == 200)
+    #expect(try origin.api("POST", path, [:], token: lead).status == 200)
+    run(origin)
+    #expect(try version(origin) == "3")
+  }
+
   @Test func requestSaysWhatIsSigned() throws {
     let origin = try opened()
     let id = try id(try publish(origin, ["a.js": "two", "b.js": "b"]))

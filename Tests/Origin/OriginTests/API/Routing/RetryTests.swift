@@ -412,7 +412,7 @@ import Values
 
 extension Scratch {
   /// Copies an origin's folder.
-  fileprivate static func copy(_ folder: String, to target: String) throws {
+  static func copy(_ folder: String, to target: String) throws {
     try Kernel.makeFolder(target, mode: 0o750)
     for name in try Folder.textNames(folder) {
       let (from, to) = ("\(folder)/\(name)", "\(target)/\(name)")
