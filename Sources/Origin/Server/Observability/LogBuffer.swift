@@ -39,7 +39,7 @@ struct LogBuffer {
     lines.append(contentsOf: "\(request.peer) - - [\(time.common)] \"\(request.method)".utf8)
     if !request.target.isEmpty {
       lines.append(0x20)
-      addEscaped(TokenMask.masked(request.target, ellipsis: "..."))
+      addEscaped(LoggedTarget.shown(request.target))
       lines.append(contentsOf: " HTTP/1.\(request.isHTTP11 ? 1 : 0)".utf8)
     }
     lines.append(contentsOf: "\" \(status) \(bytes)\n".utf8)
@@ -54,7 +54,7 @@ struct LogBuffer {
     if request.target.isEmpty {
       lines.append(0x2D)
     } else {
-      addEscaped(TokenMask.masked(request.target, ellipsis: "..."))
+      addEscaped(LoggedTarget.shown(request.target))
     }
     lines.append(contentsOf: "\",\"status\":\(status),\"bytes\":\(bytes)".utf8)
     lines.append(contentsOf: ",\"microseconds\":\(microseconds),\"agent\":\"".utf8)
@@ -124,5 +124,24 @@ struct LogTime {
     let month = (months.firstIndex(of: part(8..<11)) ?? 0) + 1
     common = "\(part(5..<7))/\(part(8..<11))/\(part(12..<16)):\(part(17..<25)) +0000"
     iso = "\(part(12..<16))-\(month < 10 ? "0" : "")\(month)-\(part(5..<7))T\(part(17..<25))Z"
+  }
+}
+
+/// What an access line repeats of a target.
+enum LoggedTarget {
+  /// Where people sign in: a provider's codes come in these queries, and links of the console, which nobody else needs to know.
+  private static let signIn = Array("/auth/".utf8)
+
+  /// Returns a target without secrets: tokens are masked, and of a sign-in's query only `?...` is left.
+  static func shown(_ target: [UInt8]) -> [UInt8] {
+    guard let mark = target.firstIndex(of: UInt8(ascii: "?")), isSignIn(target[..<mark]) else {
+      return TokenMask.masked(target, ellipsis: "...")
+    }
+    return TokenMask.masked(Array(target[..<mark]), ellipsis: "...") + "?...".utf8
+  }
+
+  /// Whether `/auth/` is in a path, which isn't normalised yet and may have a scheme and an authority before it.
+  private static func isSignIn(_ path: ArraySlice<UInt8>) -> Bool {
+    path.indices.contains { path[$0...].starts(with: signIn) }
   }
 }

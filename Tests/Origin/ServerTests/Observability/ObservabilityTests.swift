@@ -71,6 +71,17 @@ import Testing
       "\(line)")
   }
 
+  /// A provider's answer brings a code in its query, which may be good for a moment.
+  @Test(arguments: [
+    ("/auth/callback?code=s3cret&state=s3cret", "/auth/callback?..."),
+    ("http://h/auth/callback?code=s3cret", "http://h/auth/callback?..."),
+    ("//auth/./callback?code=s3cret?/", "//auth/./callback?..."),
+    ("/auth/login", "/auth/login"),
+    ("/a?b=/auth/c?d", "/a?b=/auth/c?d"),
+  ]) func accessLinesContainNoCode(_ sent: String, _ shown: String) {
+    #expect(String(decoding: LoggedTarget.shown(Array(sent.utf8)), as: UTF8.self) == shown)
+  }
+
   /// What is sent, and the quoted part of the access line with what follows it.
   static let refused: [(String, String)] = [
     ("\u{1}\u{2}\r\n\r\n", "\"-\" 400"),
