@@ -40,8 +40,9 @@ package struct ServerConfiguration: Sendable {
     // Of the origin's acts, four may wait for long at a time: two for deltas, two for a push.
     case .acts: 6
     case .reads: 3
-    // As many as ask one provider at a time.
-    case .signIn: 4
+    // Of one provider that hangs, four ask it, and eight wait for what it publishes; whoever comes then is told at once, and
+    // jobs of other issuers still find a thread.
+    case .signIn: 16
     case .open: workers
     }
   }

@@ -28,7 +28,7 @@ struct SnapshotRules {
   /// The threads that wait for a fetch.
   var waiting = 0
   /// The most of them.
-  static let waitingLimit = 16
+  static let waitingLimit = 8
 
   enum Step {
     case use(ProviderSnapshot)
