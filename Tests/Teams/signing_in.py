@@ -120,12 +120,12 @@ class SigningIn:
         provider = self.provider
         provider.fresh()
         other = tokens.Key("EdDSA", "key-1")
-        self.token_case("alg: none", "alg|algorithm|none", make=tokens.unsigned)
-        self.token_case("alg: None, by another spelling", "alg|algorithm", make=lambda c, k: tokens.token(c, k, {"alg": "nOnE"}, lambda _: b""))
+        self.token_case("alg: none", "alg|algorithm|none|only RS256", make=tokens.unsigned)
+        self.token_case("alg: None, by another spelling", "alg|algorithm|only RS256", make=lambda c, k: tokens.token(c, k, {"alg": "nOnE"}, lambda _: b""))
         self.token_case("no signature", "signature|malformed|token", make=lambda c, k: tokens.token(c, k, None, lambda _: b""))
         rsa = tokens.Key("RS256", "key-1")
-        self.token_case("HS256 with the public key", "alg|algorithm", make=lambda c, k: tokens.by_public_key(c, k))
-        self.token_case("RS256 in the header, an Ed25519 key", "alg|algorithm|key", make=lambda c, k: tokens.token(c, k, {"alg": "RS256"}, rsa.sign))
+        self.token_case("HS256 with the public key", "alg|algorithm|only RS256", make=lambda c, k: tokens.by_public_key(c, k))
+        self.token_case("RS256 in the header, an Ed25519 key", "alg|algorithm|only RS256|key", make=lambda c, k: tokens.token(c, k, {"alg": "RS256"}, rsa.sign))
         self.token_case("another key, the same kid", "sign", make=lambda c, k: tokens.token(c, other))
         self.token_case("a key in the header (jwk)", "sign", make=lambda c, k: tokens.token(c, other, {"jwk": other.public}))
         self.token_case("a key by URL in the header (jku)", "sign|key",
@@ -203,7 +203,7 @@ class SigningIn:
         provider.fresh()
         time.sleep(31)
         provider.published = [{"kty": "oct", "k": tokens.base64url(b"secret"), "kid": "key-5", "alg": "HS256"}]
-        self.token_case("a shared secret in the key set, HS256", "alg|algorithm|key", published=provider.published,
+        self.token_case("a shared secret in the key set, HS256", "alg|algorithm|only RS256|key", published=provider.published,
                         make=lambda c, k: tokens.token(c, tokens.Key("EdDSA", "key-5"), {"alg": "HS256"}, lambda d: tokens.hmac.digest(b"secret", d, "sha256")))
 
     def browser(self):
@@ -247,7 +247,7 @@ class SigningIn:
         provider.edit_redirect = lambda query: {"state": query["state"], "iss": query["iss"], "error": "access_denied",
                                                 "error_description": "<script>alert(1)</script>\r\nSet-Cookie: a=b <b>no</b>"}
         answer = sign_in(origin)
-        self.refused("the provider says no, with markup", answer, "provider")
+        self.refused("the provider says no, with markup", answer, "declined")
         self.table.check("its markup is text", "<script>alert" not in answer.text and "<b>" not in answer.text and "set-cookie" not in answer.fields)
         provider.edit_redirect = lambda query: {"state": query["state"], "iss": query["iss"], "error": "login_required"}
         self.refused("the provider wants a person at its page", sign_in(origin, target="/auth/login?prompt=none"), "provider|sign")
