@@ -97,6 +97,10 @@ static const unsigned char acts_js[] = {
 #embed "../../../public/console/acts.js"
 };
 
+static const unsigned char dialog_js[] = {
+#embed "../../../public/console/dialog.js"
+};
+
 static const unsigned char audit_js[] = {
 #embed "../../../public/console/audit.js"
 };
@@ -130,6 +134,7 @@ static const xcache_asset pages[] = {
     {"console/release.js", release_js, sizeof release_js},
     {"console/content.js", content_js, sizeof content_js},
     {"console/acts.js", acts_js, sizeof acts_js},
+    {"console/dialog.js", dialog_js, sizeof dialog_js},
     {"console/audit.js", audit_js, sizeof audit_js},
     {"console/operations.js", operations_js, sizeof operations_js},
 };
