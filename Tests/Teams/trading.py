@@ -231,7 +231,8 @@ class Trading:
         publish("no token and no ID token", {}, False, "token|login", profile="nobody")
         publish("XCACHE_TOKEN beside GitHub's variables", github | {"XCACHE_TOKEN": origin.token}, True)
         kept = [os.path.join(where, name) for where, _, names in os.walk(f"{origin.folder}/gitlab/cache") for name in names if "jobs" in where]
-        table.check("a traded token is kept with mode 600", kept and all(os.stat(one).st_mode & 0o077 == 0 for one in kept), kept)
+        modes = [os.stat(one).st_mode & 0o777 for one in kept if not one.endswith(".lock")] + [os.stat(os.path.dirname(one)).st_mode & 0o777 for one in kept]
+        table.check("a traded token is kept with mode 600, in a folder of mode 700", set(modes) == {0o600, 0o700}, [oct(one) for one in modes])
         table.check("nothing that is kept has the ID token", kept and not any(gitlab.encode() in open(one, "rb").read() for one in kept))
         found = origin.leaks(*self.github.given, gitlab, self.github.actions_bearer)
         table.check("no ID token in logs, audit and database", not found, found)

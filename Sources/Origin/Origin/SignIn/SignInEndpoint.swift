@@ -90,7 +90,7 @@ struct SignInEndpoint: Sendable {
     return .collect(limit: limit) { bytes in
       respond {
         guard bytes.count <= limit else { throw Problem.tooLarge(limit: UInt64(limit)) }
-        return try act(try JSONValue.parse(bytes).decode(), peer)
+        return try act(try JSONValue.parse(bytes).decodeKnown(), peer)
       }
     }
   }

@@ -74,12 +74,17 @@ import TestSupport
     var other = Self.github
     other["ACTIONS_ID_TOKEN_REQUEST_URL"] = "https://pipelines.example/token"
     #expect(try GitHubIDTokens(other)?.request(for: "a").url == "https://pipelines.example/token?audience=a")
+    for place in ["http://localhost:8080/token", "http://127.0.0.5:8080/token", "http://[::1]:8080/token"] {
+      other["ACTIONS_ID_TOKEN_REQUEST_URL"] = place
+      #expect(try GitHubIDTokens(other)?.request(for: "a").url == place + "?audience=a")
+    }
   }
 
   @Test(
     "The bearer token goes to no other address",
     arguments: [
-      "http://pipelines.example/", "ftp://pipelines.example/", "pipelines.example", "file:///etc/passwd",
+      "http://pipelines.example/", "http://127.0.0.1.example/", "ftp://pipelines.example/",
+      "pipelines.example", "file:///etc/passwd",
       "https://user@pipelines.example/", "https://pipelines.example/#x", "https://pipelines.example/ x",
       "https://pipelines.example/\r\nX: y",
     ])
