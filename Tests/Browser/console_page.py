@@ -41,8 +41,8 @@ def axe():
 class Console:
     """A page that shows the console."""
 
-    def __init__(self, browser, site, width=1280, height=900):
-        self.site, self.page = site, browser.new_page()
+    def __init__(self, browser, site, width=1280, height=900, **page):
+        self.site, self.page = site, browser.new_page(**page)
         self.page.send("Log.enable")
         self.page.send("Emulation.setTimezoneOverride", timezoneId=zone)
         self.wide(width, height)

@@ -173,7 +173,7 @@ def command_lines(console):
 def approvals(browser, site):
     """Two people: who asks doesn't approve, who approves sees what it does, and rolling back waits for nobody."""
     ben = done(site, "tokens", {"name": "ben", "scope": "release", "app": "shop"})["token"]
-    admin, other = Console(browser, site), Console(browser, site)
+    admin, other = (Console(browser, site, window=True) for _ in range(2))
     admin.sign_in(site.token)
     other.sign_in(ben)
     for console in (admin, other):

@@ -328,7 +328,7 @@ class AtLemonLDAP(People):
         status, answer = rose.ask(f"{path}/schedules/{number}/approve", "POST", {})
         self.row("approved again: it is over, or nothing changes", status in (200, 409), f"{status} {(answer or {}).get('detail', answer)}"[:200])
         status, answer = rose.ask(f"{path}/rollback", "POST", {"bundle": "main", "to": before, "message": "back"})
-        self.row("rolling back never waits", status == 200 and origin.version() != before, f"{status} {str(answer)[:160]}")
+        self.row("rolling back never waits", status == 201 and origin.version() != before, f"{status} {str(answer)[:160]}")
         before = origin.version()
         done = origin.publish(check=False)
         number = rose.ask("waiting")[1]["acts"][0]["id"]
@@ -339,7 +339,7 @@ class AtLemonLDAP(People):
         self.row("rejected in the console", origin.version() == before and not rose.ask("waiting")[1]["acts"], said)
         # The kill switch works at once; taking it back waits, and not for whoever wants it back.
         status, answer = rose.ask(f"{path}/policy", "POST", {"act": "kill", "message": "a fire"})
-        self.row("the kill switch never waits", status == 200 and not rose.ask("waiting")[1]["acts"], f"{status} {str(answer)[:160]}")
+        self.row("the kill switch never waits", status == 201 and not rose.ask("waiting")[1]["acts"], f"{status} {str(answer)[:160]}")
         status, answer = rose.ask(f"{path}/policy", "POST", {"act": "resume", "message": "it is out"})
         acts = rose.ask("waiting")[1]["acts"]
         self.row("taking it back waits", status == 202 and len(acts) == 1, f"{status} {str(answer)[:160]}")
