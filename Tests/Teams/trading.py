@@ -216,7 +216,7 @@ class Trading:
 
         publish("GitHub's variables", github, True)
         publish("GitHub's, without permission", github | {"ACTIONS_ID_TOKEN_REQUEST_TOKEN": "wrong"}, False, "id-token: write|permission|401")
-        publish("GitHub's address is dead", github | {"ACTIONS_ID_TOKEN_REQUEST_URL": f"http://{hosts['jobs']}:1/actions?a=b"}, False, "ID token|ACTIONS")
+        publish("GitHub's address is dead", github | {"ACTIONS_ID_TOKEN_REQUEST_URL": f"http://{hosts['jobs']}:1/actions?a=b"}, False, "ID token|ACTIONS", profile="dead")
         gitlab = tokens.token(self.right(), self.github.key)
         publish("XCACHE_ID_TOKEN", {"XCACHE_ID_TOKEN": gitlab}, True, profile="gitlab")
         publish("the next command of the same job", {"XCACHE_ID_TOKEN": gitlab}, True, profile="gitlab")
