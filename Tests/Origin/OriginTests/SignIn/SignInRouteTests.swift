@@ -61,6 +61,10 @@ import Values
           == 413)
       let broken = try origin.ask("POST", path, ["Content-Type: application/json"], body: Array("{".utf8))
       #expect(broken.status == 400)
+      let unknown = try origin.ask(
+        "POST", path, ["Content-Type: application/json"], body: Array("{\"scope\":\"admin\"}".utf8))
+      #expect(
+        unknown.status == 400 && unknown.text.contains("is not a member of this request"), "\(unknown.text)")
     }
   }
 
