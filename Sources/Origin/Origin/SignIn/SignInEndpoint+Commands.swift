@@ -81,7 +81,7 @@ extension SignInEndpoint {
   /// Creates a session with the rights, and the end, of the one that allowed it.
   private func give(_ allowing: AccessToken, from peer: IPAddress) throws -> Response {
     do {
-      try store.checkInUse(allowing)
+      try store.checkUsable(allowing)
       return try create(allowing, from: peer)
     } catch StoreError.tokenEnded {
       throw Problem(
@@ -100,9 +100,9 @@ extension SignInEndpoint {
       identity: SignedInIdentity(
         issuer: identity.issuer, subject: identity.subject, detail: SessionClient.commandLine),
       expiresAt: end, by: Actor(name: allowing.name, address: Self.address(peer)))
-    // Revoked just now, with all sessions of the person: this one wasn't among them yet.
+    // Ended just now, or revoked with all sessions of the person: this one wasn't among them yet.
     do {
-      try store.checkInUse(allowing)
+      try store.checkUsable(allowing)
     } catch {
       _ = try store.revokeToken(session.id, by: .local)
       throw error

@@ -83,6 +83,13 @@ extension Store {
     guard let kept, kept.carriesOutSchedules(at: clock()) else { throw .tokenEnded(token.name) }
   }
 
+  /// Checks that a token can be used at this moment: a session that has ended allows nothing new, though what it scheduled goes on.
+  /// - Throws: `tokenEnded` if it was revoked, was ended, or has expired.
+  package func checkUsable(_ token: AccessToken) throws(StoreError) {
+    let kept = try connections.reading { (db) throws(StoreError) in try db.token(token.id)?.token }
+    guard let kept, isInUse(kept) else { throw .tokenEnded(token.name) }
+  }
+
   func isInUse(_ token: AccessToken) -> Bool {
     token.revokedAt == nil && token.expiresAt.map { $0 > clock() } ?? true
   }

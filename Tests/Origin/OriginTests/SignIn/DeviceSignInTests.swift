@@ -45,6 +45,9 @@ import Values
     let info = try origin.api("GET", "token", token: token).json
     #expect(info["kind"] == "session" && info["detail"] == "cli" && info["app"] == "shop")
     #expect(info["expiresAt"] == (try browser.call("GET", "token", nil, origin).json["expiresAt"]))
+    // It doesn't beget others.
+    let another = try post("/auth/device", [:], origin).json["userCode"]?.string ?? ""
+    #expect(try origin.api("POST", "signins/\(another)", ["allow": true], token: token).status == 403)
     // Once only.
     let again = try post("/auth/token", device, origin)
     #expect(again.status == 400 && again.json["code"] == "expired-token")
@@ -73,17 +76,26 @@ import Values
     #expect(try browser.call("POST", "signins/\(code)", [:], origin).status == 400)
   }
 
-  /// Revoked between the decision and the command line's question.
-  @Test func anEndedSessionGivesNothing() throws {
+  /// Revoked, or ended by the person, between the decision and the command line's question.
+  @Test(arguments: [true, false]) func anEndedSessionGivesNothing(_ isRevoked: Bool) throws {
     let origin = try TestOrigin.signingIn(provider)
     let browser = try origin.signedIn(provider)
     let begun = try post("/auth/device", [:], origin).json
     let code = begun["userCode"]?.string ?? ""
     _ = try browser.call("POST", "signins/\(code)", ["allow": true], origin)
-    #expect(try origin.api("DELETE", "tokens/ana@acme.com").status == 200)
+    if isRevoked {
+      #expect(try origin.api("DELETE", "tokens/ana@acme.com").status == 200)
+    } else {
+      let out = try origin.ask("POST", "/auth/logout", [browser.cookie, "Xcache-Console: 1"])
+      #expect(out.status == 204)
+    }
     let refused = try post("/auth/token", ["deviceCode": begun["deviceCode"] ?? .null], origin)
     #expect(refused.status == 400 && refused.json["code"] == "access-denied")
-    #expect(try origin.store.tokens().filter { $0.kind == .session && $0.revokedAt == nil }.isEmpty)
+    let now = origin.store.now
+    let live = try origin.store.tokens().filter { token in
+      token.kind == .session && token.revokedAt == nil && token.expiresAt.map { $0 > now } ?? true
+    }
+    #expect(live.isEmpty)
   }
 
   // MARK: - 127.0.0.1

@@ -55,11 +55,18 @@ struct SignInHandler: APIHandler {
   }
 
   /// - Throws: 403 for tokens and jobs: a command line gets the rights of the person who allows it, until they have to sign in again.
+  ///   Also for command lines that a person allowed: no program that has such a session can make others of it, which would be left
+  ///   when that one is ended.
   private func checkPerson() throws(Problem) {
     guard caller.kind == .session else {
       throw Problem(
         .forbidden, "no-session",
         "only someone who signed in with the provider can allow a sign-in; \"\(caller.name)\" is a token")
+    }
+    guard caller.identity?.detail == SessionClient.console else {
+      throw Problem(
+        .forbidden, "no-session",
+        "a sign-in is allowed in the console, by the person; this is the session of a command line")
     }
   }
 
