@@ -239,7 +239,9 @@ import Values
 
   /// Floors of a statement hold in each channel that it names.
   @Test func statementIsForGrantedBundlesOfGrantedChannels() throws {
-    let store = try opened().store
+    let origin = try opened()
+    defer { withExtendedLifetime(origin) {} }
+    let store = origin.store
     let (shop, test) = (try AppName("shop"), try ChannelName("test"))
     let ana = try store.createSession(
       name: "ana", hash: SHA256.of([1]),
@@ -264,7 +266,9 @@ import Values
   }
 
   @Test func rightsDifferWithGrants() throws {
-    let store = try TestOrigin().store
+    let origin = try TestOrigin()
+    defer { withExtendedLifetime(origin) {} }
+    let store = origin.store
     let identity = SignedInIdentity(issuer: "https://id", subject: "7")
     let shop = try AppName("shop")
     let all: [[Grant]] = [
