@@ -40,9 +40,10 @@ package struct ServerConfiguration: Sendable {
     // Of the origin's acts, four may wait for long at a time: two for deltas, two for a push.
     case .acts: 6
     case .reads: 3
-    // Of one provider that hangs, four ask it, and eight wait for what it publishes; whoever comes then is told at once, and
-    // jobs of other issuers still find a thread.
-    case .signIn: 16
+    // Twice as many as ask the provider at a time (`ProviderCaller`): while it hangs, the others are told so.
+    case .signIn: 8
+    // One issuer that doesn't answer may hold some of them.
+    case .trade: 4
     case .open: workers
     }
   }

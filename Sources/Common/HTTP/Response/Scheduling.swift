@@ -10,8 +10,10 @@ package struct Scheduling: Sendable, Equatable {
     case acts
     /// Reads of publishers and people: they cost the most, and are put off for everything else.
     case reads
-    /// Sign-ins, which wait for the provider's server.
+    /// People's sign-ins, which wait for the provider's server.
     case signIn
+    /// Jobs' trades, which may wait for their issuers' servers: not for that of people.
+    case trade
     /// What anyone may request.
     case open
   }

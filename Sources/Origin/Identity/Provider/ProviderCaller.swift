@@ -9,11 +9,14 @@ final class ProviderCaller: Sendable {
   static let atOnce = 4
   /// The time for a request, in milliseconds.
   static let timeout = 10_000
+  /// How long a request waits for others to end, in milliseconds: whoever signs in is rather told than kept waiting for a provider that
+  /// hangs.
+  static let patience = 1000
   /// The most bytes of an answer.
   static let limit = 1 << 20
 
   private let transport: IdentityTransport
-  private let open = Locked(0)
+  private let open = Monitor(0)
 
   init(_ transport: IdentityTransport) { self.transport = transport }
 
@@ -51,13 +54,13 @@ final class ProviderCaller: Sendable {
   private func send(_ request: HTTPRequest, _ url: ProviderURL, _ limit: Int) throws(IdentityError)
     -> HTTPReply
   {
-    let isAdmitted = open.withLock { count in
-      if count >= Self.atOnce { return false }
+    let isAdmitted: Bool? = open.waiting(for: .milliseconds(Self.patience)) { count in
+      if count >= Self.atOnce { return nil }
       count += 1
       return true
     }
-    guard isAdmitted else { throw .busy }
-    defer { open.withLock { $0 -= 1 } }
+    guard isAdmitted ?? false else { throw .busy }
+    defer { open.signalling { $0 -= 1 } }
     var request = request
     request.timeouts = HTTPTimeouts(
       connectMilliseconds: Self.timeout, stallSeconds: Self.timeout / 1000, totalMilliseconds: Self.timeout)

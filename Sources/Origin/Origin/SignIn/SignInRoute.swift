@@ -35,11 +35,12 @@ enum SignInRoute: String, CaseIterable {
 
   func takes(_ method: Method) -> Bool { isRead ? method == .get || method == .head : method == .post }
 
-  /// Where its work waits. What asks the provider may take 10 s, and has workers of its own: publishers and devices, and those who
-  /// sign out, wait for none of it.
+  /// Where its work waits. What asks the provider may take 10 s, and has workers of its own: publishers and devices, jobs, and those
+  /// who sign out, wait for none of it.
   var lane: Scheduling.Lane {
     switch self {
-    case .login, .callback, .trade: .signIn
+    case .login, .callback: .signIn
+    case .trade: .trade
     case .configuration, .logout, .device, .token: .open
     }
   }

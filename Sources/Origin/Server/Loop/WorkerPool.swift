@@ -121,7 +121,7 @@ extension Scheduling.Lane {
   fileprivate var priority: OSThread.Priority? {
     switch self {
     case .urgent, .recovery: nil
-    case .acts, .reads, .signIn, .open: .awaited
+    case .acts, .reads, .signIn, .trade, .open: .awaited
     }
   }
 }

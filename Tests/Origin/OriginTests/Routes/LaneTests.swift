@@ -34,4 +34,14 @@ import Testing
     #expect(try origin.lane("POST", "\(Self.channel)/releases", length: 100_000) == .acts)
     #expect(try origin.lane("GET", "/metrics") == .open)
   }
+
+  /// While the provider of people doesn't answer, jobs are let in, and people sign out.
+  @Test func onlySignInsWaitForThePeoplesProvider() throws {
+    let origin = try TestOrigin()
+    for path in ["/auth/login", "/auth/callback"] { #expect(try origin.lane("GET", path) == .signIn) }
+    #expect(try origin.lane("POST", "/auth/trade", length: 2000) == .trade)
+    for path in ["/auth/logout", "/auth/device", "/auth/token"] {
+      #expect(try origin.lane("POST", path, length: 100) == .open, "\(path)")
+    }
+  }
 }

@@ -218,7 +218,7 @@ import Values
     #expect(try origin.ask("GET", "/auth/").status == 200)
     #expect(try origin.api("GET", "token").status == 200)
     #expect(try origin.lane("GET", "/auth/login") == .signIn)
-    #expect(try origin.lane("POST", "/auth/trade", length: 100) == .signIn)
+    #expect(try origin.lane("POST", "/auth/trade", length: 100) == .trade)
     #expect(try origin.lane("POST", "/auth/logout") == .open)
     #expect(try origin.lane("POST", "/api/v1/apps/shop/channels/online/policy", length: 10) == .urgent)
   }
