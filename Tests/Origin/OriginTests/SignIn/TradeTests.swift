@@ -137,6 +137,23 @@ import Values
     #expect(try origin.store.identities().isEmpty)
   }
 
+  /// At services where anybody has jobs, a wildcard in the owner's place would let strangers in.
+  @Test(arguments: [
+    ("repo:*/*:ref:refs/heads/main", 400), ("repo:*/shop:ref:refs/heads/main", 400),
+    ("repo:acme*/shop:ref:refs/heads/main", 400), ("repo*:acme/shop:x", 400),
+    ("repo:acme/*:ref:refs/heads/main", 201), ("repo:acme/shop:*", 201),
+  ])
+  func sharedIssuersNeedAnOwner(_ subject: String, _ status: Int) throws {
+    let origin = try TestOrigin.signingIn(provider)
+    for issuer in ["https://token.actions.githubusercontent.com", "https://gitlab.com"] {
+      let body = (["issuer": .string(issuer)] as JSONValue).merging(Self.identity("ci", subject))
+      #expect(try origin.api("POST", "identities", body).status == status, "\(subject)")
+      _ = try origin.api("DELETE", "identities/ci")
+    }
+    // A service of one's own may have any.
+    #expect(try origin.api("POST", "identities", Self.identity("own", subject)).status == 201)
+  }
+
   @Test func identitiesAreForUnrestrictedAdmins() throws {
     let origin = try origin()
     let text =

@@ -49,13 +49,19 @@ struct IdentityHandler: APIHandler {
         "\"subject\" must be the ID tokens' \"sub\" without blanks, with * for any characters but : and /, and at least "
           + "\(SubjectPattern.leastPrefix) characters before the first *")
     }
+    let issuer = try issuer(body)
+    guard !Self.sharedIssuers.contains(issuer) || Self.namesOwner(subject.text) else {
+      throw Problem.badRequest(
+        "\"subject\": at \(issuer), anybody has jobs, so the owner has to stand there without a *, as in "
+          + "repo:acme/*:ref:refs/heads/main")
+    }
     let app = try body.app.map { try AppName($0) }
     let channel = try body.channel.map { try ChannelName($0) }
     if app == nil, channel != nil {
       throw Problem.badRequest("an identity for a channel must also name its app")
     }
     return JobIdentity(
-      name: name, issuer: try issuer(body), subject: subject, audience: try audience(body), scope: scope,
+      name: name, issuer: issuer, subject: subject, audience: try audience(body), scope: scope,
       app: app, channel: channel, bundles: try bundles(body),
       hosts: try body.hosts.flatMap { try HostList.checked($0) })
   }
@@ -67,6 +73,18 @@ struct IdentityHandler: APIHandler {
     }
     return (1...JobIdentity.nameLimit).contains(name.utf8.count) && isPlain(name.utf8.first ?? 0)
       && name.utf8.allSatisfy { isPlain($0) || ".-_".utf8.contains($0) }
+  }
+
+  /// The issuers of services where anybody can have jobs.
+  private static let sharedIssuers: Set<String> = [
+    "https://token.actions.githubusercontent.com", "https://gitlab.com",
+  ]
+
+  /// Whether a pattern has a wildcard only after the owner: what follows the first colon, up to the next separator.
+  private static func namesOwner(_ subject: String) -> Bool {
+    guard let colon = subject.firstIndex(of: ":") else { return !subject.contains("*") }
+    let owner = subject[subject.index(after: colon)...].prefix { $0 != "/" && $0 != ":" }
+    return !owner.isEmpty && !owner.contains("*") && !subject[..<colon].contains("*")
   }
 
   private func issuer(_ body: IdentityRequest) throws -> String {
