@@ -183,6 +183,16 @@ import Values
     #expect(try signIn(needed: ["email"]).isEmailVerified == false)
   }
 
+  @Test func `userinfo that verified another address says nothing of the token's`() throws {
+    answer(TestIssuer().token(["email": "boss@acme.com"]))
+    fake.serve("/userinfo", .object(["sub": "u-17", "email": "eve@acme.com", "email_verified": true]))
+    let claims = try signIn(needed: ["email"])
+    #expect(claims.text(of: "email") == "boss@acme.com" && !claims.isEmailVerified)
+    fake.serve("/userinfo", .object(["sub": "u-17", "email": "boss@acme.com", "email_verified": true]))
+    answer(TestIssuer().token(["email": "boss@acme.com"]))
+    #expect(try signIn(needed: ["email"]).isEmailVerified)
+  }
+
   @Test func `userinfo of somebody else is refused`() {
     answer(TestIssuer().token())
     for json in [

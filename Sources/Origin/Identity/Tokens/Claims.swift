@@ -53,9 +53,14 @@ package struct Claims: Hashable, Sendable {
     }
   }
 
-  /// Adds the claims of userinfo that the token doesn't have; those that it has stay.
+  /// Adds the claims of userinfo that the token doesn't have; those that it has stay. An address of the token that isn't the one of
+  /// userinfo isn't verified by what userinfo says of its own.
   mutating func add(_ userinfo: JSONObject) {
     guard var object = json.object else { return }
+    if let own = object["email"], let other = userinfo["email"], own != other, object["email_verified"] == nil
+    {
+      object["email_verified"] = .bool(false)
+    }
     for member in userinfo.members where object[member.key] == nil { object[member.key] = member.value }
     json = .object(object)
   }

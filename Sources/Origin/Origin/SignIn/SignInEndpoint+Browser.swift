@@ -110,7 +110,7 @@ extension SignInEndpoint {
     let claims = try options.provider.signIn(
       code: code, answerIssuer: query["iss"], redirectURI: options.redirectURI, secrets: state.secrets(keys),
       needed: options.neededClaims)
-    let name = Self.shown(options.name(of: claims))
+    let name = Self.shown(options.name(of: claims)) ?? Self.shown(claims.subject) ?? "?"
     let grants = options.grants(of: claims)
     guard !grants.isEmpty else {
       throw SignInRefusal(
@@ -189,11 +189,15 @@ extension SignInEndpoint {
     "This origin has no sign-in with a provider. Use a token in the console, or have the origin started with --oidc-issuer.",
     mayTryAgain: false)
 
-  /// A name from outside, as lists and the audit trail show it: one line of at most 128 bytes.
-  static func shown(_ name: String) -> String {
-    var line = HumanText.line(name, limit: 128)
-    while line.utf8.count > 128 { line.unicodeScalars.removeLast() }
-    return line.isEmpty ? "?" : line
+  /// A name from outside, as lists and the audit trail show it: one line of at most 128 bytes, without what nobody sees, since two names
+  /// that look the same are taken for one person's. Nil if nothing is left.
+  static func shown(_ name: String) -> String? {
+    let line = HumanText.line(name, limit: 128)
+    let seen = line.unicodeScalars.filter { !$0.properties.isDefaultIgnorableCodePoint }
+    var shown = String(String.UnicodeScalarView(seen)).split(whereSeparator: \.isWhitespace).joined(
+      separator: " ")
+    while shown.utf8.count > 128 { shown.unicodeScalars.removeLast() }
+    return shown.isEmpty ? nil : shown
   }
 
   /// An address for the audit trail; empty if it isn't known.

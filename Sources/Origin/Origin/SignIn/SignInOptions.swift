@@ -43,9 +43,9 @@ package struct SignInOptions: Sendable {
     }.map(\.element)
   }
 
-  /// Returns a person's name for lists and the audit trail.
+  /// Returns a person's name for lists and the audit trail. An address that isn't verified is nobody's name.
   func name(of claims: Claims) -> String {
-    if let nameClaim, let name = claims.text(of: nameClaim) { return name }
+    if let nameClaim, nameClaim != "email", let name = claims.text(of: nameClaim) { return name }
     let email = claims.text(of: "email")
     if let email, claims.isEmailVerified { return email }
     // Whoever may choose their name mustn't take another's address: not if the provider says that theirs isn't verified.

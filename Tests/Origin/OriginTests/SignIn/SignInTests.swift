@@ -165,6 +165,36 @@ import Values
     #expect(try origin.store.tokens().allSatisfy { $0.kind == .token })
   }
 
+  /// What can't be seen would make one person's name look like another's, and an address that isn't verified is anybody's.
+  @Test(
+    arguments: [
+      (["preferred_username": "a\u{200B}n\u{2060}a"], "ana"),
+      (["preferred_username": " ana\n\u{A0} bo "], "ana bo"),
+      (["preferred_username": "an\u{202E}a"], "an\u{FFFD}a"),
+      (["preferred_username": " \u{3164}\u{E0041} "], "u-1"),
+      (["email": "boss@acme.com", "email_verified": false], "u-1"),
+      (["email": "ana@acme.com", "email_verified": true], "ana@acme.com"),
+    ] as [(JSONValue, String)])
+  func namesAreWhatOneSees(_ claims: JSONValue, _ name: String) throws {
+    var person = try #require(claims.object)
+    person["groups"] = ["mobile-team"]
+    person["sub"] = "u-1"
+    let all = JSONValue.object(person)
+    provider.state.withLock { $0.claims = all }
+    let origin = try TestOrigin.signingIn(provider)
+    #expect(try origin.signedIn(provider).call("GET", "token", nil, origin).json["name"] == .string(name))
+  }
+
+  @Test func anAddressThatIsntVerifiedIsNoNameEvenIfAskedFor() throws {
+    provider.state.withLock {
+      $0.claims = [
+        "email": "boss@acme.com", "email_verified": false, "groups": ["mobile-team"], "sub": "u-1",
+      ]
+    }
+    let origin = try TestOrigin.signingIn(provider, { $0.signIn?.nameClaim = "email" })
+    #expect(try origin.signedIn(provider).call("GET", "token", nil, origin).json["name"] == "u-1")
+  }
+
   @Test func theProvidersErrorsAreWords() throws {
     let origin = try TestOrigin.signingIn(provider)
     for (error, words) in [("access_denied", "declined"), ("%3Cscript%3E", "&lt;script&gt;")] {
