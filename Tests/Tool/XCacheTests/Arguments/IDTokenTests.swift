@@ -86,12 +86,23 @@ import TestSupport
       "http://pipelines.example/", "http://127.0.0.1.example/", "ftp://pipelines.example/",
       "pipelines.example", "file:///etc/passwd",
       "https://user@pipelines.example/", "https://pipelines.example/#x", "https://pipelines.example/ x",
-      "https://pipelines.example/\r\nX: y",
+      "https://pipelines.example/\r\nX: y", "http://127.0.0.1.evil.example/",
+      "http://localhost.evil.example/",
+      "http://127.0.0.1@evil.example/", "http://128.0.0.1/",
     ])
   func otherAddresses(_ url: String) {
     var environment = Self.github
     environment["ACTIONS_ID_TOKEN_REQUEST_URL"] = url
     #expect(throws: UsageError.self) { try GitHubIDTokens(environment) }
+  }
+
+  @Test(arguments: [
+    "http://127.0.0.1:8080/t", "http://127.0.0.5/t", "http://localhost/t", "http://[::1]:1/t",
+  ])
+  func addressesOfThisMachine(_ url: String) throws {
+    var environment = Self.github
+    environment["ACTIONS_ID_TOKEN_REQUEST_URL"] = url
+    #expect(try GitHubIDTokens(environment) != nil)
   }
 
   // MARK: - What is kept
@@ -128,6 +139,16 @@ import TestSupport
     #expect(throws: Failure.self) { try jobs.read("x", server: "https://a.example") }
     try Kernel.setMode(jobs.path, to: 0o755)
     #expect(throws: Failure.self) { try jobs.locked("x") {} }
+  }
+
+  @Test func whatIsntAnEntryIsNone() throws {
+    let jobs = try jobs()
+    #expect(jobs.isThere)
+    for text in ["", "{", String(repeating: " ", count: 100_000)] {
+      _ = try folder.write("xcache/jobs/x", text)
+      try Kernel.setMode(jobs.path + "/x", to: 0o600)
+      #expect(try jobs.read("x", server: "https://a.example") == nil)
+    }
   }
 
   @Test func namesTellServersIdentitiesAndTokensApart() {

@@ -89,7 +89,9 @@ struct JobTokenFolder: Sendable {
   func read(_ name: String, server: String) throws -> Entry? {
     let file = "\(path)/\(name)"
     try check(file, .file)
-    guard let bytes = try DurableFile.read(file, limit: Self.limit), let json = try? JSONValue.parse(bytes),
+    // What is too long was written by something else.
+    guard let bytes = try? DurableFile.read(file, limit: Self.limit),
+      let json = try? JSONValue.parse(bytes),
       json["server"]?.string == server,
       let secret = json["secret"]?.string.flatMap({ Hex.decode($0, count: 32) })
     else { return nil }

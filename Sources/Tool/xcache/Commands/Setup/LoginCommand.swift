@@ -215,13 +215,13 @@ extension BaseURL {
     text.hasPrefix("http://") && !isLoopback
   }
 
-  /// Whether the host is this machine: `localhost`, `[::1]` or an address of 127.0.0.0/8 (RFC 1122 §3.2.1.3).
+  /// Whether the host is this machine: `localhost`, `[::1]`, or any of 127.0.0.0/8 (RFC 1122 §3.2.1.3).
   var isLoopback: Bool {
     guard let start = text.firstRange(of: "://")?.upperBound else { return false }
     let authority = text[start...].prefix { $0 != "/" }
     let host =
-      authority.first == "["
-      ? authority.prefix { $0 != "]" } + "]" : authority.prefix { $0 != ":" }
-    return host == "localhost" || IPAddress(String(host))?.isLoopback == true
+      authority.hasPrefix("[")
+      ? authority.dropFirst().prefix { $0 != "]" } : authority.prefix { $0 != ":" }
+    return host == "localhost" || IPAddress(String(host))?.isLoopback ?? false
   }
 }
