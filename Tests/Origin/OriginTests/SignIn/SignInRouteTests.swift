@@ -140,6 +140,19 @@ import Values
     #expect(try origin.api("GET", "token").status == 200)
   }
 
+  /// Two spellings of one letter are two people to a provider.
+  @Test func subjectsAreComparedAsBytes() throws {
+    let origin = try TestOrigin.signingIn(provider)
+    var browsers: [TestBrowser] = []
+    for (place, subject) in ["ren\u{E9}", "rene\u{301}"].enumerated() {
+      provider.state.withLock { $0.claims = ["groups": ["mobile-team"], "sub": .string(subject)] }
+      browsers.append(try origin.signedIn(provider, code: "c\(place)"))
+    }
+    let id = try browsers[0].call("GET", "token", nil, origin).json["id"]?.string ?? ""
+    #expect(try browsers[1].call("DELETE", "sessions/\(id)", nil, origin).status == 404)
+    #expect(try browsers[0].call("GET", "token", nil, origin).status == 200)
+  }
+
   @Test func onesOwnSessions() throws {
     let origin = try TestOrigin.signingIn(provider)
     let one = try origin.signedIn(provider, code: "c1")

@@ -2,6 +2,7 @@ import HTTP
 import OriginAPI
 import Store
 import System
+import Values
 
 /// What someone who signed in decides on and sees of their own: command lines that want to be signed in, and sessions.
 struct SignInHandler: APIHandler {
@@ -113,7 +114,9 @@ extension AccessToken {
     guard kind == .session, other.kind == .session, let identity, let another = other.identity else {
       return false
     }
-    return identity.issuer == another.issuer && identity.subject == another.subject
+    // As bytes: to Swift, two spellings of é are equal, to a provider two people.
+    return UTF8Order.areEqual(identity.issuer, another.issuer)
+      && UTF8Order.areEqual(identity.subject, another.subject)
   }
 }
 
