@@ -222,13 +222,17 @@ extension Database {
 }
 
 extension Database {
-  /// Refuses a change on a protected channel that lacks approvals. A rollback waits for none, and neither does a policy by which devices
-  /// do less: a kill switch, a bypass.
+  /// Refuses a change on a protected channel that lacks approvals. A rollback waits for none, unless only the devices of a rollout had the
+  /// config that it brings back, and neither does a policy by which devices do less: a kill switch, a bypass.
   fileprivate func requireApproval(
     of request: DocumentRequest, _ content: [UInt8], after newest: DocumentRecord?, in channel: ChannelInfo,
     for record: AnswerRecord<DocumentOutcome>?, now: Int64
   ) throws(StoreError) {
-    if request.kind == .rollback { return }
+    if request.kind == .rollback {
+      guard request.document == .prefetch, let source = request.source,
+        try candidatePrefetch(of: channel.id, at: source) != nil
+      else { return }
+    }
     if request.document == .policy {
       let next = Policy(reading: (try? JSONValue.parse(content)) ?? .null)
       if next.isRestriction(of: newest?.policy ?? .none, at: Instant(milliseconds: now)) { return }

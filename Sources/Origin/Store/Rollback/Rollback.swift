@@ -12,7 +12,8 @@ extension Store {
   ///   - digest: as in `commit`.
   ///   - committed: as in `commit`.
   ///   - record: keeps the answer for retries.
-  /// - Throws: the refusals of `StoreError`, with nothing changed.
+  /// - Throws: the refusals of `StoreError`, with nothing changed; `needsApproval` on a protected channel for what only the devices of a
+  ///   rollout had.
   package func rollback(
     _ request: RollbackInput,
     digest: ((PreparedRelease) throws(StoreError) -> SHA256)? = nil,
@@ -54,6 +55,7 @@ extension Store {
     ) { (db) throws(StoreError) in
       try step("rollback")
       let plan = try RollbackPlan(request, now: clock(), in: db)
+      if try db.letsOutCandidate(plan, request) { try db.requireApproval(in: plan.channel, for: record) }
       if let input = try plan.input(request, in: db) {
         var release = try writeAsRelease(plan, as: input, of: request, in: db, digest: digest)
         release.headProblem = try renewHead(after: release.channel, in: db)

@@ -21,8 +21,9 @@ struct PrefetchHandler: APIHandler {
         [.init(key: "remarks", value: .array(check.remarks.map(\.json)))])
     }
     try SecretGate.check(config.json.canonical, "the prefetch config")
+    let audience = try RolloutHandler.audience(body.rollout).map { " to \($0.words)" } ?? ""
     return try context.makingOrWaiting(
-      "prefetch.push", "push of a prefetch config", of: .prefetch, body, pins: true,
+      "prefetch.push", "push of a prefetch config\(audience)", of: .prefetch, body, pins: true,
       obeysFreezes: body.breakGlass == nil
     ) { try make(body, config, check) }
   }
@@ -52,6 +53,14 @@ struct PrefetchHandler: APIHandler {
   /// `POST …/prefetch/rollback`: makes the content of an earlier version the newest.
   func rollback(_ body: PrefetchRollbackRequest) throws -> Response {
     let source = try source(body)
+    return try context.makingOrWaiting(
+      "prefetch.rollback", "rollback of the prefetch config to version \(source)", of: .prefetch, body,
+      pins: true,
+      obeysFreezes: body.breakGlass == nil
+    ) { try roll(back: source, body) }
+  }
+
+  private func roll(back source: ManifestVersion, _ body: PrefetchRollbackRequest) throws -> Response {
     var request = try DocumentRequest(.rollback, of: .prefetch, context, body)
     request.source = source.number
     return try context.make(request) { (reader, newest) throws(StoreError) in

@@ -27,7 +27,11 @@ struct RollbackHandler: APIHandler {
     if input.dryRun {
       return try ThreadTask("preview", priority: .awaited) { try answer(to: input, body) }.value()
     }
-    return try answer(to: input, body)
+    do {
+      return try answer(to: input, body)
+    } catch StoreError.needsApproval where context.run == nil {
+      return try schedule(input, body, at: Moment(milliseconds: store.now))
+    }
   }
 
   /// Records a rollback that is to be made later, to the version that it would go back to now.
@@ -46,7 +50,8 @@ struct RollbackHandler: APIHandler {
       "rollback of \(what) to version \(outcome.target)\(input.withPrefetch ? " with its prefetch config" : "")",
       to: input.rollout,
       message: input.message, at: time, route: "rollback", JSONValue(encoding: body).canonical)
-    later.obeysFreezes = input.breakGlass == nil
+    // What all devices had comes back without approvals.
+    (later.obeysFreezes, later.isGated) = (input.breakGlass == nil, try store.letsOutCandidate(trial))
     later.versions = [(channel: try context.channel().id, version: outcome.target)]
     let details = RollbackDetails(
       target: outcome.target, takesBack: outcome.bundles.map { .init($0) }, prefetch: nil)
