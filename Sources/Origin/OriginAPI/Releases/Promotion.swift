@@ -13,6 +13,9 @@ package struct PromotionRequest: ReleaseMembers {
   package var map: [Rule]?
   /// Whether the matching prefetch config is promoted, too.
   package var withPrefetch: Bool?
+  /// Refuse the promotion unless that prefetch config is this version of the channel `from`, 0 for none: a config that is pushed there
+  /// after a promotion was asked for isn't what was asked for.
+  package var prefetchVersion: ManifestVersion?
   package var message: String?
   package var ifVersion: String?
   package var breakGlass: String?

@@ -104,7 +104,12 @@ struct PromotionHandler: APIHandler {
     let outcome = try releases.release(trial, createsApp: false, by: caller)
     try outcome.checkSigned(input.app, input.channel)
     var body = body
-    (body.schedule, body.create, body.dryRun, body.version) = (nil, false, nil, source.version.text)
+    (body.schedule, body.create, body.dryRun) = (nil, false, nil)
+    // A config can be that of a moment.
+    let isMoment = try Self.isMoment(body.version)
+    if input.prefetch == nil || !isMoment { body.version = source.version.text }
+    // Who approves it sees this config.
+    body.prefetchVersion = input.prefetch.map { ManifestVersion($0.source) }
     let what = source.bundle.map { "\($0) of " } ?? ""
     var later = try context.schedule(
       "promote",
@@ -209,6 +214,12 @@ struct PromotionHandler: APIHandler {
   {
     let name = try VersionName.read(body.version, member: "version")
     let record = try store.prefetch(of: source.channel, while: source.version, as: name)
+    if let wanted = body.prefetchVersion, wanted.number != record?.version ?? 0 {
+      throw Problem(
+        .conflict, "prefetch-changed",
+        "channel \"\(source.channel.name)\" had version \(wanted) of the prefetch config when this promotion was asked for, and has "
+          + "\(record.map { "version \($0.version)" } ?? "none") now; nothing was released. Promote it again")
+    }
     guard let record else { return PrefetchCarryOver(content: nil, source: 0, from: source.channel.name) }
     let config = (try? JSONValue.parse(record.content)) ?? []
     let rewritten: JSONValue
@@ -249,6 +260,10 @@ struct PromotionHandler: APIHandler {
       ReleaseSource(channel: channel, version: version, bundle: bundle),
       isEmpty ? [:] : try store.contents(of: channel, at: version, bundle: bundle)
     )
+  }
+
+  private static func isMoment(_ version: String?) throws -> Bool {
+    if case .moment = try VersionName.read(version, member: "version") { true } else { false }
   }
 
   private static func rewriting(_ body: PromotionRequest) throws -> URLRewriting {
