@@ -63,7 +63,8 @@ extension Protection {
   func required(of act: String, _ request: [UInt8]) -> Int {
     if share >= RolloutRule.all, act.hasPrefix("rollout.") { return 0 }
     guard act == "rollout.set", let body = try? JSONValue.parse(request),
-      let own = body["share"]?.integer, body["groups"] == nil
+      let own = body["share"]?.integer, body["groups"] == nil, body["networkCap"] == nil,
+      body["autoHalt"]?.bool != false
     else { return approvals }
     let steps = (body["ramp"]?["steps"]?.array ?? []).compactMap(\.integer)
     let reach = body["ramp"]?["completes"]?.bool == true ? Int64(RolloutRule.all) : max(own, steps.max() ?? 0)
@@ -80,26 +81,38 @@ extension RolloutInput {
 
 extension RolloutOutcome {
   /// The most devices, of 10,000, that a change of a rollout could let in; nil for one that lets in nobody new.
+  /// - Parameter ramp: the steps that the rollout goes on by itself before the change. They count for a change by which it goes on again,
+  ///   or with less care than was approved.
   static func reach(
-    of change: RolloutInput.Change, _ course: RolloutCourse?, from before: Rollout, to after: Rollout
+    of change: RolloutInput.Change, _ course: RolloutCourse?, from before: Rollout, to after: Rollout,
+    ramp: RolloutRamp? = nil
   ) -> Int? {
     let groups = Set(after.audience.groups)
+    let goesOn = ramp.map { max(after.audience.share, $0.reach) } ?? after.audience.share
     switch change {
     case .pause: return nil
     case .complete: return RolloutRule.all
-    case .resume: return groups.isEmpty ? after.audience.share : RolloutRule.all
+    case .resume: return groups.isEmpty ? goesOn : RolloutRule.all
     case .audience:
-      let ramp = course?.ramp.flatMap(\.self)
+      let steps = course?.ramp.flatMap(\.self)
       let isNarrower =
         after.audience.share <= before.audience.share && groups.isSubset(of: before.audience.groups)
         && after.audience.app == before.audience.app
       // To end the ramp, and to have an alarm halt it, is to be more careful.
-      if isNarrower, ramp == nil, course?.cap == nil, course?.haltsItself != false { return nil }
+      let isCareful = course?.cap == nil && course?.haltsItself != false
+      if isNarrower, steps == nil, isCareful { return nil }
       // How many devices are in a group isn't known.
-      if !groups.isSubset(of: before.audience.groups) || ramp?.completes == true { return RolloutRule.all }
-      return max(after.audience.share, ramp?.ramp.steps.max() ?? 0)
+      if !groups.isSubset(of: before.audience.groups) { return RolloutRule.all }
+      if let steps { return max(after.audience.share, steps.reach) }
+      // A ramp that stays was approved with what keeps it from going on.
+      return isCareful || course?.ramp != nil ? after.audience.share : goesOn
     }
   }
+}
+
+extension RolloutRamp {
+  /// The most devices, of 10,000, that it lets in.
+  fileprivate var reach: Int { completes ? RolloutRule.all : ramp.steps.max() ?? 0 }
 }
 
 extension Database {

@@ -146,7 +146,7 @@ extension Store {
       // What it does by itself was approved with the release, or with the ramp.
       if request.ifIs == nil,
         let reach = RolloutOutcome.reach(
-          of: request.change, request.course, from: rollout, to: after)
+          of: request.change, request.course, from: rollout, to: after, ramp: plan.ramp)
       {
         try db.requireApproval(in: channel, for: record, reach: reach)
       }

@@ -33,7 +33,8 @@ import Values
     ("rollout.set", #"{"ramp":{"steps":[100,500]},"share":1}"#, 0),
     ("rollout.set", #"{"ramp":{"steps":[100,501]},"share":1}"#, 2),
     ("rollout.set", #"{"ramp":{"completes":true,"steps":[100]},"share":1}"#, 2),
-    ("rollout.set", "no JSON", 2),
+    ("rollout.set", #"{"autoHalt":false,"share":1}"#, 2), ("rollout.set", #"{"autoHalt":true,"share":1}"#, 0),
+    ("rollout.set", #"{"networkCap":10000,"share":1}"#, 2), ("rollout.set", "no JSON", 2),
   ])
   func stepsUpToAShare(act: String, request: String, required: Int) throws {
     let protection = try #require(Protection(approvals: 2, share: 500))
@@ -83,6 +84,27 @@ import Values
     #expect(RolloutOutcome.reach(of: .complete, nil, from: open, to: open) == 10_000)
     let staff = rollout(300, ["staff"])
     #expect(RolloutOutcome.reach(of: .resume, nil, from: staff, to: staff) == 10_000)
+  }
+
+  /// A ramp that stays goes on: a change that lets it, or lets it with less care, reaches as far.
+  @Test func rampsCountForWhatLetsThemGoOn() throws {
+    let steps = try #require(Ramp(steps: [300, 5000], each: 10, atLeast: 0))
+    let ramp = RolloutRamp(steps, completes: false)
+    let open = rollout(300)
+    #expect(RolloutOutcome.reach(of: .resume, nil, from: open, to: open, ramp: ramp) == 5000)
+    #expect(
+      RolloutOutcome.reach(of: .resume, nil, from: open, to: open, ramp: RolloutRamp(steps, completes: true))
+        == 10_000)
+    let set = RolloutInput.Change.audience(share: nil, groups: nil, app: nil)
+    func reach(_ course: RolloutCourse) -> Int? {
+      RolloutOutcome.reach(of: set, course, from: open, to: open, ramp: ramp)
+    }
+    #expect(reach(RolloutCourse(haltsItself: false)) == 5000)
+    #expect(reach(RolloutCourse(cap: NetworkCap(share: 10_000))) == 5000)
+    #expect(reach(RolloutCourse(haltsItself: false, ramp: .some(nil))) == 300, "the ramp ends")
+    #expect(reach(RolloutCourse(haltsItself: true)) == nil)
+    let wider = rollout(400)
+    #expect(RolloutOutcome.reach(of: set, nil, from: open, to: wider, ramp: ramp) == 400)
   }
 
   private static let now = Instant(milliseconds: 1_000_000)
