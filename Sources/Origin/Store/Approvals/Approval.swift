@@ -64,13 +64,26 @@ package struct Approval: Hashable, Sendable {
   package let name: String
   /// When it was given, in milliseconds since 1970.
   package let at: Int64
+
+  /// Whether the holder of a token gave it, as far as can be told.
+  package func isBy(_ caller: AccessToken) -> Bool { caller.isSame(as: approver, named: name) }
+}
+
+extension AccessToken {
+  /// Whether its holder is somebody whose `authorKey` and name were kept.
+  ///
+  /// A token that was made again has another id, and a person who has a token of their name has two keys: where either is a token's, one
+  /// name counts as one person. Two people who sign in may have one name.
+  func isSame(as key: String, named name: String) -> Bool {
+    authorKey == key || name == self.name && (kind == .token || key.hasPrefix("token:"))
+  }
 }
 
 /// The approvals that an act takes and has.
 package struct ApprovalStanding: Hashable, Sendable {
   /// How many it takes: as many as when it was asked for, or as the channel takes now if that is more.
   package let required: Int
-  /// Those that count, in the order in which they were given: the tokens of the others were revoked.
+  /// Those that count, in the order in which they were given: the tokens of the others were revoked, or they aren't named any more.
   package let given: [Approval]
   /// Who may approve; nil: whoever may decide over releases of the channel.
   package let approvers: ApproverGlob?

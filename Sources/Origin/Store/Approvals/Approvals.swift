@@ -32,7 +32,7 @@ extension Store {
       let now = clock()
       let channel = try db.required(app, name)
       guard let act = try db.scheduledAct(id, of: channel.id) else { throw .unknownSchedule(app, name, id) }
-      let isGiven = act.approvals?.given.contains { $0.approver == caller.authorKey } ?? false
+      let isGiven = act.approvals?.given.contains { $0.isBy(caller) } ?? false
       if act.state == .done, isGiven { return act }
       try db.requireDecidable(act, with: caller, bundles: bundles, now: now)
       if isGiven { return act }
@@ -102,7 +102,7 @@ extension ScheduledAct {
   package func refusal(of caller: AccessToken, bundles: [BundleName]?) -> ApprovalRefusal? {
     guard let approvals else { return nil }
     if caller.kind == .job { return .job }
-    if caller.authorKey == approvals.author { return .author }
+    if caller.isSame(as: approvals.author, named: author) { return .author }
     if let approvers = approvals.approvers, !approvers.matches(caller.name) {
       return .notNamed(approvers, name: caller.name)
     }
@@ -183,12 +183,14 @@ extension Database {
     if row.isWaiting, let protection = row.protection {
       required = max(required, protection.required(of: row.act, row.request))
     }
+    let approvers = row.isWaiting ? row.protection?.approvers : nil
     let given = try all(
       """
       SELECT a.approver, a.token_id, a.name, a.at FROM approval AS a LEFT JOIN token AS t ON t.id = a.token_id
       WHERE a.act_id = ?1 AND (t.revoked_at IS NULL OR NOT ?2) ORDER BY a.at, a.approver
       """, act, row.isWaiting ? 1 : 0
     ) { Approval(approver: $0.get(0), token: $0.get(1), name: $0.get(2), at: $0.get(3)) }
+    .filter { approvers?.matches($0.name) ?? true }
     if required == 0, given.isEmpty { return nil }
     return ApprovalStanding(
       required: required, given: given, approvers: row.protection?.approvers, author: row.author)

@@ -123,6 +123,38 @@ import Values
     #expect(try store.scheduledAct(act.id, of: store.shop()).approvals?.missing == 0)
   }
 
+  /// Where a token is concerned, one name is one person: it is made again now and then, and people have tokens beside their sessions.
+  @Test func nobodyApprovesTheirOwnUnderTheirName() throws {
+    let store = try opened(approvals: 2)
+    let ana = try session(store, "ana")
+    let act = try ask(store, with: ana)
+    #expect(refusal(store, act, try token(store, ana.name)) == .author, "her token")
+    let old = try token(store, "ci")
+    let other = try ask(store, with: old)
+    _ = try store.revokeToken("ci")
+    #expect(refusal(store, other, try token(store, "ci")) == .author, "made again")
+    // Nor twice.
+    let bob = try token(store, "bob@acme.com")
+    let third = try ask(store, with: ana)
+    try approve(store, third, bob)
+    #expect(try approve(store, third, try session(store, "bob")).approvals?.given.map(\.token) == [bob.id])
+    _ = try store.revokeToken(bob.id)
+    #expect(try approve(store, third, try token(store, "bob@acme.com")).approvals?.given.count == 1)
+    #expect(try approve(store, third, try session(store, "carl")).approvals?.missing == 0)
+  }
+
+  @Test func approversThatAreNotNamedAnyMoreDoNotCount() throws {
+    let store = try opened()
+    let act = try ask(store, with: try token(store, "ci"), in: Self.day)
+    try approve(store, act, try session(store, "ana"))
+    try protect(store, 1, by: "lead*")
+    now.withLock { $0 += Self.day }
+    #expect(try store.dueAct() == nil)
+    #expect(try store.scheduledAct(act.id, of: store.shop()).approvals?.given == [])
+    try approve(store, act, try session(store, "lead-bob"))
+    #expect(try store.dueAct()?.act.id == act.id)
+  }
+
   @Test func twoApprovalsByTwoPeople() throws {
     let store = try opened(approvals: 2)
     let act = try ask(store, with: try token(store, "ci"))

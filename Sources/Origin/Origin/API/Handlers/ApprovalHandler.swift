@@ -120,7 +120,11 @@ struct ApprovalHandler: APIHandler {
 extension RequestContext {
   /// What the caller is told of a scheduled act in a list. Which bundles a release changes isn't looked up for that: its request may be
   /// large.
-  func info(_ act: ScheduledAct) -> ScheduledInfo { ScheduledInfo(act, for: caller, bundles: []) }
+  func info(_ act: ScheduledAct) -> ScheduledInfo {
+    let isOfBundles = ["publish", "unpublish", "promote"].contains(act.act)
+    return ScheduledInfo(
+      act, for: caller.acting(on: act.app, act.channel, .release) ?? caller, bundles: isOfBundles ? [] : nil)
+  }
 
   /// The bundles that an act changes which waits, for a caller that may decide over some only; nil if they aren't known, or all may be.
   func bundles(of act: ScheduledAct) throws -> [BundleName]? {
@@ -159,7 +163,10 @@ extension DueAct {
       guard let changes = body["bundles"]?.array else { return nil }
       let names = changes.compactMap { $0["bundle"]?.string.flatMap { try? BundleName($0) } }
       return names.count == changes.count ? names : nil
-    case "promote": return body["bundle"]?.string.flatMap { try? BundleName($0) }.map { [$0] }
+    case "promote":
+      // The prefetch config belongs to the whole channel.
+      if body["withPrefetch"]?.bool == true { return nil }
+      return body["bundle"]?.string.flatMap { try? BundleName($0) }.map { [$0] }
     default: return nil
     }
   }
@@ -192,7 +199,7 @@ extension ApprovalsInfo {
     guard caller.allows(.release, app: act.app, channel: act.channel) else {
       return "your rights don't cover deciding over releases of this channel"
     }
-    if standing.given.contains(where: { $0.approver == caller.authorKey }) { return "you have approved it" }
+    if standing.given.contains(where: { $0.isBy(caller) }) { return "you have approved it" }
     return switch act.refusal(of: caller, bundles: bundles) {
     case nil: nil
     case .author: "you asked for it: somebody else has to approve it"
