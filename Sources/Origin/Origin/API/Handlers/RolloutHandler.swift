@@ -70,7 +70,7 @@ struct RolloutHandler: APIHandler {
       var body = body
       (body.schedule, body.candidate) = (nil, open.candidate)
       var later = try schedule(
-        open, body.share, at: time, body, input.course?.words(from: body.share ?? open.audience.share))
+        open, body.words, at: time, body, input.course?.words(from: body.share ?? open.audience.share))
       later.obeysFreezes = input.breakGlass == nil && change != .pause
       later.isGated = input.letsIn(after: open)
       return try context.scheduling(later) { RolloutAnswer(RolloutInfo(open), scheduled: $0) }
@@ -82,7 +82,7 @@ struct RolloutHandler: APIHandler {
       var body = body
       body.candidate = open.candidate
       var later = try schedule(
-        open, body.share, at: Moment(milliseconds: store.now), body,
+        open, body.words, at: Moment(milliseconds: store.now), body,
         input.course?.words(from: body.share ?? open.audience.share))
       (later.isGated, later.obeysFreezes) = (true, input.breakGlass == nil)
       return try context.scheduling(later) { RolloutAnswer(RolloutInfo(open), scheduled: $0) }
@@ -115,7 +115,7 @@ struct RolloutHandler: APIHandler {
       let open = try open(try allowedCandidate(body.candidate))
       var body = body
       (body.schedule, body.candidate) = (nil, open.candidate)
-      var later = try schedule(open, nil, at: time, body)
+      var later = try schedule(open, "", at: time, body)
       later.obeysFreezes = false
       return try context.scheduling(later) { RolloutAnswer(RolloutInfo(open), scheduled: $0) }
     }
@@ -176,13 +176,12 @@ struct RolloutHandler: APIHandler {
   }
 
   private func schedule(
-    _ open: Rollout, _ share: Int?, at time: Moment, _ body: some Encodable, _ course: String? = nil
+    _ open: Rollout, _ whom: String, at time: Moment, _ body: some Encodable, _ course: String? = nil
   ) throws -> ScheduleInput {
     let verb = request.path[5]
-    let percent = share.map { " to \(ShareText.percent($0, .two))" }
     return try context.schedule(
       "rollout.\(verb)",
-      "rollout \(verb) of version \(open.candidate)\(percent ?? "")\(course.map { "; \($0)" } ?? "")",
+      "rollout \(verb) of version \(open.candidate)\(whom)\(course.map { "; \($0)" } ?? "")",
       at: time,
       route: "rollout/\(verb)", JSONValue(encoding: body).canonical)
   }
@@ -293,6 +292,19 @@ struct RolloutHandler: APIHandler {
 extension RolloutRequest {
   /// Whether it says what the rollout is to do by itself.
   fileprivate var changesCourse: Bool { ramp != nil || autoHalt != nil || networkCap != nil }
+
+  /// What it changes, for the summary of a scheduled act, without the steps: whoever approves it reads that.
+  fileprivate var words: String {
+    var words = share.map { " to \(ShareText.percent($0, .two))" } ?? ""
+    if let groups {
+      words += groups.isEmpty ? ", to no group" : ", to groups \(groups.joined(separator: ", "))"
+    }
+    if let app { words += app.isEmpty ? ", with all app versions" : ", with app version \(app)" }
+    if ramp?.steps.isEmpty == true { words += ", without steps" }
+    if autoHalt == false { words += ", isn't halted by itself" }
+    if let networkCap { words += ", one network counts at most \(ShareText.percent(networkCap, .two))" }
+    return words
+  }
 }
 
 extension RolloutAudience {
