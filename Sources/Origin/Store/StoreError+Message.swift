@@ -232,7 +232,7 @@ extension StoreError: CustomStringConvertible {
     case .tokenNameTaken(let name):
       "a token named \"\(name)\" already exists; revoke it first or choose another name"
     case .unknownToken(let name):
-      "no valid token has the id or name \"\(name)\"; `xcache token list` shows all tokens"
+      "no valid token or session has the id or name \"\(name)\"; `xcache token list` shows all tokens, with --sessions all sessions"
     case .tokenEnded(let name): "the token \"\(name)\" was revoked or has expired"
     case .noGrants, .tooManyGrants, .identityNameTaken, .unknownIdentity, .tooManyIdentities, .foreignIDToken,
       .idTokenExpired, .idTokenReplayed:

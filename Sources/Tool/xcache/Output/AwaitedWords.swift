@@ -42,8 +42,11 @@ extension ScheduledInfo {
   /// Whether it is a release that waits for signatures.
   var isUnsigned: Bool { state == "waiting" && signatures?.isEmpty == false }
 
-  /// Its state as a word: that it waits for signatures, or for approvals, is one of its own.
-  var stateWord: String { isUnsigned ? "unsigned" : isUnapproved ? "unapproved" : state }
+  /// Its state as a word: that it waits for signatures, or for approvals, is one of its own, and so is that somebody rejected it.
+  var stateWord: String {
+    isUnsigned
+      ? "unsigned" : isUnapproved ? "unapproved" : state == "cancelled" && code == "rejected" ? "rejected" : state
+  }
 
   /// Why devices would refuse it, whoever signs it now; nil if nothing is known that keeps it from being completed.
   var refusal: String? { isUnsigned ? signatures?.compactMap(\.problem).first : nil }

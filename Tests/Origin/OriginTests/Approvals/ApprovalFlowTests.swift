@@ -175,6 +175,7 @@ import Values
     let id = try site.publish("two")
     let ana = try site.signIn("ana")
     #expect(try site.reject(id, ana, "").status == 400)
+    #expect(try site.reject(id, ana, " \n ").status == 400)
     #expect(try site.reject(id, site.author, "no").status == 403)
     let reply = try site.reject(id, ana, "not on Fridays")
     #expect(reply.status == 200 && reply.json["state"]?.string == "cancelled", "\(reply.text)")

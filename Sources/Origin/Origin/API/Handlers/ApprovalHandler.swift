@@ -57,7 +57,8 @@ struct ApprovalHandler: APIHandler {
   /// `POST …/schedules/{id}/reject`
   func reject(_ body: RejectRequest) throws -> Response {
     let (names, id) = (try context.names, try ScheduleHandler(context: context).id)
-    guard let reason = try HumanText.checked(body.message, member: "message", .message), !reason.isEmpty
+    guard let reason = try HumanText.checked(body.message, member: "message", .message),
+      !reason.allSatisfy(\.isWhitespace)
     else {
       throw Problem.badRequest("\"message\" is required: why it is rejected")
     }

@@ -72,7 +72,7 @@ enum ApproveCommand {
   static func find(_ id: Int64, _ api: OriginClient) throws -> WaitingAct {
     if let act = try api.waitingActs().value.acts.first(where: { $0.schedule.id == id }) { return act }
     throw Failure(
-      "act \(id) waits for nobody: it was carried out, has ended, or isn't there; `xcache approve` lists what waits",
+      "act \(id) doesn't wait for approvals or signatures: it was carried out, has ended, or isn't there; `xcache approve` lists what waits",
       code: .refused, name: "schedule-over")
   }
 
@@ -99,7 +99,7 @@ enum ApproveCommand {
 
   static func table(_ acts: [WaitingAct]) -> [String] {
     if acts.isEmpty { return ["nothing waits for approvals or signatures"] }
-    var table = Table(["ID", "APP", "CHANNEL", "WHAT", "BY", "SINCE", "YOURS?", "IT"], rightAligned: [0])
+    var table = Table(["ID", "APP", "CHANNEL", "WHAT", "BY", "SINCE", "FOR YOU?", "STATE"], rightAligned: [0])
     for act in acts {
       let info = act.schedule
       let isYours =
@@ -153,8 +153,9 @@ enum RejectCommand {
     run: run)
 
   private static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
+    if arguments.operands.isEmpty { throw UsageError("ID is missing; `xcache approve` lists what waits") }
     let id = try ApproveCommand.id(arguments)
-    guard let message = try arguments.text("message"), !message.isEmpty else {
+    guard let message = try arguments.text("message"), !message.allSatisfy(\.isWhitespace) else {
       throw UsageError("-m TEXT is required: why it is rejected, for whoever asked for it")
     }
     let api = try RemoteOrigin(arguments, namesApp: false, namesChannel: false).api

@@ -29,8 +29,7 @@ struct SettledAct {
       return (act, "\(noun) \(id) waits for \(act.value.missingApprovals): `xcache approve \(id)`")
     }
     if isLater, act.value.state == "waiting" {
-      let nobody = noun == "release" ? "no further signature" : "nobody"
-      return (act, "\(noun) \(id) waits for \(nobody), and is made at \(act.value.due.formatted)")
+      return (act, "\(noun) \(id) \(complete), and is made at \(act.value.due.formatted)")
     }
     let ended = try wait(for: act)
     switch ended.value.state {
@@ -38,21 +37,31 @@ struct SettledAct {
       return (
         ended,
         ended.value.version.map { "\(noun) \(id) is done: \(terminal.colour("version \($0)", .bold))" }
-          ?? "\(noun) \(id) is done\(noun == "release" ? "; it changed nothing" : "")"
+          ?? "\(noun) \(id) is done; it changed nothing"
       )
     case "waiting":
       let why = ended.value.reason.map { ", but couldn't be carried out yet: \($0.onOneLine)" } ?? ""
-      let nobody = noun == "release" ? "no further signature" : "nobody"
       return (
         ended,
-        "\(noun) \(id) waits for \(nobody)\(why); `xcache schedule show \(id)\(noun == "release" ? "" : place)` says what becomes of it"
+        "\(noun) \(id) \(complete)\(why); `xcache schedule show \(id)\(noun == "release" ? "" : place)` says what becomes of it"
       )
     default:
       let reason = ended.value.reason.map { ": \($0.onOneLine)" } ?? ""
       throw Failure(
-        "\(done)\(noun) \(id) is \(ended.value.state)\(ended.value.endedAt.map { " since \($0.formatted)" } ?? "")\(reason)",
-        code: .refused, name: ended.value.code ?? "schedule-over")
+        "\(done)\(noun) \(id) \(Self.end(ended.value))\(reason)", code: .refused,
+        name: ended.value.code ?? "schedule-over")
     }
+  }
+
+  /// What it waits for no more.
+  private var complete: String {
+    noun == "release" ? "waits for no further signature" : "has all that it waited for"
+  }
+
+  /// How an act ended that wasn't done: `failed at 2026-11-22 12:00:00 UTC`, `was rejected at …`.
+  static func end(_ act: ScheduledInfo) -> String {
+    let verb = act.state == "failed" ? "failed" : "was \(act.stateWord)"
+    return verb + (act.endedAt.map { " at \($0.formatted)" } ?? "")
   }
 
   /// The options that name the channel to a command.

@@ -131,6 +131,12 @@ enum IdentityCommand {
         "warning: only jobs on this machine ask for an ID token for \(server); give the URL by which jobs reach the server with --audience"
       )
     }
+    // Legitimate before its first publish, but usually a spelling mistake.
+    if let app = request.app, let all = try? remote.api.channels().value.channels.map(\.app.text),
+      !all.contains(app)
+    {
+      terminal.remark("warning: there is no app \(app) yet\(Spelling.suggestion(for: app, among: Set(all).sorted()))")
+    }
     if request.subject?.hasSuffix("*") == true {
       terminal.remark(
         "warning: the subject ends with *: make sure that nobody who isn't meant can run a job that fits it, such as one of a pull request"
@@ -147,7 +153,7 @@ enum IdentityCommand {
   }
 
   static func table(_ identities: [IdentityInfo]) -> [String] {
-    if identities.isEmpty { return ["no CI job may trade its ID token"] }
+    if identities.isEmpty { return ["there are no identities: no CI job gets a token for its ID token; `xcache identity add` adds one"] }
     var table = Table([
       "NAME", "SCOPE", "APP", "CHANNEL", "BUNDLES", "HOSTS", "SUBJECT", "ISSUER", "AUDIENCE", "CREATED",
     ])

@@ -9,7 +9,7 @@ extension TokenInfo {
 /// The people who are signed in, and the CI jobs that ask, for `token list --sessions`.
 enum SessionOutput {
   static func table(_ sessions: [TokenInfo]) -> [String] {
-    if sessions.isEmpty { return ["nobody is signed in, and no CI job asks"] }
+    if sessions.isEmpty { return ["nobody is signed in, and no CI job has a token"] }
     var table = Table(["KIND", "NAME", "MAY", "BY", "SUBJECT", "SINCE", "LAST USED", "EXPIRES", "ID"])
     for session in sessions {
       let kind = session.kind == "job" ? "job" : session.detail ?? "session"
@@ -34,7 +34,19 @@ enum SessionOutput {
     }.joined(separator: ", ")
   }
 
-  /// `2 people are signed in, and 1 CI job asks`
+  /// What a revocation means. A person's name ends all their sessions, an id just one.
+  static func revoked(_ token: TokenInfo, by word: String) -> String {
+    let log = "`xcache audit log` shows what was done with"
+    guard token.kind == "session" else {
+      return "it is refused from now on, what it released stays; \(log) it"
+    }
+    let (what, it) =
+      word == token.id ? ("this session is", "it") : ("all sessions of \(token.name) are", "them")
+    return
+      "\(what) refused from now on; what \(it) released stays, what \(it) scheduled or asked for isn't carried out; \(log) \(it)"
+  }
+
+  /// `2 people are signed in, and 1 CI job has a token`
   static func summary(_ sessions: [TokenInfo]) -> String {
     let people = Set(sessions.filter { $0.kind == "session" }.map { [$0.issuer ?? "", $0.subject ?? $0.id] })
     let jobs = sessions.count { $0.kind == "job" }

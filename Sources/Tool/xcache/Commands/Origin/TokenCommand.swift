@@ -88,8 +88,7 @@ enum TokenCommand {
       let name = try arguments.operands("revoke", "NAME")[1]
       let revoked = try RemoteOrigin(arguments).api.revokeToken(name)
       (document, lines) = (revoked.document, ["revoked \(revoked.value.name)"])
-      terminal.remark(
-        "it is refused from now on, what it released stays; `xcache audit log` shows what was done with it")
+      terminal.remark(SessionOutput.revoked(revoked.value, by: name))
     default: throw UsageError("expected token create --name NAME, token list or token revoke NAME")
     }
     if arguments.has("json") {

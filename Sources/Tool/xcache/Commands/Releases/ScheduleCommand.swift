@@ -11,6 +11,7 @@ enum ScheduleCommand {
     summary: "list and cancel what is scheduled",
     examples: [
       .init("list --app shop", "what is to be done when, and what became of earlier acts"),
+      .init("show 7", "one of them, and what it waits for"),
       .init("cancel 7 --app shop", "take one back"),
     ],
     notes: """
@@ -24,6 +25,8 @@ enum ScheduleCommand {
       starts, within 24 hours; later, it is missed. Acts of the same second run in the order in which they were scheduled.
       A release that has too few signatures is listed as unsigned: 'xcache sign' adds one, and its time counts once it has
       all. What has too few approvals is listed as unapproved: 'xcache approve'. After 30 days without them it is missed.
+      show and cancel find what waits for signatures or approvals by its number alone; for other acts, give the app and the
+      channel.
       """,
     options: Command.remote + Command.channel + [Command.all.only("list")], run: run)
 
@@ -40,13 +43,13 @@ enum ScheduleCommand {
     case "show":
       let id = try id(arguments, "show")
       let remote = try RemoteOrigin(arguments)
-      let channel = try remote.address
+      let channel = try place(of: id, remote)
       let act = try remote.api.schedule(id, of: channel)
       (document, lines) = (act.document, Self.lines(act.value, channel.channel))
     case "cancel":
       let id = try id(arguments, "cancel")
       let remote = try RemoteOrigin(arguments)
-      let act = try remote.api.cancelSchedule(id, of: try remote.address)
+      let act = try remote.api.cancelSchedule(id, of: try place(of: id, remote))
       document = act.document
       let since =
         act.value.hasTime
@@ -66,6 +69,18 @@ enum ScheduleCommand {
   /// The acts that wait in a channel; none if they can't be had.
   static func waiting(_ channel: ChannelAddress, _ api: OriginClient) -> [ScheduledInfo] {
     ((try? api.schedules(of: channel).value.schedules) ?? []).filter { $0.state == "waiting" }
+  }
+
+  /// Returns the channel of an act. Where app or channel aren't given, one that waits for signatures or approvals is looked up: an
+  /// origin's acts have different numbers.
+  private static func place(of id: Int64, _ remote: RemoteOrigin) throws -> ChannelAddress {
+    guard remote.settings.app == nil || remote.settings.channel == nil else { return try remote.address }
+    // With an app, an origin that can't list what waits isn't in the way.
+    let waiting = remote.settings.app == nil ? try remote.api.waitingActs() : try? remote.api.waitingActs()
+    let found = waiting?.value.acts.first {
+      $0.schedule.id == id && $0.app == remote.settings.app ?? $0.app
+    }
+    return try found.map { ChannelAddress($0.app, $0.channel) } ?? remote.address
   }
 
   private static func id(_ arguments: Arguments, _ verb: String) throws(UsageError) -> Int64 {
@@ -117,7 +132,7 @@ enum ScheduleCommand {
     }
     if act.refusal != nil || act.isComplete { lines.append("release \(act.id) \(act.remainder(channel))") }
     if let at = act.endedAt {
-      lines.append("\(act.state) \(at.formatted)\(act.endedBy.map { ", by \($0)" } ?? "")")
+      lines.append("\(act.stateWord) \(at.formatted)\(act.endedBy.map { ", by \($0)" } ?? "")")
     }
     if let version = act.version { lines.append("made version \(version)") }
     if let reason = act.reason {
