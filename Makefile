@@ -121,10 +121,6 @@ test-rollout-model: packages ## random rollouts with 200 devices, a copy and kil
 	swift build --build-tests $(STRICT)
 	XCACHE_ROLLOUT_SEEDS=$(or $(SEEDS),500) swift test --skip-build --filter RolloutLifeTests
 
-test-approvals-model: packages ## random lives of a protected channel: people, retries, races and kills, for SEEDS seeds (300)
-	swift build --build-tests $(STRICT)
-	XCACHE_APPROVAL_SEEDS=$(or $(SEEDS),300) swift test --skip-build --filter ApprovalModelTests
-
 test-sanitizers: packages tools ## every test under ThreadSanitizer, then under AddressSanitizer (about 20 minutes)
 	@command -v nginx >/dev/null || .ci/packages nginx-light
 	Tests/Sanitizers/run.sh thread
@@ -247,6 +243,10 @@ check-apple: ## type-check what apps link in against stand-ins for Apple's modul
 	Tests/AppleStubs/check.sh
 
 ##@ Trust and sign-in
+
+test-approvals-model: packages ## random lives of a protected channel: people, retries, races and kills, for SEEDS seeds (300)
+	swift build --build-tests $(STRICT)
+	XCACHE_APPROVAL_SEEDS=$(or $(SEEDS),300) swift test --skip-build --filter ApprovalModelTests
 
 test-attacks: packages tools ## attack devices of an app with a root: ours, the worker and the one in Python (Tests/Trust)
 	@.ci/packages python3 python3-zstandard python3-cryptography nodejs

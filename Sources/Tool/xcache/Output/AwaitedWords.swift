@@ -45,7 +45,8 @@ extension ScheduledInfo {
   /// Its state as a word: that it waits for signatures, or for approvals, is one of its own, and so is that somebody rejected it.
   var stateWord: String {
     isUnsigned
-      ? "unsigned" : isUnapproved ? "unapproved" : state == "cancelled" && code == "rejected" ? "rejected" : state
+      ? "unsigned"
+      : isUnapproved ? "unapproved" : state == "cancelled" && code == "rejected" ? "rejected" : state
   }
 
   /// Why devices would refuse it, whoever signs it now; nil if nothing is known that keeps it from being completed.

@@ -99,7 +99,8 @@ enum ApproveCommand {
 
   static func table(_ acts: [WaitingAct]) -> [String] {
     if acts.isEmpty { return ["nothing waits for approvals or signatures"] }
-    var table = Table(["ID", "APP", "CHANNEL", "WHAT", "BY", "SINCE", "FOR YOU?", "STATE"], rightAligned: [0])
+    var table = Table(
+      ["ID", "APP", "CHANNEL", "WHAT", "BY", "SINCE", "FOR YOU?", "STATE"], rightAligned: [0])
     for act in acts {
       let info = act.schedule
       let isYours =

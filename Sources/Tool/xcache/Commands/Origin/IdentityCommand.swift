@@ -135,7 +135,8 @@ enum IdentityCommand {
     if let app = request.app, let all = try? remote.api.channels().value.channels.map(\.app.text),
       !all.contains(app)
     {
-      terminal.remark("warning: there is no app \(app) yet\(Spelling.suggestion(for: app, among: Set(all).sorted()))")
+      terminal.remark(
+        "warning: there is no app \(app) yet\(Spelling.suggestion(for: app, among: Set(all).sorted()))")
     }
     if request.subject?.hasSuffix("*") == true {
       terminal.remark(
@@ -153,7 +154,11 @@ enum IdentityCommand {
   }
 
   static func table(_ identities: [IdentityInfo]) -> [String] {
-    if identities.isEmpty { return ["there are no identities: no CI job gets a token for its ID token; `xcache identity add` adds one"] }
+    if identities.isEmpty {
+      return [
+        "there are no identities: no CI job gets a token for its ID token; `xcache identity add` adds one"
+      ]
+    }
     var table = Table([
       "NAME", "SCOPE", "APP", "CHANNEL", "BUNDLES", "HOSTS", "SUBJECT", "ISSUER", "AUDIENCE", "CREATED",
     ])
