@@ -229,9 +229,16 @@ class People:
             self.row(f"{what}: whoami", done.returncode == 0 and name in done.stdout, (done.stdout + done.stderr).strip().replace("\n", "; "))
         seat.open(seat.site.console)
         seat.wait("#you")
+        # Signing in once more leaves nothing behind that nobody here could end.
+        process, url = self.begin_login("device", ["--device"])
+        seat.open(url)
+        seat.click("#signin-allow")
+        until(lambda: process.poll() is not None, "the command line's end", 60)
+        seat.open(seat.site.console)
+        seat.wait("#you")
         status, found = seat.ask("sessions")
         clients = sorted(one["client"] for one in found["sessions"])
-        self.row("the sessions are listed", clients.count("cli") == 2 and "console" in clients, clients)
+        self.row("the sessions are listed, without the one that another login took the place of", clients.count("cli") == 2 and "console" in clients, clients)
         own = next(one["id"] for one in found["sessions"] if one["client"] == "cli")
         status, _ = seat.ask(f"sessions/{own}", "DELETE")
         works = [self.origin.tool("whoami", profile=what, check=False).returncode == 0 for what in ("device", "loopback")]

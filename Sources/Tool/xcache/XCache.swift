@@ -70,7 +70,7 @@ enum XCache {
     } catch {
       Interruption.waitIfAny()
       let reported = error as? Reported
-      let fault = Fault(reported?.error ?? error).completed(by: hints)
+      let fault = Fault(reported?.error ?? error).completed(for: environment).completed(by: hints)
       let hint = fault.name == "usage" ? "\nTry: xcache \(hint(words))--help" : ""
       if reported == nil { terminal.note("xcache: \(fault.message)\(hint)") }
       if words.prefix(while: { $0 != "--" }).contains("--json") { terminal.say(problem: fault.json) }

@@ -113,10 +113,17 @@ extension SignInEndpoint {
     let name = Self.shown(options.name(of: claims)) ?? Self.shown(claims.subject) ?? "?"
     let grants = options.grants(of: claims)
     guard !grants.isEmpty else {
+      // Most often the provider doesn't send groups yet: an admin who sets this up reads here what to look for.
+      let absent = RoleRule.claims(of: options.roles).filter { claims.values(of: $0).isEmpty }.sorted()
+      let names = absent.joined(separator: ", ")
       throw SignInRefusal(
         .forbidden, "no-role",
         "\(options.provider.issuer.host) says that you are \(name), but no role on this origin is for you. Ask an admin for one "
-          + "(serve --role), or sign in there as somebody else.", title: "You have no role here")
+          + "(serve --role), or sign in there as somebody else."
+          + (absent.isEmpty
+            ? ""
+            : " It sent nothing in the claim\(absent.count == 1 ? "" : "s") \(names), which roles here go by."),
+        title: "You have no role here")
     }
     // Always a new session, with a new secret: nothing that was in the browser before becomes one.
     let secret = TokenSecret()

@@ -1,6 +1,6 @@
 import HTTP
 
-/// The pages of the sign-in: words for a person whose sign-in went wrong, and the way back. No scripts, no style, no form.
+/// The pages of the sign-in: words for a person whose sign-in went wrong, and the way back. No scripts, no form; the console's style.
 enum SignInPages {
   /// A page that says what happened.
   /// - Parameters:
@@ -16,6 +16,7 @@ enum SignInPages {
       <meta name="viewport" content="width=device-width">
       <meta name="color-scheme" content="light dark">
       <title>\(escaped(title)) · xcache</title>
+      <link rel="stylesheet" href="/console/console.css">
       </head>
       <body>
       <main>
@@ -32,7 +33,7 @@ enum SignInPages {
       fields + [
         (
           "Content-Security-Policy",
-          "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+          "default-src 'none'; style-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
         ), ("Cross-Origin-Opener-Policy", "same-origin"),
       ])
   }

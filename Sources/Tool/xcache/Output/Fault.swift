@@ -18,6 +18,8 @@ struct Fault {
   let name: String
   /// The other members of the origin's problem document.
   private var members = JSONObject()
+  /// Whether the origin asks for a token, and the command had none.
+  private var lacksToken = false
 
   init(_ error: any Error) {
     switch error {
@@ -84,6 +86,7 @@ struct Fault {
       }
     self.init(error.message, ExitCode(rawValue: error.exitCode) ?? .failed, name)
     guard let problem = error.problem else { return }
+    lacksToken = problem.code == "token" && problem.tokenSource == nil && !problem.isAboutGivenToken
     members = problem.members
     members["status"] = .integer(problem.status)
   }
@@ -108,6 +111,22 @@ struct Fault {
     var fault = self
     fault.message = hints.completed(message)
     return fault
+  }
+
+  /// Returns the same with what a job of a CI system needs so that it has an ID token, if the command had nothing to ask with.
+  func completed(for environment: [String: String]) -> Fault {
+    guard lacksToken, let words = Self.jobWords(environment) else { return self }
+    var fault = self
+    fault.message += ". \(words), and let an admin add an identity for it (`xcache identity add --help`)"
+    return fault
+  }
+
+  private static func jobWords(_ environment: [String: String]) -> String? {
+    if environment["GITHUB_ACTIONS"] == "true" {
+      return "A job of GitHub Actions needs no token: give it `permissions: id-token: write`"
+    }
+    guard environment["GITLAB_CI"] == "true" else { return nil }
+    return "A job of GitLab needs no token: give it `id_tokens: XCACHE_ID_TOKEN: aud:` with the server's URL"
   }
 
   /// The failure as a problem document (RFC 9457), with the exit code as a member.

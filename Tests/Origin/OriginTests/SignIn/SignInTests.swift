@@ -159,8 +159,9 @@ import Values
     let target = provider.authorize(try browser.open("/auth/login", origin).field("Location") ?? "")
     let refused = try browser.open(target, origin)
     #expect(refused.status == 403 && refused.text.contains("&lt;b&gt;bo@acme.com"))
-    #expect(!refused.text.contains("<b>"))
-    #expect(refused.field("Content-Security-Policy")?.hasPrefix("default-src 'none'") == true)
+    #expect(!refused.text.contains("<b>") && !refused.text.contains("It sent nothing"))
+    #expect(
+      refused.field("Content-Security-Policy")?.hasPrefix("default-src 'none'; style-src 'self';") == true)
     #expect(try origin.ask("GET", "/metrics").text.contains("xcache_sign_ins_total{outcome=\"no-role\"} 1"))
     #expect(try origin.store.tokens().allSatisfy { $0.kind == .token })
   }
@@ -193,6 +194,18 @@ import Values
     }
     let origin = try TestOrigin.signingIn(provider, { $0.signIn?.nameClaim = "email" })
     #expect(try origin.signedIn(provider).call("GET", "token", nil, origin).json["name"] == "u-1")
+  }
+
+  @Test func aClaimThatRolesGoByAndNobodySentIsNamed() throws {
+    provider.state.withLock { $0.claims = ["email": "bo@acme.com", "groups": .array([]), "sub": "bo"] }
+    let origin = try TestOrigin.signingIn(
+      provider, roles: ["read=groups:all", "release=email:ana@acme.com@shop"])
+    var browser = TestBrowser()
+    let target = provider.authorize(try browser.open("/auth/login", origin).field("Location") ?? "")
+    let refused = try browser.open(target, origin)
+    #expect(
+      refused.text.contains("It sent nothing in the claim groups, which roles here go by."), "\(refused.text)"
+    )
   }
 
   @Test func theProvidersErrorsAreWords() throws {

@@ -58,6 +58,25 @@ import Values
     #expect(act.stateWord == "unapproved")
   }
 
+  @Test func howActsEnd() {
+    var act = Self.act(missing: 1)
+    (act.state, act.endedAt) = ("failed", Self.at)
+    #expect(SettledAct.end(act) == "failed at 2026-11-22 12:00:00 UTC")
+    act.state = "cancelled"
+    #expect(act.stateWord == "cancelled" && SettledAct.end(act) == "was cancelled at 2026-11-22 12:00:00 UTC")
+    act.code = "rejected"
+    #expect(act.stateWord == "rejected" && SettledAct.end(act) == "was rejected at 2026-11-22 12:00:00 UTC")
+  }
+
+  @Test func revocationsInWords() {
+    let session = Self.token("session", [])
+    #expect(
+      SessionOutput.revoked(session, by: session.name).hasPrefix("all sessions of ana@acme.com are refused"))
+    #expect(SessionOutput.revoked(session, by: session.id).hasPrefix("this session is refused"))
+    #expect(
+      SessionOutput.revoked(Self.token("token", nil), by: "a1b2").hasPrefix("it is refused from now on"))
+  }
+
   @Test func listOfWhatWaits() throws {
     let lines = ApproveCommand.table([
       WaitingAct(app: try AppName("shop"), channel: .online, schedule: Self.act(missing: 1)),

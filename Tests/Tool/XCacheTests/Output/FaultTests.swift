@@ -20,6 +20,21 @@ import XCacheDevice
     return Problem(status: status, title: "No", code: code, detail: "why", members: members)
   }
 
+  @Test func jobWithoutATokenIsToldHowToGetOne() {
+    var problem = Self.problem(401, "token")
+    func message(_ environment: [String: String]) -> String {
+      Fault(OriginError.refused(problem)).completed(for: environment).message
+    }
+    let plain = message([:])
+    #expect(plain.hasSuffix("or run `xcache login`"))
+    let github = message(["GITHUB_ACTIONS": "true"])
+    #expect(github.hasPrefix(plain) && github.contains("`permissions: id-token: write`"), "\(github)")
+    #expect(message(["GITLAB_CI": "true"]).contains("`id_tokens: XCACHE_ID_TOKEN: aud:`"))
+    // One that had a token needs another one, not this.
+    problem.tokenSource = "XCACHE_TOKEN"
+    #expect(!message(["GITHUB_ACTIONS": "true"]).contains("id-token: write"))
+  }
+
   private static let unreachable = OriginError.unreachable(
     server: "https://o", .couldNotResolve(host: "o"))
 

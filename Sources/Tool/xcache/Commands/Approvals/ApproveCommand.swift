@@ -19,7 +19,7 @@ enum ApproveCommand {
       step of a rollout waits until others have approved it: not whoever asked for it, and no CI job. It takes scope
       release. Rollback, halt, pause and kill never wait. What would be done if it were carried out now is shown first; with
       the last approval, it is carried out, at once or at its time, and approve waits for it. If it waits for signatures,
-      too, 'xcache sign' adds those, before or after. Approving twice changes nothing. After 30 days it is missed.
+      too, 'xcache sign' adds those, before or after. Approving again while it waits changes nothing. After 30 days it is missed.
       """,
     options: Command.remote + [
       .value("message", "TEXT", short: "m", "a remark for the audit trail"),

@@ -30,6 +30,11 @@ enum ChannelProtect {
     }
     var request = ProtectRequest(approvals: approvals ?? 0)
     request.by = try arguments.text("by", .line(bytes: 256))
+    if request.by?.allSatisfy(\.isWhitespace) == true {
+      throw UsageError(
+        "--by needs a pattern of names, such as --by '*@example.com'; leave it out for all who have the scope release"
+      )
+    }
     if let text = try arguments.value("above") {
       request.share = try Percentage.read(text) {
         UsageError("--above \(text): expected a percentage from 0 to 100 with at most two decimals")

@@ -13,7 +13,7 @@ enum ServeSignIn {
       "oidc-issuer", "URL",
       "let people sign in with this OpenID Connect provider: its issuer, exactly as the provider writes it (default: off)"
     ),
-    .value("oidc-client", "ID", "with --oidc-issuer: the client that this origin is at the provider"),
+    .value("oidc-client", "ID", "with --oidc-issuer: the id of this origin's client at the provider"),
     .value(
       "oidc-scopes", "SCOPES",
       "with --oidc-issuer: what the provider is asked for, openid among it (default: \"openid profile email\")"
@@ -51,7 +51,7 @@ enum ServeSignIn {
     let issuer = try issuer(text, in: arguments.source("oidc-issuer"))
     guard let client = try arguments.value("oidc-client"), !client.isEmpty else {
       throw UsageError(
-        "\(arguments.source("oidc-issuer")) needs --oidc-client ID: the client that this origin is at \(issuer.host)"
+        "\(arguments.source("oidc-issuer")) needs --oidc-client ID: the id of this origin's client at \(issuer.host)"
       )
     }
     let roles = try roles(arguments)
@@ -175,6 +175,12 @@ enum ServeSignIn {
       do { bytes = try Arguments.file(path, limit: limit) } catch {
         let fault = Fault(error)
         throw Failure("\(secretVariable)_FILE: \(fault.message)", code: fault.exitCode, name: fault.name)
+      }
+      // Only a warning: a container's secrets are mounted that way, in a protected folder.
+      if let mode = try Kernel.status(path)?.mode, mode & 0o007 != 0 {
+        arguments.remark(
+          "warning: other users of this machine can read the client's secret in \(path): run chmod o= \(path)"
+        )
       }
       return try checked(String(decoding: bytes, as: UTF8.self), in: "\(secretVariable)_FILE: \(path)")
     case (nil, nil): return nil

@@ -36,6 +36,8 @@ enum PublishCommand {
       next key completes it with 'xcache sign' within 30 days. Publishing the same again while it waits changes nothing.
       --statements-out FILE writes what is to be signed, and --statement FILE publishes with it, without the origin in
       between.
+      In a protected channel (see 'xcache channel protect') it waits until others have approved it: nothing is released yet, and
+      the exit code is 0. 'xcache approve' lists what waits.
       GLOB, like each pattern in xcache.json, is a name at any depth (*.map) or, with a slash in it, a path below DIR, which
       isn't part of it (img/*.png, /README.md). If it matches a folder, it matches everything in it. * and ? stay within
       one name, ** as a whole name is any number of folders, [a-z] and [!a-z] are one character, and \\ goes before a

@@ -23,7 +23,7 @@ enum LoginCommand {
       --sso, where the server has a sign-in provider: a browser opens the console's page with a code; whoever is signed in there
       compares it with the one that is printed here, and allows it. What one may do is what one's roles at the provider give.
       The session ends when that of the console does, 12 hours after one signed in at the latest: then run this again. logout
-      ends it at the server, too. Where no browser can be opened ($BROWSER, else xdg-open), and with --device, the page may be
+      ends it at the server, too, and so does the next login there. Where no browser can be opened ($BROWSER, else xdg-open), and with --device, the page may be
       opened on any machine. CI jobs need no login: see 'xcache identity'.
       """,
     options: Command.signedIn + [
@@ -58,12 +58,15 @@ enum LoginCommand {
     }
     let client = OriginClient(server: server, token: token.text, tokenSource: token.source, http: http)
     let channels = try client.channels().value.channels.count
-    let replaced = session == nil && profiles[server].map { $0.token != token.text } ?? false
+    let before = profiles[server].flatMap { $0.token == token.text ? nil : $0 }
+    let replaced = session == nil && before != nil
     try Profiles.change(arguments.environment) {
       $0.put(
         .init(
           server: server, token: token.text, certificates: certificates, sessionEnd: session?.expiresAt))
     }
+    // Nothing knows the session before any more, and nobody could end it here.
+    if let before, before.sessionEnd != nil { _ = LogoutCommand.end(before, arguments) }
     if server.isExposed {
       terminal.remark("the token is sent to \(server) unencrypted; use https if possible")
     }
@@ -125,7 +128,9 @@ enum LoginCommand {
     if StandardInput.isTerminal { terminal.note("") }
     let text = (line ?? "").split(whereSeparator: \.isWhitespace).joined(separator: " ")
     guard !text.isEmpty else {
-      throw UsageError("no token given: type it in a terminal, pipe it in, or use --token-file FILE")
+      throw UsageError(
+        "no token given: type it in a terminal, pipe it in, or use --token-file FILE; --sso signs in with a browser"
+      )
     }
     guard let token = Profiles.token(text) else {
       throw UsageError("not a token: it has spaces or characters that tokens don't have")
@@ -187,7 +192,7 @@ enum LogoutCommand {
 
 extension LogoutCommand {
   /// Ends a session at its server; returns whether it is over.
-  private static func end(_ profile: Profiles.Profile, _ arguments: Arguments) -> Bool {
+  fileprivate static func end(_ profile: Profiles.Profile, _ arguments: Arguments) -> Bool {
     guard let token = profile.token, let id = SafeText.tokenID(in: token) else { return false }
     let client = OriginClient(
       server: profile.server, token: token, http: arguments.http(authorities: profile.certificates)
