@@ -15,6 +15,15 @@ const isUnapproved = (one) => one.approvals?.missing > 0;
 /** Whether others have to do something before its time counts. */
 export const isHeld = (one) => isUnapproved(one) || Boolean(one.signatures?.length);
 
+/** What others have to do, as a word: `approved`, `signed` or both. */
+export const heldWords = (one) => (one.signatures?.length ? isUnapproved(one) ? "signed and approved" : "signed" : "approved");
+
+/** What of the acts that wait in a channel waits for approvals, as a badge. */
+export const unapproved = (acts) => {
+  const waiting = acts.filter((one) => one.state === "waiting" && isUnapproved(one)).length;
+  return waiting ? badge("warn", `${plural(waiting, "act")} to approve`) : null;
+};
+
 /** What a release does to a channel, in figures. */
 export function changeFacts(answer) {
   const update = answer.update ?? answer.forecast?.update ?? answer.cost?.update;
@@ -89,7 +98,7 @@ export function missing(one) {
     }
   }
   if (!problem && (isUnapproved(one) || unsigned.length)) {
-    lines.push(el("div", { class: "quiet small" }, hasTime(one) ? "Then it waits for its time; " : "Then it is done at once; ", "it is given up ", exactly(end(one)), "."));
+    lines.push(el("div", { class: "quiet small" }, hasTime(one) ? "Then it waits for its time. " : "Then it is done at once. ", `Not ${heldWords(one)} by `, exactly(end(one)), ", it is missed."));
   }
   return lines;
 }
@@ -109,7 +118,7 @@ export function gated({ protection }, isSure = true) {
 }
 
 export const protectionWords = (one) => (one?.approvals
-  ? `${plural(one.approvals, "approval")}${one.by ? ` by ${one.by}` : ""} of others; ${one.share ? `steps of a rollout up to ${ofBuckets(one.share)} wait for none` : "every step of a rollout waits, too"}`
+  ? `${plural(one.approvals, "approval")} of others${one.by ? `, by ${one.by}` : ""}; ${one.share ? `steps of a rollout up to ${ofBuckets(one.share)} wait for none` : "every step of a rollout waits, too"}`
   : "none: nobody else has to approve");
 
 const button = (id, words, hindered, kind, open) => el("button", {

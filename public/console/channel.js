@@ -7,7 +7,7 @@ import { ofChannel, states } from "./overview.js";
 import { buttons, rolloutButtons } from "./acts.js";
 import { audience, evidenceChart, evidenceFacts, ofBuckets, ratesChart } from "./rollout.js";
 import { planned } from "./planned.js";
-import { protectionWords } from "./approvals.js";
+import { protectionWords, unapproved } from "./approvals.js";
 import { signatures } from "./trust.js";
 
 // What can be looked at: its words, and what it is made of.
@@ -49,7 +49,8 @@ export async function open({ names: [app, channel], overview: fleet, reload }) {
     const newest = releases[0];
     fill(head, el("div", {},
       el("h1", {}, `${app} ${channel} `, el("span", { class: "tag" }, `version ${status.version}`)),
-      el("p", { class: "lead" }, line ? states(line, fleet.problems) : null, status.isDefaultApp && channel === "online" ? badge("quiet", "default app") : null,
+      el("p", { class: "lead" }, line ? states(line, fleet.problems) : null, unapproved(status.scheduled ?? []),
+        status.protection?.approvals ? badge("quiet", "protected", protectionWords(status.protection)) : null, status.isDefaultApp && channel === "online" ? badge("quiet", "default app") : null,
         status.at ? ["Released ", when(status.at), newest?.version === status.version ? [" by ", named(newest.author)] : ""] : "No release yet")),
     el("div", {}, buttons({ app, channel, status, fleet: line, reload })));
     drawVitals();

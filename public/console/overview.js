@@ -80,7 +80,7 @@ export async function open({ overview: fleet }) {
         states(one, shown.problems), one.at ? [when(one.at), el("span", { class: "quiet" }, " by ", named(one.author ?? "—"))] : "—", one.version,
         one.adoption.polls ? share(one) : el("span", { class: "quiet" }, "no polls"), count(one.failures.day), size(one.bytes),
         one.mirror ? [`${one.mirror.version === one.version ? "current" : `at ${one.mirror.version}`}, `, when(one.mirror.at)] : el("span", { class: "quiet" }, "none"),
-      ]), "There is no channel that this token may read."));
+      ]), "There is no channel that you may read."));
   }
 
   filter.addEventListener("input", draw);

@@ -3,7 +3,7 @@ import { act, bundleLimit, channelPath, get, hindrance, isSession, me } from "./
 import { badge, card, el, named, plural, table, tell, when } from "./dom.js";
 import { exactly } from "./parts.js";
 import { propose, why } from "./dialog.js";
-import { decisions, hasTime, isHeld, missing } from "./approvals.js";
+import { decisions, hasTime, heldWords, isHeld, missing } from "./approvals.js";
 
 /** A time as it matters here, and how far it is. */
 const due = (moment) => [exactly(moment), el("div", { class: "quiet small" }, when(moment))];
@@ -22,7 +22,7 @@ export function planned({ app, channel, status, reload }) {
     type: "button", id, "aria-disabled": hindered ? "true" : null, title: hindered || null, click: () => { if (hindered) tell(hindered); else open(); },
   }, words);
   const rows = [
-    ...waiting.map((one) => ({ at: one.due, cells: [isHeld(one) && !hasTime(one) ? one.approvals?.missing ? "As soon as it may" : "As soon as it is signed" : due(one.due),
+    ...waiting.map((one) => ({ at: one.due, cells: [isHeld(one) && !hasTime(one) ? `As soon as it is ${heldWords(one)}` : due(one.due),
       [one.summary, missing(one),
         one.reason ? el("div", { class: "warn" }, `▲ It couldn't be carried out yet: ${one.reason}`) : null],
       [named(one.author), el("div", { class: "quiet small" }, when(one.at))],

@@ -2,7 +2,7 @@
 import { channelLink, channelPath, get } from "./api.js";
 import { badge, el, fill, named, plural, when } from "./dom.js";
 import { exactly, facts, part } from "./parts.js";
-import { decisions, effectOf, hasTime, missing } from "./approvals.js";
+import { decisions, effectOf, hasTime, heldWords, missing } from "./approvals.js";
 
 const isMine = (one) => Boolean(one.approvals?.mayApprove);
 
@@ -29,7 +29,7 @@ export async function open({ query, reload }) {
       facts([
         ["Channel", el("a", { href: channelLink("channel", app, channel) }, `${app} ${channel}`)],
         ["Asked for by", [named(one.author), ", ", when(one.at)]],
-        ["To be done", hasTime(one) ? [exactly(one.due), ", ", when(one.due)] : "as soon as it may"],
+        ["To be done", hasTime(one) ? [exactly(one.due), ", ", when(one.due)] : `as soon as it is ${heldWords(one)}`],
         ["Waits for", missing(one)],
         one.reason && ["So far", el("span", { class: "warn" }, `▲ It couldn't be carried out yet: ${one.reason}`)],
       ]),
