@@ -59,13 +59,16 @@ import Values
   }
 
   @Test func howActsEnd() {
-    var act = Self.act(missing: 1)
-    (act.state, act.endedAt) = ("failed", Self.at)
-    #expect(SettledAct.end(act) == "failed at 2026-11-22 12:00:00 UTC")
-    act.state = "cancelled"
-    #expect(act.stateWord == "cancelled" && SettledAct.end(act) == "was cancelled at 2026-11-22 12:00:00 UTC")
-    act.code = "rejected"
-    #expect(act.stateWord == "rejected" && SettledAct.end(act) == "was rejected at 2026-11-22 12:00:00 UTC")
+    func ended(_ state: String, code: String? = nil) -> ScheduledInfo {
+      var act = ScheduledInfo(
+        id: 553, act: "publish", summary: "publish of main", due: Self.at, state: state, author: "ci",
+        at: Self.at)
+      (act.endedAt, act.code) = (Self.at, code)
+      return act
+    }
+    #expect(SettledAct.end(ended("failed", code: "url-conflict")) == "failed at 2026-11-22 12:00:00 UTC")
+    #expect(SettledAct.end(ended("cancelled")) == "was cancelled at 2026-11-22 12:00:00 UTC")
+    #expect(SettledAct.end(ended("cancelled", code: "rejected")) == "was rejected at 2026-11-22 12:00:00 UTC")
   }
 
   @Test func revocationsInWords() {
