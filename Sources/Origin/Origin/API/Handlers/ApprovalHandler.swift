@@ -122,7 +122,7 @@ extension RequestContext {
   /// What the caller is told of a scheduled act in a list. Which bundles a release changes isn't looked up for that: its request may be
   /// large.
   func info(_ act: ScheduledAct) -> ScheduledInfo {
-    let isOfBundles = ["publish", "unpublish", "promote"].contains(act.act)
+    let isOfBundles = ["publish", "unpublish", "promote", "rollback"].contains(act.act)
     return ScheduledInfo(
       act, for: caller.acting(on: act.app, act.channel, .release) ?? caller, bundles: isOfBundles ? [] : nil)
   }
@@ -164,7 +164,7 @@ extension DueAct {
       guard let changes = body["bundles"]?.array else { return nil }
       let names = changes.compactMap { $0["bundle"]?.string.flatMap { try? BundleName($0) } }
       return names.count == changes.count ? names : nil
-    case "promote":
+    case "promote", "rollback":
       // The prefetch config belongs to the whole channel.
       if body["withPrefetch"]?.bool == true { return nil }
       return body["bundle"]?.string.flatMap { try? BundleName($0) }.map { [$0] }
