@@ -63,7 +63,7 @@ extension Protection {
   func required(of act: String, _ request: [UInt8]) -> Int {
     if share >= RolloutRule.all, act.hasPrefix("rollout.") { return 0 }
     guard act == "rollout.set", let body = try? JSONValue.parse(request),
-      let own = body["share"]?.integer, body["groups"] == nil, body["networkCap"] == nil,
+      let own = body["share"]?.integer, body["groups"] == nil, body["app"] == nil, body["networkCap"] == nil,
       body["autoHalt"]?.bool != false
     else { return approvals }
     let steps = (body["ramp"]?["steps"]?.array ?? []).compactMap(\.integer)
@@ -104,8 +104,10 @@ extension RolloutOutcome {
       // How many devices are in a group isn't known.
       if !groups.isSubset(of: before.audience.groups) { return RolloutRule.all }
       if let steps { return max(after.audience.share, steps.reach) }
-      // A ramp that stays was approved with what keeps it from going on.
-      return isCareful || course?.ramp != nil ? after.audience.share : goesOn
+      // The ramp ends.
+      if course?.ramp != nil { return after.audience.share }
+      // One that stays was approved for these versions of the app, and with what keeps it from going on.
+      return isCareful && after.audience.app == before.audience.app ? after.audience.share : goesOn
     }
   }
 }

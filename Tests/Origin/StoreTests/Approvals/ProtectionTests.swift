@@ -45,12 +45,16 @@ import Values
     let protection = try #require(Protection(approvals: 1, share: RolloutRule.all))
     #expect(protection.required(of: "rollout.complete", []) == 0)
     #expect(protection.required(of: "publish", []) == 1)
+    let small = try #require(Protection(approvals: 1, share: 1000))
+    #expect(small.required(of: "rollout.set", Array(#"{"share":500}"#.utf8)) == 0)
+    #expect(small.required(of: "rollout.set", Array(#"{"share":500,"app":""}"#.utf8)) == 1)
   }
 
-  private func rollout(_ share: Int, _ groups: [String] = []) -> Rollout {
+  private func rollout(_ share: Int, _ groups: [String] = [], app: AppVersionRange? = nil) -> Rollout {
     Rollout(
       candidate: ManifestVersion(2), full: ManifestVersion(1), seed: "seed",
-      audience: RolloutAudience(share: share, groups: groups), isPaused: false, state: .open, author: "ci",
+      audience: RolloutAudience(share: share, groups: groups, app: app), isPaused: false, state: .open,
+      author: "ci",
       startedAt: 0, changedAt: 0, changedBy: "ci", reason: nil, prefetch: nil)
   }
 
@@ -105,6 +109,10 @@ import Values
     #expect(reach(RolloutCourse(haltsItself: true)) == nil)
     let wider = rollout(400)
     #expect(RolloutOutcome.reach(of: set, nil, from: open, to: wider, ramp: ramp) == 400)
+    // It was approved for some versions of the app: for others, it goes on to all of its steps.
+    let ranged = rollout(300, app: try AppVersionRange.written(">=9"))
+    #expect(RolloutOutcome.reach(of: set, nil, from: ranged, to: open, ramp: ramp) == 5000)
+    #expect(RolloutOutcome.reach(of: set, nil, from: ranged, to: open) == 300)
   }
 
   private static let now = Instant(milliseconds: 1_000_000)

@@ -37,7 +37,7 @@ struct SettledAct {
       return (
         ended,
         ended.value.version.map { "\(noun) \(id) is done: \(terminal.colour("version \($0)", .bold))" }
-          ?? "\(noun) \(id) is done; it changed nothing"
+          ?? "\(noun) \(id) is done\(ended.value.makesVersion ? "; it changed nothing" : "")"
       )
     case "waiting":
       let why = ended.value.reason.map { ", but couldn't be carried out yet: \($0.onOneLine)" } ?? ""
@@ -80,4 +80,9 @@ struct SettledAct {
     terminal.endProgress()
     return act
   }
+}
+
+extension ScheduledInfo {
+  /// Whether it makes a version of the manifest unless it changes nothing. Policies and prefetch configs have numbers of their own.
+  fileprivate var makesVersion: Bool { !act.hasPrefix("policy.") && !act.hasPrefix("prefetch.") }
 }
