@@ -99,6 +99,10 @@ import Values
     "page-failed", "purged", "smoke", "still-live", "stopped",
     "schedule-damaged", "schedule-over", "too-many-freezes", "too-many-schedules", "unfit-file",
     "unknown-outcome", "unreadable",
+    // These need a provider, two people or a CI job: Tests/Teams, and the suite "Signing in".
+    "access-denied", "approval-needed", "expired-token", "id-token", "id-token-used", "identity-name-taken",
+    "no-approval-needed", "no-identity", "no-sign-in", "not-approver", "own-act", "several-identities",
+    "token-replayed", "unknown-identity", "wrong-audience",
   ]
 
   @Test("Each kind of fault has one exit code in every command, as the guide's table says")

@@ -183,8 +183,10 @@ import Values
         + "resources stoppedFor temporary urls"),
     Case(
       TokenInfo.self,
-      #"{"app":"shop","bundles":"web*","channel":"online","createdAt":"\#(at)","expiresAt":null,"hosts":["a.example"],"#
-        + #""id":"t1","lastUsedAt":null,"name":"ci","revokedAt":"\#(at)","scope":"publish"}"#,
+      #"{"app":"shop","bundles":"web*","channel":"online","createdAt":"\#(at)","detail":"console","expiresAt":null,"#
+        + #""grants":[{"app":"shop","bundles":"web*","channel":"online","scope":"publish"}],"hosts":["a.example"],"#
+        + #""id":"t1","issuer":"https://id.acme.com","kind":"session","lastUsedAt":null,"name":"ci","revokedAt":"\#(at)","#
+        + #""scope":"publish","subject":"u-1"}"#,
       required: "id name scope"),
     Case(TokenAnswer.self, #"{"id":"t1","token":"xc_secret"}"#, required: "id"),
     Case(AuditRows.self, #"{"rows":[{"n":1.50},null]}"#, required: "rows"),
