@@ -231,6 +231,9 @@ def drive(run):
     run("token", "list")
     run("whoami")
     run("token", "revoke", "ci")
+    # Old origins don't have it.
+    if "  approve " in run("--help"):
+        team(run, publish)
     run("webhook", "add", "http://127.0.0.1:9/", "--allow-private", "--events", "freeze,thaw", "--app", "shop", "--channel", "test",
         "--template", "slack")
     run("webhook", "list")
@@ -262,6 +265,25 @@ def drive(run):
         run("purge", "list")
         run("purge", "0" * 64, "--dry-run", fails=True)
         run("purge", "lift", "0" * 64, fails=True)
+
+
+def team(run, publish):
+    """A CI job's identity, and a channel whose changes somebody else has to approve."""
+    beside = ("--channel", "test")
+    run("identity", "add", "ci-shop", "--issuer", "https://token.actions.githubusercontent.com", "--subject",
+        "repo:acme/shop:ref:refs/heads/main", "--scope", "publish", "--app", "shop", "--bundle", "main")
+    run("identity", "list")
+    run("identity", "remove", "ci-shop")
+    lead = ("--token", json.loads(run("token", "create", "--name", "lead", "--scope", "release", "--app", "shop", "--expires", "1d", "--json"))["token"])
+    run("channel", "protect", "--approvals", "1", "--by", "l*", "--above", "10%", *beside)
+
+    def waiting(build):
+        run(*publish, f"main={build}", *beside)
+        return str(json.loads(run("approve", "--json"))["acts"][-1]["id"])
+
+    run("approve", waiting("site-1"), "-y", "-m", "seen", *lead)
+    run("reject", waiting("site-2"), "-m", "not today", *lead)
+    run("channel", "protect", "--off", *beside)
 
 
 def trust(run):
