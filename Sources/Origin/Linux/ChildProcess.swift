@@ -35,32 +35,11 @@ package final class ChildProcess: Sendable {
     let input = try Pipe()
     let output = try Pipe()
     let errors = try Pipe()
-    var actions = posix_spawn_file_actions_t()
-    posix_spawn_file_actions_init(&actions)
-    defer { posix_spawn_file_actions_destroy(&actions) }
-    posix_spawn_file_actions_adddup2(&actions, input.reading.raw, 0)
-    posix_spawn_file_actions_adddup2(&actions, output.writing.raw, 1)
-    posix_spawn_file_actions_adddup2(&actions, errors.writing.raw, 2)
-    xcache_spawn_closes_from(&actions, 3)
-    var attributes = posix_spawnattr_t()
-    posix_spawnattr_init(&attributes)
-    defer { posix_spawnattr_destroy(&attributes) }
-    // The program must not inherit this process's signal mask and handlers.
-    var (none, all) = (sigset_t(), sigset_t())
-    sigemptyset(&none)
-    sigfillset(&all)
-    posix_spawnattr_setsigmask(&attributes, &none)
-    posix_spawnattr_setsigdefault(&attributes, &all)
-    posix_spawnattr_setpgroup(&attributes, 0)
-    posix_spawnattr_setflags(
-      &attributes, Int16(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP))
-    var words = ([path] + arguments).map { strdup($0) } + [nil]
-    var variables = environment.map { strdup("\($0)=\($1)") } + [nil]
-    defer { for word in words + variables { free(word) } }
-    var id: pid_t = 0
-    let code = posix_spawn(&id, path, &actions, &attributes, &words, &variables)
-    guard code == 0 else { throw SystemError("posix_spawn", on: path, code: Errno(rawValue: code)) }
-    self.id = id
+    id = try Self.spawn(path, arguments, environment, flags: Int32(POSIX_SPAWN_SETPGROUP)) { actions in
+      posix_spawn_file_actions_adddup2(&actions, input.reading.raw, 0)
+      posix_spawn_file_actions_adddup2(&actions, output.writing.raw, 1)
+      posix_spawn_file_actions_adddup2(&actions, errors.writing.raw, 2)
+    }
     self.input = Locked(input.writing)
     self.output = output.reading
     self.errors = errors.reading

@@ -56,4 +56,13 @@ package enum Wildcard {
     }
     return pattern[p...].allSatisfy(isMany)
   }
+
+  /// Whether `name` matches one of some patterns, separated by commas, in which `*` stands for any characters and `?` for one byte.
+  package static func matches(anyOf patterns: String, _ name: String) -> Bool {
+    patterns.utf8.split(separator: UInt8(ascii: ",")).contains { pattern in
+      matches(
+        Array(pattern), name.utf8, isMany: { $0 == UInt8(ascii: "*") },
+        fits: { $0 == UInt8(ascii: "?") || $0 == $1 })
+    }
+  }
 }

@@ -2,10 +2,15 @@
 package enum PercentEncoding {
   /// Returns `text` with everything but unreserved characters (RFC 3986 §2.3) escaped.
   package static func encode(_ text: String, keepsSlashes: Bool = false) -> String {
+    encode(text) { keepsSlashes && $0 == UInt8(ascii: "/") }
+  }
+
+  /// Returns `text` with everything escaped but unreserved characters and the bytes that `keeps` allows.
+  package static func encode(_ text: String, keeping keeps: (UInt8) -> Bool) -> String {
     var out: [UInt8] = []
     out.reserveCapacity(text.utf8.count + 32)
     for byte in text.utf8 {
-      if ASCII.isUnreserved(byte) || keepsSlashes && byte == UInt8(ascii: "/") {
+      if ASCII.isUnreserved(byte) || keeps(byte) {
         out.append(byte)
       } else {
         ASCII.appendEscape(of: byte, to: &out)

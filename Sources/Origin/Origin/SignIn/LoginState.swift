@@ -1,5 +1,6 @@
 import Identity
 import System
+import Values
 
 /// A sign-in between its begin and the provider's answer, kept by the provider's `state` alone: the origin remembers nothing of it.
 ///
@@ -91,17 +92,10 @@ enum ConsoleFragment {
     guard let text, text.hasPrefix("#/"), text.utf8.count <= longest,
       !text.unicodeScalars.contains(where: { $0.properties.generalCategory == .control })
     else { return "" }
-    let escaped = "#" + text.utf8.dropFirst().map(Self.escaped).joined()
+    // RFC 3986 §3.5. An escape that is there already stays one.
+    let escaped =
+      "#" + PercentEncoding.encode(String(text.dropFirst())) { "!$&'()*+,;=:@/?%".utf8.contains($0) }
     return escaped.utf8.count <= longest ? escaped : ""
-  }
-
-  /// A byte of a fragment (RFC 3986 §3.5). An escape that is there already stays one.
-  private static func escaped(_ byte: UInt8) -> String {
-    if Unreserved.has(byte) || "!$&'()*+,;=:@/?%".utf8.contains(byte) {
-      return String(UnicodeScalar(byte))
-    }
-    let digits = Array("0123456789ABCDEF")
-    return "%\(digits[Int(byte >> 4)])\(digits[Int(byte & 15)])"
   }
 }
 

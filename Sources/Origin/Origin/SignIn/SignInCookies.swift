@@ -1,5 +1,6 @@
 import HTTP
 import System
+import Values
 
 /// A cookie of a request (RFC 6265bis), by its exact name.
 enum RequestCookies {
@@ -76,18 +77,5 @@ enum LoginCookie {
 
 extension RawSpan {
   /// Whether every byte is a letter, a digit or one of `-._~` (RFC 3986 §2.3).
-  fileprivate var isUnreserved: Bool { byteOffsets.allSatisfy { Unreserved.has(self[$0]) } }
-}
-
-/// The characters that need no escape in a URL (RFC 3986 §2.3).
-enum Unreserved {
-  static func has(_ byte: UInt8) -> Bool {
-    switch byte {
-    case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-      UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"),
-      UInt8(ascii: "~"):
-      true
-    default: false
-    }
-  }
+  fileprivate var isUnreserved: Bool { byteOffsets.allSatisfy { ASCII.isUnreserved(self[$0]) } }
 }

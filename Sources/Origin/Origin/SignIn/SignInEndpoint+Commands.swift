@@ -32,7 +32,7 @@ extension SignInEndpoint {
     if body.port == nil, body.challenge == nil, body.state == nil { return nil }
     guard let port = body.port, (1...65_535).contains(port), let challenge = body.challenge,
       Base64URL.decode(challenge.utf8)?.count == 32, let state = body.state,
-      (16...128).contains(state.utf8.count), state.utf8.allSatisfy(Unreserved.has)
+      (16...128).contains(state.utf8.count), state.utf8.allSatisfy(ASCII.isUnreserved)
     else {
       throw .badRequest(
         "\"port\" (1 to 65535), \"challenge\" (the sha256 of the verifier in base64url) and \"state\" (16 to 128 of "

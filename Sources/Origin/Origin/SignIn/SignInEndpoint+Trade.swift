@@ -96,7 +96,7 @@ extension SignInEndpoint {
     for name in runClaims {
       let number = claims.json[name]?.integer.map(String.init)
       guard let text = number ?? claims.text(of: name), (1...64).contains(text.utf8.count),
-        text.utf8.allSatisfy({ Unreserved.has($0) || $0 == UInt8(ascii: "/") || $0 == UInt8(ascii: ":") })
+        text.utf8.allSatisfy({ ASCII.isUnreserved($0) || $0 == UInt8(ascii: "/") || $0 == UInt8(ascii: ":") })
       else { continue }
       return text
     }

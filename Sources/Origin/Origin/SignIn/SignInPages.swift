@@ -1,4 +1,5 @@
 import HTTP
+import Values
 
 /// The pages of the sign-in: words for a person whose sign-in went wrong, and the way back. No scripts, no form; the console's style.
 enum SignInPages {
@@ -7,7 +8,7 @@ enum SignInPages {
   ///   - words: what is wrong and what to do.
   ///   - again: a place in the console to sign in for; nil if signing in again wouldn't help.
   static func page(_ status: Status, _ title: String, _ words: String, again: String? = nil) -> Response {
-    let link = again.map { "<p><a href=\"\(escaped(loginPath($0)))\">Sign in again</a></p>\n" } ?? ""
+    let link = again.map { "<p><a href=\"\(HTMLText.escaped(loginPath($0)))\">Sign in again</a></p>\n" } ?? ""
     let text = """
       <!doctype html>
       <html lang="en">
@@ -15,13 +16,13 @@ enum SignInPages {
       <meta charset="utf-8">
       <meta name="viewport" content="width=device-width">
       <meta name="color-scheme" content="light dark">
-      <title>\(escaped(title)) · xcache</title>
+      <title>\(HTMLText.escaped(title)) · xcache</title>
       <link rel="stylesheet" href="/console/console.css">
       </head>
       <body>
       <main>
-      <h1>\(escaped(title))</h1>
-      <p>\(escaped(words))</p>
+      <h1>\(HTMLText.escaped(title))</h1>
+      <p>\(HTMLText.escaped(words))</p>
       \(link)<p><a href="/console/">Go to the console</a></p>
       </main>
       </body>
@@ -52,28 +53,6 @@ enum SignInPages {
   /// The path that signs in and returns to a place in the console.
   private static func loginPath(_ fragment: String) -> String {
     guard !fragment.isEmpty else { return "/auth/login" }
-    return "/auth/login?return=" + fragment.utf8.map(queryEscaped).joined()
-  }
-
-  private static func queryEscaped(_ byte: UInt8) -> String {
-    if Unreserved.has(byte) || byte == UInt8(ascii: "/") { return String(UnicodeScalar(byte)) }
-    let digits = Array("0123456789ABCDEF")
-    return "%\(digits[Int(byte >> 4)])\(digits[Int(byte & 15)])"
-  }
-
-  /// Text in HTML: as an element's content or in a quoted attribute.
-  static func escaped(_ text: String) -> String {
-    var out = ""
-    for scalar in text.unicodeScalars {
-      switch scalar {
-      case "&": out += "&amp;"
-      case "<": out += "&lt;"
-      case ">": out += "&gt;"
-      case "\"": out += "&quot;"
-      case "'": out += "&#39;"
-      default: out.unicodeScalars.append(scalar)
-      }
-    }
-    return out
+    return "/auth/login?return=" + PercentEncoding.encode(fragment, keepsSlashes: true)
   }
 }

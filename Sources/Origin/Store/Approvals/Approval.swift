@@ -45,13 +45,7 @@ package struct ApproverGlob: Hashable, Sendable, CustomStringConvertible {
   }
 
   /// Whether a name of a token or a person matches.
-  package func matches(_ name: String) -> Bool {
-    text.utf8.split(separator: UInt8(ascii: ",")).contains { pattern in
-      Wildcard.matches(
-        Array(pattern), name.utf8, isMany: { $0 == UInt8(ascii: "*") },
-        fits: { $0 == UInt8(ascii: "?") || $0 == $1 })
-    }
-  }
+  package func matches(_ name: String) -> Bool { Wildcard.matches(anyOf: text, name) }
 }
 
 /// Someone's consent to an act.

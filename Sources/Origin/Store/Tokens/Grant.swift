@@ -98,11 +98,5 @@ package struct BundleGlob: Hashable, Sendable, CustomStringConvertible {
   }
 
   /// Whether a bundle's name matches.
-  package func matches(_ name: BundleName) -> Bool {
-    text.utf8.split(separator: UInt8(ascii: ",")).contains { alternative in
-      Wildcard.matches(
-        Array(alternative), name.text.utf8, isMany: { $0 == UInt8(ascii: "*") },
-        fits: { $0 == UInt8(ascii: "?") || $0 == $1 })
-    }
-  }
+  package func matches(_ name: BundleName) -> Bool { Wildcard.matches(anyOf: text, name.text) }
 }

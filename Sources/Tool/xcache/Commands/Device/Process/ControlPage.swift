@@ -211,14 +211,14 @@ extension ControlPage {
       return button("conditions?\(name)=\(isOn ? 0 : 1)", "\(name): \(isOn ? "yes" : "no")")
     }
     let rows = held.files.prefix(Self.maxRows).map {
-      "<tr><td>\(Self.escaped($0.url))<td>\($0.size)<td>\($0.path != nil ? "held" : $0.isLazy ? "lazy" : "waits")"
+      "<tr><td>\(HTMLText.escaped($0.url))<td>\($0.size)<td>\($0.path != nil ? "held" : $0.isLazy ? "lazy" : "waits")"
     }
     let rest = held.files.count - rows.count
     let html = """
       <!doctype html><meta charset="utf-8"><title>xcache device</title>
       <style>body{font:15px system-ui;margin:2em}td{padding:0 1em 0 0;vertical-align:top}form{display:inline}</style>
-      <h1>Version \(Self.escaped(runtime.version))</h1>
-      <table>\(overview(held).map { "<tr><td>\($0)<td>\(Self.escaped($1))" }.joined())</table>
+      <h1>Version \(HTMLText.escaped(runtime.version))</h1>
+      <table>\(overview(held).map { "<tr><td>\($0)<td>\(HTMLText.escaped($1))" }.joined())</table>
       <p>\(Self.triggers.map { button("trigger?name=\($0.name)", $0.name) }.joined())
       \(Conditions.Network.allCases.map { button("conditions?network=\($0)", "\($0)") }.joined())
       \(switches.joined())
@@ -269,7 +269,7 @@ extension ControlPage {
   }
 
   private func events() -> String {
-    log.lines.reversed().map { "<tr><td>\($0.time)<td>\(Self.escaped($0.message))" }.joined()
+    log.lines.reversed().map { "<tr><td>\($0.time)<td>\(HTMLText.escaped($0.message))" }.joined()
   }
 
   private func button(_ path: String, _ words: String) -> String {
@@ -277,20 +277,5 @@ extension ControlPage {
     <form method="post" action="/control/\(path)&amp;token=\(String(decoding: token, as: UTF8.self))">\
     <button>\(words)</button></form>
     """
-  }
-
-  /// Escapes text from a manifest so that it can't become part of the page.
-  private static func escaped(_ text: String) -> String {
-    var out = ""
-    for character in text.unicodeScalars {
-      switch character {
-      case "<": out += "&lt;"
-      case ">": out += "&gt;"
-      case "&": out += "&amp;"
-      case "\"": out += "&quot;"
-      default: out.unicodeScalars.append(character)
-      }
-    }
-    return out
   }
 }
