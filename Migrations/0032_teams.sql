@@ -67,7 +67,7 @@ BEGIN SELECT RAISE(ABORT, 'an identity is removed once, and never changes otherw
 
 -- ID tokens that were traded, each once. A row is dropped when the ID token has expired: then nobody takes it any more.
 CREATE TABLE used_id_token (
-  -- Of the text that was sent.
+  -- Of what is signed of it, its header and claims: of an ES256 signature there are two that hold.
   sha256 BLOB PRIMARY KEY CHECK (length(sha256) = 32),
   token_id TEXT NOT NULL REFERENCES token (id),
   expires_at INTEGER NOT NULL

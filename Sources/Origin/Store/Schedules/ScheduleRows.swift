@@ -19,6 +19,22 @@ extension Database {
     return id
   }
 
+  /// Returns an act that lacks approvals, if the same person asks for the same once more: one that is due at once.
+  func unapprovedAct(equalTo request: ScheduleInput, in channel: Int64, now: Int64) throws(StoreError)
+    -> ScheduledAct?
+  {
+    guard request.isGated, request.due <= now, request.awaited.isEmpty else { return nil }
+    let id = try value(
+      Int64.self,
+      """
+      SELECT id FROM scheduled_act
+      WHERE channel_id = ? AND state = 'waiting' AND is_gated = 1 AND awaits IS NULL AND due_at <= ? AND author_key = ?
+        AND route = ? AND request = ? ORDER BY id LIMIT 1
+      """, channel, now, request.author ?? "token:\(request.token)", request.route, request.request)
+    guard let id, let act = try scheduledAct(id), act.awaitsApprovals else { return nil }
+    return act
+  }
+
   /// Keeps what an act needs from gc. Bytes that no release has yet get their rows here, once they are durable under `blobs/`.
   func hold(_ request: ScheduleInput, for id: Int64, persisted blobs: BlobStore, now: Int64)
     throws(StoreError)
@@ -138,7 +154,7 @@ extension Database {
       """
       SELECT s.id, a.name, c.name, s.act, s.summary, s.due_at, s.created_at, s.token_id, s.author, s.address, s.state,
         s.ended_at, s.ended_by, s.version, s.code, s.reason, s.channel_id,
-        s.awaits IS NOT NULL AND s.state = 'waiting'
+        s.awaits IS NOT NULL AND s.state = 'waiting', coalesce(s.author_key, 'token:' || s.token_id)
       FROM scheduled_act AS s JOIN channel AS c ON c.id = s.channel_id JOIN app AS a ON a.id = c.app_id
       WHERE s.id = ?1 AND (?2 IS NULL OR s.channel_id = ?2)
       """, id, channel
@@ -146,6 +162,7 @@ extension Database {
       let awaits = row.get(17, as: Int.self) != 0
       var act = try ScheduledAct(row, awaited: awaits ? self.awaited(by: id, in: row.get(16)) : nil)
       act.approvals = try approvalStanding(of: id)
+      act.authorKey = row.get(18)
       return act
     }
   }

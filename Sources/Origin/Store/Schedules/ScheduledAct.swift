@@ -63,6 +63,11 @@ package struct ScheduledAct: Hashable, Sendable {
   package let unpushedAt: ManifestVersion?
   /// The approvals that it takes and has; nil where it takes none.
   package var approvals: ApprovalStanding?
+  /// Tells who asked for it, in whatever session (`AccessToken.authorKey`).
+  package internal(set) var authorKey = ""
+
+  /// Whether the holder of a token asked for it, as far as can be told.
+  package func isAsked(by caller: AccessToken) -> Bool { caller.isSame(as: authorKey, named: author) }
 }
 
 /// A statement of a release that waits, with the signatures that it has so far.

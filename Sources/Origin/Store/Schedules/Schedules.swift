@@ -29,6 +29,8 @@ extension Store {
       {
         throw .frozen(channel.app, channel.name, freeze)
       }
+      // Asked for twice, it needn't be approved twice.
+      if let act = try db.unapprovedAct(equalTo: request, in: channel.id, now: now) { return act }
       guard try db.waitingActs(of: channel.id) < ScheduleLimits.waiting else {
         throw .tooManySchedules(channel.app, channel.name)
       }

@@ -52,7 +52,7 @@ package struct JobIdentity: Hashable, Sendable {
 
 /// An ID token that was verified, and is to be traded.
 package struct TradedToken: Hashable, Sendable {
-  /// Of its text, as it was sent.
+  /// Of what is signed of it, its header and claims: of an ES256 signature there are two that hold.
   package let jwt: SHA256
   /// The SHA-256 of the 32 random bytes of the new token's secret, made by the job.
   package let secretHash: SHA256

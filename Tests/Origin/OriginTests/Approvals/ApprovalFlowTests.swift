@@ -40,6 +40,32 @@ import Values
     #expect(try site.approve(id, site.signIn("bob")).json["code"]?.string == "schedule-over")
   }
 
+  @Test func askedForTwiceWaitsOnce() throws {
+    let site = try ProtectedOrigin()
+    let id = try site.publish("two")
+    #expect(try site.publish("two") == id, "without a key, it is the same act")
+    #expect(try site.acts("schedule.add") == 1)
+    #expect(try site.publish("three") != id)
+    let other = try site.ask(
+      "releases", site.origin.release(["a.js": "two"]), token: site.signIn("bob", .publish))
+    #expect(other != id, "another author's is another act")
+    try site.approve(id, site.signIn("ana"))
+    site.run()
+    #expect(try site.version == "2")
+  }
+
+  @Test func ownActIsTakenBackInAnotherSession() throws {
+    let site = try ProtectedOrigin()
+    let main = try #require(BundleGlob("main"))
+    let body = try site.origin.release(["a.js": "two"])
+    func cancel(_ id: Int64, _ token: String) throws -> Int {
+      try site.origin.api("DELETE", "\(Self.online)/schedules/\(id)", token: token).status
+    }
+    let id = try site.ask("releases", body, token: site.signIn("bob", .publish, bundles: main))
+    #expect(try cancel(id, site.signIn("ana", .publish, bundles: main)) == 403)
+    #expect(try cancel(id, site.signIn("bob", .publish, bundles: main)) == 200)
+  }
+
   @Test func whatChangesNothingWaitsForNobody() throws {
     let site = try ProtectedOrigin()
     let same = try site.origin.api(

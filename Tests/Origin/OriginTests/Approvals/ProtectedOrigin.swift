@@ -37,11 +37,12 @@ final class ProtectedOrigin {
   }
 
   /// The token of a new session of a person, who may decide over releases.
-  func signIn(_ subject: String, _ scope: TokenScope = .release) throws -> String {
+  func signIn(_ subject: String, _ scope: TokenScope = .release, bundles: BundleGlob? = nil) throws -> String
+  {
     let secret = TokenSecret()
     let session = try store.createSession(
       name: "\(subject)@acme.com", hash: secret.hash,
-      grants: [Grant(scope, app: nil, channel: nil, bundles: nil)],
+      grants: [Grant(scope, app: nil, channel: nil, bundles: bundles)],
       identity: SignedInIdentity(issuer: "https://id.acme.com", subject: subject),
       expiresAt: now.withLock { $0 } + 12 * Self.hour, by: .local)
     return secret.text(id: session.id)

@@ -44,8 +44,8 @@ struct ScheduleHandler: APIHandler {
   func cancel() throws -> Response {
     let names = try context.names
     let id = try id
-    // A token for some bundles takes back what it scheduled itself.
-    if caller.bundles != nil, try store.scheduledAct(id, of: context.channel()).token != caller.id {
+    // Whose rights are for some bundles takes back what they asked for themselves, in whatever session.
+    if caller.bundles != nil, try !store.scheduledAct(id, of: context.channel()).isAsked(by: caller) {
       try caller.checkReachesAllBundles()
     }
     return try context.answering { [caller] in
