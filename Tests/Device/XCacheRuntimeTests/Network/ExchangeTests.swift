@@ -481,11 +481,11 @@ import XCacheDevice
     let asked = Monitor(false)
     let server = SocketServer { _ in
       asked.broadcasting { $0 = true }
-      return [.sleep(milliseconds: 60_000), .close]
+      return [.sleep(milliseconds: 3_600_000), .close]
     }
     let fetcher = PageFetcher(CurlPageTransport(), cookies: FakeCookies([]))
     let task = Task { await Collected.fetch(NetworkRequest(server.url), by: fetcher).error?.kind }
-    while asked.withLock({ !$0 }) { await Task.yield() }
+    while asked.withLock({ !$0 }) { try? await Task.sleep(for: .milliseconds(2)) }
     task.cancel()
     #expect(await task.value == .stopped)
   }
@@ -520,7 +520,7 @@ import XCacheDevice
     let isGone = Locked(false)
     let request = NetworkRequest("https://m.test/2", isCancelled: { isGone.withLock { $0 } })
     let second = Task { await Collected.fetch(request, by: fetcher).error?.kind }
-    while fetcher.gate.waiting == 0 { await Task.yield() }
+    while fetcher.gate.waiting == 0 { try? await Task.sleep(for: .milliseconds(2)) }
     isGone.withLock { $0 = true }
     barrier.open()
     #expect(await second.value == .stopped)

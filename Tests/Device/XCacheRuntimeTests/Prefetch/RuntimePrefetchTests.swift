@@ -115,7 +115,7 @@ import XCacheDevice
     for (page, age) in [(1, 9_999), (2, 10_000)] as [(UInt64, Int64)] {
       await center.send(
         NetworkRequest(url), body: [], as: PrefetchTable.Key(page: page, method: "GET", url: url))
-      while center.size == 0 { await Task.yield() }
+      while center.size == 0 { try? await Task.sleep(for: .milliseconds(2)) }
       clock.withLock { $0 += age }
       let cookies = await center.fetcher.cookies.header(for: url)
       let answer = await center.take(page, "GET", url, .init(cookies: cookies))
@@ -146,7 +146,7 @@ import XCacheDevice
     defer { withExtendedLifetime(scratch) {} }
     let page = runtime.open(Self.page)
     await runtime.prefetch(for: page, context)
-    while cookies.taken.count < 3 { await Task.yield() }
+    while cookies.taken.count < 3 { try? await Task.sleep(for: .milliseconds(2)) }
     runtime.close(page)
     #expect(await runtime.prefetched(ask("https://m.test/api/list?id=7", page)) == nil)
     #expect(runtime.prefetchCounts.used == 0)

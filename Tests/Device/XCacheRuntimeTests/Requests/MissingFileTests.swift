@@ -50,6 +50,8 @@ import TestSupport
   @Test func deletedFoldersAreRestored() async throws {
     let runtime = try await bench.runtime { $0.memoryLimit = 0 }
     #expect(await runtime.handle(.launch)?.fetched == 2)
+    // What is still being written would make a part of the folder anew.
+    await runtime.updateThread.waitUntilIdle(within: .seconds(600))
     Scratch.remove(bench.folder)
     #expect(await runtime.handle(.foreground)?.kind == .notDue)
     await runtime.updateThread.waitUntilIdle(within: .seconds(60))
