@@ -16,6 +16,7 @@ struct AnswerReader {
   private var policy: Int64?
   private var prefetch: Int64?
   private var reports: Int?
+  private var samples: Int?
   private var rollback: ManifestVersion?
   private var edge: Int?
   private var rollout: RolloutRule?
@@ -61,6 +62,9 @@ struct AnswerReader {
     case "policy": policy = try Self.version(key, &reader).number
     case "prefetch": prefetch = try Self.version(key, &reader).number
     case "reports": reports = try Self.hint(key, 0...AnswerExtras.allReports, &reader)
+    case "samples":
+      // Only 0 says something; whatever else a newer origin writes means that they are sent.
+      samples = try reader.value(atMost: DocumentBudget.entryValues).integer == 0 ? 0 : nil
     case "rollback": rollback = try Self.version(key, &reader)
     case "rollout": rollout = try RolloutRule(reading: reader.value(atMost: DocumentBudget.entryValues))
     case "root": root = try Self.version(key, &reader).number
@@ -132,7 +136,7 @@ struct AnswerReader {
     guard let update else { throw .member("update") }
     let extras = AnswerExtras(
       edge: edge, interval: interval, policy: policy, prefetch: prefetch, reports: reports,
-      rollback: rollback, rollout: rollout, root: root)
+      samples: samples, rollback: rollback, rollout: rollout, root: root)
     if !update { return .upToDate(version, extras) }
     guard let digest else { throw .member("digest") }
     if let pack {

@@ -122,6 +122,8 @@ package struct AnswerExtras: Hashable, Sendable {
   package let prefetch: Int64?
   /// How many of 10,000 batches of counts devices send; nil for all.
   package let reports: Int?
+  /// 0 if devices send no error samples; nil if they do.
+  package let samples: Int?
   /// The newest version that a rollback made, once there is one.
   package let rollback: ManifestVersion?
   /// Who follows the candidate, while one is open.
@@ -134,13 +136,14 @@ package struct AnswerExtras: Hashable, Sendable {
 
   package init(
     edge: Int? = nil, interval: Int? = nil, policy: Int64? = nil, prefetch: Int64? = nil, reports: Int? = nil,
-    rollback: ManifestVersion? = nil, rollout: RolloutRule? = nil, root: Int64? = nil
+    samples: Int? = nil, rollback: ManifestVersion? = nil, rollout: RolloutRule? = nil, root: Int64? = nil
   ) {
     self.edge = edge
     self.interval = interval
     self.policy = policy
     self.prefetch = prefetch
     self.reports = reports
+    self.samples = samples
     self.rollback = rollback
     self.rollout = rollout
     self.root = root
@@ -150,27 +153,27 @@ package struct AnswerExtras: Hashable, Sendable {
   package func with(rollback: ManifestVersion?) -> AnswerExtras {
     AnswerExtras(
       edge: edge, interval: interval, policy: policy, prefetch: prefetch, reports: reports,
-      rollback: rollback, rollout: rollout, root: root)
+      samples: samples, rollback: rollback, rollout: rollout, root: root)
   }
 
   /// Returns a copy with the rule of an open rollout.
   package func with(rollout: RolloutRule?) -> AnswerExtras {
     AnswerExtras(
       edge: edge, interval: interval, policy: policy, prefetch: prefetch, reports: reports,
-      rollback: rollback, rollout: rollout, root: root)
+      samples: samples, rollback: rollback, rollout: rollout, root: root)
   }
 
   /// Returns a copy with the seconds for which a shared cache keeps an answer.
   package func with(edge: Int?) -> AnswerExtras {
     AnswerExtras(
       edge: edge, interval: interval, policy: policy, prefetch: prefetch, reports: reports,
-      rollback: rollback, rollout: rollout, root: root)
+      samples: samples, rollback: rollback, rollout: rollout, root: root)
   }
 
   /// Returns a copy with the number of the newest root.
   package func with(root: Int64?) -> AnswerExtras {
     AnswerExtras(
       edge: edge, interval: interval, policy: policy, prefetch: prefetch, reports: reports,
-      rollback: rollback, rollout: rollout, root: root)
+      samples: samples, rollback: rollback, rollout: rollout, root: root)
   }
 }

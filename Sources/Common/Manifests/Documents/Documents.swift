@@ -127,6 +127,9 @@ extension ObjectWriter {
       append(key: "rollout") { CanonicalJSON.append(rollout.json, to: &$0) }
     }
     if let root = extras.root { append(key: "root", string: String(root)) }
+    if let samples = extras.samples {
+      append(key: "samples") { CanonicalJSON.append(integer: Int64(samples), to: &$0) }
+    }
     if let trust { append(key: "trust", raw: trust) }
   }
 }

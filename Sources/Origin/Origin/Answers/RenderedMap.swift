@@ -120,7 +120,7 @@ extension AnswerExtras {
   fileprivate var tag: String {
     let parts = [
       edge.map { "e\($0)" }, policy.map { "p\($0)" }, prefetch.map { "c\($0)" }, interval.map { "i\($0)" },
-      reports.map { "s\($0)" }, rollback.map { "r\($0)" },
+      reports.map { "s\($0)" }, rollback.map { "r\($0)" }, samples.map { "m\($0)" },
       rollout.map { "o\(SHA256.of($0.json.canonical).hex.prefix(16))" }, root.map { "k\($0)" },
     ]
     return parts.compactMap { $0 }.map { "-\($0)" }.joined()
