@@ -105,7 +105,7 @@ package final class Origin: Sendable {
       store: store, releases: releases, deltas: service, documents: documents, adoption: adoption,
       fleet: FleetService(
         store: store, adoption: adoption, backlog: service.backlog, staged: releases.staged, edge: edge),
-      signIns: signIn.pending,
+      stacks: StackReader(store: store), signIns: signIn.pending,
       largestUpload: options.largestUpload, log: log, failures: failures)
     self.adoption = adoption
 

@@ -14,6 +14,8 @@ struct APIEndpoint: Sendable {
   let documents: DocumentService
   let adoption: AdoptionService
   let fleet: FleetService
+  /// Where the frames of stacks are in the source text; with the maps that it read last.
+  let stacks: StackReader
   /// The command lines that wait to be signed in.
   let signIns: PendingSignInTable
   /// In bytes.
