@@ -128,6 +128,10 @@ static const unsigned char m0032[] = {
 #embed "../../../Migrations/0032_teams.sql"
 };
 
+static const unsigned char m0033[] = {
+#embed "../../../Migrations/0033_samples.sql"
+};
+
 static const xcache_asset migrations[] = {
     {"0001_origin.sql", m0001, sizeof m0001},
     {"0002_prefetch.sql", m0002, sizeof m0002},
@@ -161,6 +165,7 @@ static const xcache_asset migrations[] = {
     {"0030_lazy.sql", m0030, sizeof m0030},
     {"0031_poll_batches.sql", m0031, sizeof m0031},
     {"0032_teams.sql", m0032, sizeof m0032},
+    {"0033_samples.sql", m0033, sizeof m0033},
 };
 
 size_t xcache_migration_count(void) { return sizeof migrations / sizeof migrations[0]; }

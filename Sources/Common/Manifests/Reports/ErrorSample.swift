@@ -46,6 +46,11 @@ package struct ErrorSample: Hashable, Sendable {
     self.stack = stack.prefix(Self.frames).map { SampleText.frame($0, listed: listed) }.filter { $0 != "@" }
   }
 
+  /// Creates a sample of texts that were stripped before, which stay as they are.
+  package init(stored kind: Kind, message: String, page: String, engine: String, stack: [String]) {
+    (self.kind, self.message, self.page, self.engine, self.stack) = (kind, message, page, engine, stack)
+  }
+
   /// Reads the member `sample` of a report. Texts that are too long are cut.
   /// - Parameter listed: whether a URL without query is listed in the version that the sample is about.
   /// - Throws: `member` for a missing or wrong one, and for a page that isn't on the web.

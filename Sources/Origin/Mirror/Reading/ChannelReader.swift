@@ -297,6 +297,7 @@ struct ChannelReader {
     return AnswerExtras(
       interval: interval.flatMap { AnswerExtras.intervals.contains($0) ? $0 : nil },
       reports: reports.flatMap { (0...AnswerExtras.allReports).contains($0) ? $0 : nil },
+      samples: data["samples"]?.integer == 0 ? 0 : nil,
       rollback: data["rollback"]?.string.flatMap { ManifestVersion(text: $0) }.flatMap {
         $0 > .none ? $0 : nil
       })

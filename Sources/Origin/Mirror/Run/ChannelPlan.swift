@@ -74,6 +74,7 @@ struct ChannelPlan: Sendable {
     // Omitted if absent, so that the inputs of existing copies stay the same.
     var all = facts.object ?? JSONObject()
     if let reports = state.extras.reports { all["reports"] = .integer(reports) }
+    if let samples = state.extras.samples { all["samples"] = .integer(samples) }
     if let rollback = state.extras.rollback { all["rollback"] = .string(rollback.text) }
     if let rollout = state.extras.rollout { all["rollout"] = rollout.json }
     if let digest = state.candidateDigest { all["candidate"] = .string(digest.hex) }

@@ -215,7 +215,8 @@ extension MirroredChannelState {
       versions: channel.versions,
       extras: AnswerExtras(
         interval: channel.interval, policy: channel.policy, prefetch: channel.prefetch,
-        reports: channel.reports, rollback: channel.rollback, rollout: rule, root: channel.root),
+        reports: channel.reports, samples: channel.samples == 0 ? 0 : nil, rollback: channel.rollback,
+        rollout: rule, root: channel.root),
       scripts: channel.scripts, candidateDigest: channel.candidateDigest, bundlesSince: channel.bundlesSince)
     first = channel.first.flatMap { try? PackOffer(json: $0) }
   }

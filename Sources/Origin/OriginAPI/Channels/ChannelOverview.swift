@@ -28,6 +28,8 @@ package struct ChannelOverview: Codable, Sendable {
   @OrNull package var interval: Int?
   /// How many of every 10,000 report batches devices are asked to send; nil means all.
   @OrNull package var reports: Int?
+  /// False if devices send no error samples; nil if they do, and from older origins.
+  package var samples: Bool?
   /// The newest version made by a rollback, or nil if there is none.
   @OrNull package var rollback: ManifestVersion?
   @OrNull package var policy: DocumentAnswer?

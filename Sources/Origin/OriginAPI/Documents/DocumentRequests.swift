@@ -80,6 +80,10 @@ package struct ChannelSettings: Codable, Hashable, Sendable {
   @OrNull package var hosts: [String]?
   /// How many of every 10,000 report batches devices are asked to send; nil means all.
   @OrNull package var reports: Int?
+  /// Whether devices send error samples; nil from older origins, which don't know them.
+  package var samples: Bool?
+  /// How many error samples were forgotten by switching them off; absent in other answers.
+  package var forgottenSamples: Int?
 
   package init(interval: Int?, hosts: [String]? = nil, reports: Int? = nil) {
     self.interval = interval
@@ -96,13 +100,15 @@ package struct ChannelSettingsRequest: Codable, Sendable {
   package var hosts: JSONValue?
   /// 0 to 10,000, or null for the devices' default.
   package var reports: JSONValue?
+  /// Whether devices send error samples. False also forgets those that are kept.
+  package var samples: Bool?
 
   /// A request that changes nothing.
   package init() {}
 
   package init(interval: Int?) { self.interval = interval.map { .integer($0) } ?? .null }
 
-  private enum CodingKeys: CodingKey { case interval, hosts, reports }
+  private enum CodingKeys: CodingKey { case interval, hosts, reports, samples }
 
   package init(from decoder: any Decoder) throws {
     let container = try decoder.container(keyedBy: CodingKeys.self)
@@ -113,5 +119,6 @@ package struct ChannelSettingsRequest: Codable, Sendable {
     interval = try value(.interval)
     hosts = try value(.hosts)
     reports = try value(.reports)
+    samples = try container.decodeIfPresent(Bool.self, forKey: .samples)
   }
 }

@@ -51,6 +51,8 @@ package struct MirrorOverview: Codable, Sendable {
     @OrNull package var prefetch: Int64?
     @OrNull package var reports: Int?
     @OrNull package var rollback: ManifestVersion?
+    /// 0 if devices send no error samples; nil if they do, and from older origins.
+    package var samples: Int?
     /// The scripts that the policy names.
     package let scripts: [SHA256]
     /// The rule of the open rollout, as in answers, and the digest of its candidate; nil if none is open, and from older origins.
@@ -79,6 +81,7 @@ package struct MirrorOverview: Codable, Sendable {
       policy = extras.policy
       prefetch = extras.prefetch
       reports = extras.reports
+      samples = extras.samples
       rollback = extras.rollback
       rollout = extras.rollout?.json
       root = extras.root

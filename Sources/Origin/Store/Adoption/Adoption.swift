@@ -116,13 +116,14 @@ extension Store {
 }
 
 extension Database {
-  /// Deletes what was counted more than 90 days ago, and answers from more than a day ago.
+  /// Deletes what was counted more than 90 days ago, error samples of more than 30, and answers from more than a day ago.
   func forgetCounts(before now: Int64) throws(StoreError) {
     let hour = now / 3_600_000 - 90 * 24
     try run("DELETE FROM poll_count WHERE hour < ?", hour)
     try run("DELETE FROM failure_hour WHERE hour < ?", hour)
     try run("DELETE FROM disk_hour WHERE hour < ?", hour)
     try run("DELETE FROM failure_count WHERE day < ?", now / 86_400_000 - 90)
+    try forgetSamples(before: now)
     try forgetAnswers(now: now)
     try forgetActs(before: now)
   }

@@ -7,7 +7,18 @@ struct Invariant: Sendable {
   let message: String
   let breaches: StaticString
 
-  static let all: [Invariant] = entries + counters + rollouts + teams
+  static let all: [Invariant] = entries + counters + rollouts + teams + samples
+
+  private static let samples: [Invariant] = [
+    Invariant(
+      code: "unwanted-samples",
+      message:
+        "error samples are kept of a channel that has them off; 'xcache channel set --samples off' forgets them",
+      breaches: """
+        SELECT 'channel ' || c.name || ': ' || count(*) FROM error_sample AS s JOIN channel AS c ON c.id = s.channel_id
+        WHERE c.samples = 0 GROUP BY c.id LIMIT 5
+        """)
+  ]
 
   private static let teams: [Invariant] = [
     Invariant(

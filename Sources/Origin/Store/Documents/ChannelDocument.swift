@@ -100,6 +100,8 @@ package struct ChannelExtras: Hashable, Sendable {
   package var interval: Int?
   /// How many of 10,000 batches of counts devices should send; nil if not set, which means all.
   package var reports: Int?
+  /// Whether devices send error samples.
+  package var takesSamples = true
   /// The number of the newest root; nil if the app has none.
   package var root: Int64?
   /// The envelope of the prefetch config's statement, in canonical form; nil if there is none.
@@ -118,7 +120,8 @@ extension ChannelExtras {
   /// What each `configure.json` contains of them.
   package var answerExtras: AnswerExtras {
     AnswerExtras(
-      interval: interval, policy: policy?.version, prefetch: prefetch?.version, reports: reports, root: root)
+      interval: interval, policy: policy?.version, prefetch: prefetch?.version, reports: reports,
+      samples: takesSamples ? nil : 0, root: root)
   }
 
   /// `prefetchConfig.json` as sent to devices.

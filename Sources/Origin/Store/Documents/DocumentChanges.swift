@@ -123,11 +123,16 @@ extension Store {
       let id = before.id
       let changes = change.difference(from: before, try db.extras(of: id))
       try ChannelRow.set(change, of: id, in: db)
+      let forgotten = change.samples == false ? try db.forgetSamples(of: id) : nil
+      var result = JSONObject()
+      if let changes { result["changes"] = changes }
+      if let forgotten { result["forgottenSamples"] = .integer(forgotten) }
       try db.audit(
         AuditEvent(
-          "channel.set", app: app, channel: name, parameters: change.members,
-          result: changes.map { ["changes": $0] } ?? [:]), by: actor, now: clock())
-      return ConfiguredChannel(channel: try db.required(app, name), extras: try db.extras(of: id))
+          "channel.set", app: app, channel: name, parameters: change.members, result: .object(result)),
+        by: actor, now: clock())
+      return ConfiguredChannel(
+        channel: try db.required(app, name), extras: try db.extras(of: id), forgottenSamples: forgotten)
     }
   }
 
@@ -161,6 +166,8 @@ package struct SettingsChange: Hashable, Sendable {
   package var interval: Int??
   /// How many of 10,000 batches of counts devices should send.
   package var reports: Int??
+  /// Whether devices send error samples; to switch them off forgets those that are kept.
+  package var samples: Bool?
   /// The hosts whose URLs a release may name.
   package var hosts: HostList??
 
@@ -176,6 +183,7 @@ package struct SettingsChange: Hashable, Sendable {
     if let hosts { members["hosts"] = hosts.map { .strings($0.names) } ?? .null }
     if let interval { members["interval"] = interval.map { .integer($0) } ?? .null }
     if let reports { members["reports"] = reports.map { .integer($0) } ?? .null }
+    if let samples { members["samples"] = .bool(samples) }
     return .object(members)
   }
 }
@@ -186,6 +194,8 @@ package struct ConfiguredChannel: Hashable, Sendable {
   package let channel: ChannelInfo
   /// The documents and settings.
   package let extras: ChannelExtras
+  /// How many error samples were forgotten, if they were switched off.
+  package var forgottenSamples: Int?
 }
 
 /// What a change of a document may look up, in the transaction that writes it.

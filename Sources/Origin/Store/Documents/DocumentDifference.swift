@@ -88,6 +88,7 @@ extension SettingsChange {
     note("hosts", names(channel.hosts), hosts.map(names))
     note("interval", number(extras.interval), interval.map(number))
     note("reports", number(extras.reports), reports.map(number))
+    note("samples", .bool(extras.takesSamples), samples.map { .bool($0) })
     return changes.isEmpty ? nil : .object(changes)
   }
 }

@@ -121,11 +121,17 @@ extension Database {
     extras.candidatePrefetch = try candidatePrefetch(of: channel)
     let settings = try first(
       """
-      SELECT poll_interval, reports, (SELECT max(number) FROM trust_root WHERE app_id = channel.app_id)
+      SELECT poll_interval, reports, (SELECT max(number) FROM trust_root WHERE app_id = channel.app_id),
+        samples IS NULL
       FROM channel WHERE id = ?
       """, channel
-    ) { row in (row.get(0, as: Int?.self), row.get(1, as: Int?.self), row.get(2, as: Int64?.self)) }
-    (extras.interval, extras.reports, extras.root) = settings ?? (nil, nil, nil)
+    ) { row in
+      (
+        row.get(0, as: Int?.self), row.get(1, as: Int?.self), row.get(2, as: Int64?.self),
+        row.get(3, as: Int.self) == 1
+      )
+    }
+    (extras.interval, extras.reports, extras.root, extras.takesSamples) = settings ?? (nil, nil, nil, true)
     if extras.root != nil, let trust = try trust(ofChannel: channel) {
       extras.prefetchTrust = try extras.prefetch.flatMap { (config) throws(StoreError) in
         try trust.statement(forPrefetch: config.content, in: self)?.envelope.bytes

@@ -104,6 +104,7 @@ struct ChannelRestorer {
     try ChannelRow.raiseNext(to: next, of: channelID, in: db)
     var settings = SettingsChange(interval: channel.extras.interval)
     settings.reports = .some(channel.extras.reports)
+    settings.samples = channel.extras.samples != 0
     try ChannelRow.set(settings, of: channelID, in: db)
     // For a release that the mirror doesn't keep; that of a kept release is noted already.
     if let rollback = channel.extras.rollback, rollback <= newest.version {

@@ -330,6 +330,7 @@ extension Database {
     try run("DELETE FROM failure_count WHERE channel_id = ?", channel)
     try run("DELETE FROM failure_hour WHERE channel_id = ?", channel)
     try forgetEvidence(of: channel)
+    _ = try forgetSamples(of: channel)
     try deleteOlderDocuments(of: channel)
     try deleteUnneededCandidates(of: channel, all: true)
   }

@@ -68,6 +68,9 @@ enum ChannelRow {
       try db.run("UPDATE channel SET poll_interval = ? WHERE id = ?", seconds, id)
     }
     if let share = change.reports { try db.run("UPDATE channel SET reports = ? WHERE id = ?", share, id) }
+    if let samples = change.samples {
+      try db.run("UPDATE channel SET samples = ? WHERE id = ?", samples ? Int?.none : 0, id)
+    }
     if let hosts = change.hosts {
       try db.run("UPDATE channel SET hosts = ? WHERE id = ?", Stored.text(of: hosts), id)
     }

@@ -65,6 +65,7 @@ struct ChannelHandler: APIHandler {
         prefetch: extras.prefetch.map { DocumentVersion($0) }, isDiskFull: store.reserve.isDiskFull,
         staged: releases.staged.all.filter { $0.scope.app == channel.app && $0.scope.channel == channel.name }
           .map { .init($0) }, rollout: channel.rollout.map { RolloutInfo($0) })
+    if !extras.takesSamples { overview.samples = false }
     overview.scheduled = try scheduled(channel)
     overview.halted = try halted(channel)
     overview.protection = try store.protection(of: channel).map { ChannelProtection($0) }

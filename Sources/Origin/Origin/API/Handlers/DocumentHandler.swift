@@ -55,10 +55,11 @@ struct DocumentHandler: APIHandler {
     change.interval = try Self.number(body.interval, in: AnswerExtras.intervals, "interval", "seconds")
     change.reports = try Self.number(
       body.reports, in: 0...AnswerExtras.allReports, "reports", "of 10,000 batches")
+    change.samples = body.samples
     change.hosts = try body.hosts.map { $0.isNull ? nil : try hosts($0) }
     guard change != SettingsChange() else {
       throw Problem.badRequest(
-        "nothing to set: give \"interval\" (seconds or null), \"hosts\" (names or null) or \"reports\" (of 10,000, or null)"
+        "nothing to set: give \"interval\" (seconds or null), \"hosts\" (names or null), \"reports\" (of 10,000, or null) or \"samples\" (true or false)"
       )
     }
     if change.reports == 0, context.api.documents.edge != nil {
@@ -68,7 +69,9 @@ struct DocumentHandler: APIHandler {
     // A publisher must not be able to lift its own limits.
     if change.hosts != nil { try caller.check(.admin, in: names) }
     return try context.answering { (state: ConfiguredChannel) in
-      APIAnswer(ChannelSettings(state.channel, state.extras))
+      var settings = ChannelSettings(state.channel, state.extras)
+      settings.forgottenSamples = state.forgottenSamples
+      return APIAnswer(settings)
     } to: { [change] (record) in
       try context.api.documents.set(change, of: names.app, names.channel, by: actor, record: record)
     }
@@ -110,6 +113,7 @@ extension HostList {
 extension ChannelSettings {
   fileprivate init(_ channel: ChannelInfo, _ extras: ChannelExtras) {
     self.init(interval: extras.interval, hosts: channel.hosts?.names, reports: extras.reports)
+    samples = extras.takesSamples
   }
 }
 
