@@ -11,7 +11,7 @@ LONGEST = 4096  # Of what is given, only so many characters are looked at.
 # White space as in JavaScript's \s, and characters that don't show or change the direction of text.
 SPACE = "\t\n\v\f\r \u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000\ufeff"
 HIDDEN = "\0-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff"
-SCHEME = r"[a-z][a-z0-9+-]*"
+SCHEME = "[a-z][a-z+-]*"  # Without digits, which would be shown with the scheme.
 URL = re.compile(rf"({SCHEME}://[^{SPACE}\"'`]*|\b(?:data|blob):[^{SPACE}\"'`]+)", re.I | re.A)
 
 
@@ -88,6 +88,7 @@ MESSAGES = [
     "BLOB:x", "_data:x", "1://x", "1a://x", "é@é.é", "\u00e9" * 300, "\U0001f600" * 200, "错误：找不到变量 x", "一" * 171,
     f"a{H}/b c", "ends with a blank " + "x" * 493 + " y", "12 345 6789 12345", "a&b<c>d", "<script>alert(1)</script>",
     "e" * 700, "https://m.example.com/" + "a" * 600, "\\u0000", "a=1&b=2&c=3456", "null", "[object Object]",
+    f"x1234567{H}/a", f"6f1c2d3e-4a5b-4c6d-8e7f-001122334455{H}/a", "h323://x", "a1:2",
 ]
 URLS = [
     "", H, f"{H}/", f"{H}/ares/", f"{H}/ares/index.html?a=1&b", f"{H}/?q=ann", f"{H}/?", f"{H}/#top", f"{H}?a=b#c?d",
@@ -100,6 +101,7 @@ URLS = [
     "data:text/html,x", "blob:https://m.example.com/6f1c", "javascript:alert(1)", "chrome-extension://abc/x.js", "https:",
     "https://", "https:///x", "https://@/x", "https://a@/x", "https://a@?x", "/ares/", "ares", ":x", "1http://x", "https://a@b@c/d", f"{H}//a//1234//",
     f"{H}/a;jsessionid=1A2B3C4D5E", f"{H}/" + "a" * 1100, f"{H}/\u202eevil\n/x", f"{H}/*/x?a=", f"{H}/%E4%BD%A0", "x" * 40 + ":y",
+    "h323:x", "s3://bucket/x",
 ]
 FRAMES = [
     "", "@", f"render@{H}/ares/app.js:1:23911", f"@{H}/app.js:10:2", f"f@{H}/a/3f1c9d2e8877aabbccdd.js:1:2",

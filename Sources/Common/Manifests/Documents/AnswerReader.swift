@@ -62,9 +62,7 @@ struct AnswerReader {
     case "policy": policy = try Self.version(key, &reader).number
     case "prefetch": prefetch = try Self.version(key, &reader).number
     case "reports": reports = try Self.hint(key, 0...AnswerExtras.allReports, &reader)
-    case "samples":
-      // Only 0 says something; whatever else a newer origin writes means that they are sent.
-      samples = try reader.value(atMost: DocumentBudget.entryValues).integer == 0 ? 0 : nil
+    case "samples": samples = try Self.samples(&reader)
     case "rollback": rollback = try Self.version(key, &reader)
     case "rollout": rollout = try RolloutRule(reading: reader.value(atMost: DocumentBudget.entryValues))
     case "root": root = try Self.version(key, &reader).number
@@ -97,6 +95,15 @@ struct AnswerReader {
       try reader.skip()
       return nil
     }
+  }
+
+  /// Reads the member `samples`: only 0 says something.
+  private static func samples(_ reader: inout JSONReader) throws(JSONError) -> Int? {
+    guard try reader.peek() == UInt8(ascii: "0") else {
+      try reader.skip()
+      return nil
+    }
+    return try reader.value(atMost: 1).integer == 0 ? 0 : nil
   }
 
   private static func version(

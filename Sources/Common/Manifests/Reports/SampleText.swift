@@ -42,7 +42,7 @@ package enum SampleText {
 
   /// Returns an engine's name and major version, for WebKit also the minor one: `Chromium 141`, `WebKit 605.1`.
   package static func engine(_ text: String) -> String {
-    let bytes = Array(text.utf8.prefix(engineLimit))
+    let bytes = Array(text.utf8.drop { $0 == UInt8(ascii: " ") }.prefix(engineLimit))
     var name = bytes.prefix { ASCII.isLetter($0) || $0 == UInt8(ascii: " ") }
     let rest = bytes[name.endIndex...]
     while name.last == UInt8(ascii: " ") { name = name.dropLast() }

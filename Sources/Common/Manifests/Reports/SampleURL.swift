@@ -91,15 +91,16 @@ enum SampleURL {
     return SampleText.isLetter(before) || SampleText.isDigit(before) || before == "_" ? nil : first
   }
 
-  /// Returns the index of the `:` after a scheme (RFC 3986, section 3.1, without `.`) at the beginning of a text.
+  /// Returns the index of the `:` after a scheme (RFC 3986, section 3.1) at the beginning of a text.
   static func endOfScheme(_ text: ArraySlice<Unicode.Scalar>) -> Int? {
     guard let first = text.first, SampleText.isLetter(first) else { return nil }
     let scheme = text.prefix(while: isScheme)
     return scheme.endIndex < text.endIndex && text[scheme.endIndex] == ":" ? scheme.endIndex : nil
   }
 
+  /// Digits and `.` may be in schemes, too, but a number before a URL would then be shown as a part of its scheme.
   private static func isScheme(_ character: Unicode.Scalar) -> Bool {
-    SampleText.isLetter(character) || SampleText.isDigit(character) || character == "+" || character == "-"
+    SampleText.isLetter(character) || character == "+" || character == "-"
   }
 
   private static func lowered(_ character: Unicode.Scalar) -> Unicode.Scalar {

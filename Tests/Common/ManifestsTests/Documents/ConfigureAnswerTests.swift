@@ -89,6 +89,22 @@ import Values
     #expect(answer == .upToDate(ManifestVersion(7), AnswerExtras(edge: seconds)))
   }
 
+  /// Error samples are off by 0 alone.
+  @Test(arguments: [
+    ("0", 0), ("1", nil), ("-0", nil), ("0.5", nil), ("1e400", nil), ("\"0\"", nil), ("false", nil),
+    ("null", nil), ("[0]", nil),
+    (#"{"a":[1,2]}"#, nil),
+  ])
+  func samplesAreOffOrLeftOut(_ text: String, _ samples: Int?) throws {
+    let answer = try parse(#"{"code":200,"data":{"samples":\#(text),"update":false,"version":"7"}}"#)
+    #expect(answer == .upToDate(ManifestVersion(7), AnswerExtras(samples: samples)))
+    // Canonical, so that the member stands where its name sorts.
+    let extras = AnswerExtras(reports: 5, samples: 0, rollback: ManifestVersion(3), root: 4)
+    let whole = Documents.whole(ManifestVersion(7), .empty, extras: extras, trust: Array("{}".utf8))
+    #expect(try JSONValue.parse(whole).canonical == whole)
+    #expect(try ConfigureAnswer.parse(whole).extras == extras)
+  }
+
   @Test func failuresNeedNoMessage() throws {
     #expect(try parse(#"{"code":500,"data":{}}"#) == .failure(code: 500, message: ""))
   }
