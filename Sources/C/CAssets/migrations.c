@@ -127,6 +127,9 @@ static const unsigned char m0031[] = {
 static const unsigned char m0032[] = {
 #embed "../../../Migrations/0032_teams.sql"
 };
+static const unsigned char m0034[] = {
+#embed "../../../Migrations/0034_source_maps.sql"
+};
 
 static const unsigned char m0033[] = {
 #embed "../../../Migrations/0033_samples.sql"
@@ -166,6 +169,7 @@ static const xcache_asset migrations[] = {
     {"0031_poll_batches.sql", m0031, sizeof m0031},
     {"0032_teams.sql", m0032, sizeof m0032},
     {"0033_samples.sql", m0033, sizeof m0033},
+    {"0034_source_maps.sql", m0034, sizeof m0034},
 };
 
 size_t xcache_migration_count(void) { return sizeof migrations / sizeof migrations[0]; }

@@ -172,8 +172,23 @@ extension BlobStore {
   func survey(
     _ contents: [(url: ResourceURL, content: ResourceContent)], rowsRead: () -> Void = {}
   ) throws(StoreError) -> Survey {
+    let (survey, known) = try survey(contents.map(\.content.sha256), rowsRead: rowsRead)
+    for (url, content) in contents {
+      if let stored = known[content.sha256] { try content.check(against: stored, url) }
+    }
+    return survey
+  }
+
+  /// Looks up where bytes are.
+  /// - Parameters:
+  ///   - digests: the bytes; some may be named twice.
+  ///   - rowsRead: as above.
+  /// - Returns: what is yet to be done, and the digests of what is here.
+  func survey(_ digests: [SHA256], rowsRead: () -> Void = {}) throws(StoreError)
+    -> (survey: Survey, known: [SHA256: FileDigest])
+  {
     var seen: Set<SHA256> = []
-    let digests = contents.map(\.content.sha256).filter { seen.insert($0).inserted }
+    let digests = digests.filter { seen.insert($0).inserted }
     try refusePurged(digests)
     let stamp = try reserve(digests)
     // A file that arrived a moment ago has no row, or has one from a release that was just made: then it is persisted once more.
@@ -198,10 +213,7 @@ extension BlobStore {
       survey.missing.removeAll { known[$0] != nil }
     }
     withdraw(survey.missing, stamp)
-    for (url, content) in contents {
-      if let stored = known[content.sha256] { try content.check(against: stored, url) }
-    }
-    return survey
+    return (survey, known)
   }
 
   /// The digests of files that were checked since the start and wait for a row.

@@ -114,6 +114,16 @@ struct Invariant: Sendable {
         WHERE b.quarantined_at IS NOT NULL LIMIT 5
         """),
     Invariant(
+      code: "source-map-missing",
+      message: "a source map's bytes were found damaged and set aside; publish with --source-maps again",
+      breaches: """
+        SELECT a.name || ' ' || c.name || ' ' || lower(hex(m.file)) FROM source_map AS m
+        JOIN blob AS b ON b.id = m.blob_id
+        JOIN channel AS c ON c.id = m.channel_id
+        JOIN app AS a ON a.id = c.app_id
+        WHERE b.quarantined_at IS NOT NULL LIMIT 5
+        """),
+    Invariant(
       code: "purged", message: "bytes that were purged are stored; purge them once more",
       breaches: "SELECT lower(hex(sha256)) FROM purge WHERE sha256 IN (SELECT sha256 FROM blob) LIMIT 5"),
   ]

@@ -162,6 +162,7 @@ extension Database {
         (SELECT r.id FROM resource AS r JOIN blob AS b ON b.id = r.blob_id WHERE b.sha256 = ?)
       """, sha256)
     try run("DELETE FROM resource WHERE blob_id = (SELECT id FROM blob WHERE sha256 = ?)", sha256)
+    try forgetSourceMaps(with: sha256)
     try run("DELETE FROM blob WHERE sha256 = ?", sha256)
     try run("INSERT INTO purge_work (sha256) VALUES (?) ON CONFLICT DO NOTHING", sha256)
   }

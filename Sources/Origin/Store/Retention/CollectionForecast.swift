@@ -87,6 +87,7 @@ struct CollectionForecast {
       }
     }
     report.resources = resources
+    try SourceMapRow.addStaying(with: needed, to: &blobs, now: store.clock(), in: db)
     var removedURLs = 0
     try db.each(
       """

@@ -109,6 +109,12 @@ struct GarbageCollection {
     // Servers keep files open under their URLs. From here on, nothing is found under those of the deleted resources.
     if report.resources > 0 { store.changes.changed() }
     _ = try drop(ContentTypeRow.unneeded, ContentTypeRow.deleteUnneeded)
+    let begin = store.clock()
+    _ = try drop { (db) throws(StoreError) in
+      try SourceMapRow.unneeded(now: begin, in: db)
+    } _: { (row, db) throws(StoreError) in
+      try row.deleteUnneeded(now: begin, in: db)
+    }
     report.urls += try drop(URLRow.unneeded, URLRow.deleteUnneeded)
     for channel in removed {
       try transaction { (db) throws(StoreError) in try db.forgetBundles(ofRemoved: channel.id) }
