@@ -17,7 +17,7 @@ package struct DailyCollection: Sendable {
 }
 
 /// Periodic work: every second, the database's log is copied into the database, and scheduled acts that are due are begun; every 10 seconds, counts are written, rollouts that go on or stop by themselves looked at, expired plans
-/// dropped, purges that were cut off finished, and the disk's reserve and the data folder's lock checked; memory used
+/// and source maps that nothing is read with dropped, purges that were cut off finished, and the disk's reserve and the data folder's lock checked; memory used
 /// for large work is returned to the system some seconds later; every minute, the files of packs that answers name are
 /// checked, and webhooks told of late mirrors; every 10 minutes, uploads that no release used, and manifests that nobody
 /// polls, are removed; at the start and every
@@ -34,6 +34,7 @@ final class MaintenanceService: Sendable {
   private let schedules: ScheduleService?
   private let rollouts: RolloutWatch?
   private let documents: DocumentService?
+  private let stacks: StackReader?
   private let log: @Sendable (String) -> Void
   private let secondsBetweenSweeps: Int
   private let thread = BackgroundThread()
@@ -51,7 +52,8 @@ final class MaintenanceService: Sendable {
     store: Store, adoption: AdoptionService, answers: AnswerBuilder, plans: PlanCache = PlanCache(),
     shared: SharedAnswers = SharedAnswers(), failures: FailureLog? = nil,
     gc: DailyCollection?, purges: PurgeService? = nil, schedules: ScheduleService? = nil,
-    rollouts: RolloutWatch? = nil, documents: DocumentService? = nil, secondsBetweenSweeps: Int = 600,
+    rollouts: RolloutWatch? = nil, documents: DocumentService? = nil, stacks: StackReader? = nil,
+    secondsBetweenSweeps: Int = 600,
     log: @escaping @Sendable (String) -> Void
   ) {
     self.store = store
@@ -65,6 +67,7 @@ final class MaintenanceService: Sendable {
     self.schedules = schedules
     self.rollouts = rollouts
     self.documents = documents
+    self.stacks = stacks
     self.secondsBetweenSweeps = secondsBetweenSweeps
     self.log = log
   }
@@ -105,6 +108,7 @@ final class MaintenanceService: Sendable {
         rollouts?.begin()
         rollUp()
         plans.dropOld()
+        stacks?.dropOld()
         hasRoom = checkReserve(hasRoom)
         failures.flush()
         purges?.finishIfDue()

@@ -6,7 +6,7 @@ package struct SourcePosition: Codable, Hashable, Sendable {
   package let line: Int
   /// From 1, in UTF-16 units, as in stacks.
   package let column: Int
-  /// The name that stood there before it was shortened, if the map has one.
+  /// The function that the frame is in, by the name with which the next frame calls it, if the map has that.
   package let function: String?
   /// Up to five lines around the position, each at most 200 bytes, if the map contains its sources.
   package let excerpt: [String]?

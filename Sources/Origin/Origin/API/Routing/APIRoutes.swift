@@ -134,6 +134,7 @@ extension APIRoute {
     channel("/schedules/*/reject", [.post: .change(.channel(.release), ApprovalHandler.reject)], .recovery),
     channel("/schedules/*/request", [.get: .reply(.channel(.read), ScheduleHandler.request)]),
     channel("/schedules/*/statements", [.post: .change(.channel(.publish), ScheduleHandler.sign)]),
+    channel("/source-maps", [.post: .change(.channel(.publish), limit: large, SourceMapHandler.keep)]),
     channel("/thaw", [.post: .change(.channel(.admin), ChannelHandler.thaw)], .urgent),
   ]
 
