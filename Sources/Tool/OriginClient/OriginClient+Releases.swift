@@ -82,6 +82,13 @@ extension OriginClient {
     return try send(call)
   }
 
+  /// Has source maps stored, whose bytes and those of their files were sent.
+  package func keepSourceMaps(_ request: SourceMapRequest, in channel: ChannelAddress) throws(OriginError)
+    -> OriginAnswer<SourceMapAnswer>
+  {
+    try send(OriginCall("POST", "\(channel.path)/source-maps", request))
+  }
+
   package func rollback(_ request: RollbackRequest, in channel: ChannelAddress) throws(OriginError)
     -> OriginAnswer<RollbackAnswer>
   {

@@ -15,6 +15,8 @@ struct Publication: Sendable {
   /// What is to be signed; nil: nothing.
   let signing: ReleaseSigning?
   let options: PublishOptions
+  /// The source maps that belong to files of the build; nil: none are sent.
+  let sourceMaps: SourceMapPairing?
 
   var api: OriginClient { publisher.api }
   var channel: ChannelAddress { remote.address }
@@ -28,16 +30,26 @@ struct Publication: Sendable {
     guard options.sendsFiles else {
       let answer = try preview(request)
       try compare(answer.value.contents)
-      return PublishResult(of: self, answer, uploads, check: report)
+      var result = PublishResult(of: self, answer, uploads, check: report)
+      result.sourceMaps = sourceMaps.map { SourceMapReport(pairing: $0) }
+      return result
     }
     try announce(uploads, request)
     let document = try send(uploads, with: request)
+    // Those of a channel that this release creates come after it: there is nothing yet that they could be of.
+    var maps = sourceMaps.map { SourceMapReport(pairing: $0) }
+    if remote.exists { maps?.answer = try sendSourceMaps() }
     let (answer, preparation, statements) = try release(request, document)
+    if !remote.exists {
+      // The release stands.
+      do { maps?.answer = try sendSourceMaps() } catch { maps?.problem = error }
+    }
     try keep(statements, unlessIn: answer.value)
     let (costs, afterwards) = try finish(answer.value, preparation)
     var result = PublishResult(
       of: self, answer, uploads, check: report, preparation: costs, afterwards: afterwards)
     result.statements = statements
+    result.sourceMaps = maps
     return result
   }
 

@@ -36,6 +36,14 @@ extension PublishError {
       "bundle \(bundle): this release would remove every page of the live version (\(pages == 1 ? "1 page" : "\(pages) pages"), such as \(url)); "
         + "nothing was released. Check the folder and --base-url. If the pages are to go, add --allow-no-pages, or remove the "
         + "bundle with `xcache unpublish --bundle \(bundle)`"
+    case .noSourceMaps(let folder, 0):
+      "\(folder) has no *.map files: give the folder with the build's source maps to --source-maps, or leave it out"
+    case .noSourceMaps(let folder, let found):
+      "none of the \(found) source maps in \(folder) belongs to a script or style of the build; nothing was released. A map is paired "
+        + "by the script's sourceMappingURL, by its name without .map, or by its member \"file\": give the folder that the same build "
+        + "wrote, or leave --source-maps out"
+    case .sourceMapsUnknown:
+      "this origin is older than source maps; nothing was released: upgrade it, or publish without --source-maps"
     case .broken(let report): PublishError.message(of: report)
     case .trust(let fault): fault.message
     case .awaited(let fault): fault.message
@@ -61,7 +69,7 @@ extension PublishError {
   /// The exit code: 3 if the request was refused, 2 if it makes no sense, 1 for everything else.
   package var exitCode: Int32 {
     switch self {
-    case .overBudget, .costUnknown, .alwaysOvertaken, .broken, .newBundle, .noPageStays: 3
+    case .overBudget, .costUnknown, .alwaysOvertaken, .broken, .newBundle, .noPageStays, .noSourceMaps: 3
     case .trust(let fault): fault.exitCode
     case .awaited(let fault): fault.exitCode
     case .origin(let error): error.exitCode

@@ -39,6 +39,10 @@ package enum PublishError: Error, Sendable {
   case newBundle(BundleName, ChannelAddress, others: [BundleName])
   /// Thrown when the release would remove all live pages of a bundle, of which this is one: perhaps folder or base URL are wrong.
   case noPageStays(BundleName, pages: Int, url: String)
+  /// Thrown when a folder has no source maps, or as many, and none belongs to a file of the build.
+  case noSourceMaps(String, found: Int)
+  /// Thrown when the origin is older than source maps.
+  case sourceMapsUnknown
   /// Thrown when the check of the build found errors.
   case broken(CheckReport)
 

@@ -22,6 +22,8 @@ package struct PublishOptions: Sendable {
   package var rehash = false
   /// Whether to send the files that the origin lacks; a dry run can go without, and reports less then.
   package var sendsFiles = true
+  /// The folder of source maps to store with the release; nil: none.
+  package var sourceMaps: String?
   /// How it is signed, in an app with a root.
   package var signing = SigningOptions()
 

@@ -36,6 +36,9 @@ package struct PublishResult: Sendable {
   /// What was signed, or had been, and went along with the release.
   package var statements: [Signed<ReleaseStatement>] = []
 
+  /// What was done with source maps; nil if none were given.
+  package var sourceMaps: SourceMapReport?
+
   /// Whether the same files wait for signatures already, so that nothing was done.
   package var isWaitingAlready = false
 

@@ -15,6 +15,8 @@ extension Publisher {
     case indexDropped(BundleName, folders: Int, url: String)
     /// The release says nothing of what is lazy, or of routes, and the live bundle does. Reported before any file is sent.
     case settingsDropped(DroppedSettings)
+    /// Which source maps belong to which files. Reported before any file is sent.
+    case sourceMaps(SourceMapPairing)
     /// There is a key, and nothing to sign: the app has no root, or one that is off.
     case notSigned(AppName)
     /// The app has a root, and this dry run no key; the release would need one.
@@ -45,7 +47,8 @@ extension Publisher {
     /// Whether it is something to know about the release, and not how far it has come.
     package var isRemark: Bool {
       switch self {
-      case .newKind, .indexDropped, .settingsDropped, .notSigned, .lacksKey, .raisesFloor, .wouldSign,
+      case .newKind, .indexDropped, .settingsDropped, .sourceMaps, .notSigned, .lacksKey, .raisesFloor,
+        .wouldSign,
         .wouldWait,
         .waitsAlready,
         .stillWaits:

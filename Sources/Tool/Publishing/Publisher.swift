@@ -39,28 +39,30 @@ package struct Publisher: Sendable {
     // Keeps its folders until the last file is sent.
     defer { withExtendedLifetime(unpacked) {} }
     let found = try FoundFiles(unpacked.bundles, program: program)
-    if !options.rehash, !options.signing.isDemanding,
+    if !options.rehash, !options.signing.isDemanding, options.sourceMaps == nil,
       let result = try publishUnchanged(found, to: channel, options)
     {
       return result
     }
     let local = try read(found, rehash: options.rehash)
     defer { for cache in local.caching { cache.value() } }
+    let sourceMaps = try pairSourceMaps(options.sourceMaps, local)
     do {
-      return try plan(local, channel, options, trustsCache: !options.rehash).run()
+      return try plan(local, sourceMaps, channel, options, trustsCache: !options.rehash).run()
     } catch {
       // The cached version is one that this origin has forgotten, or never had.
       guard !options.rehash, case .origin(.refused(let problem)) = error, problem.code == "unknown-base"
       else {
         throw error.namingPurged(local)
       }
-      return try plan(local, channel, options, trustsCache: false).run()
+      return try plan(local, sourceMaps, channel, options, trustsCache: false).run()
     }
   }
 
   /// Compares the local files with what the channel has.
   private func plan(
-    _ local: LocalBundles, _ channel: ChannelAddress, _ options: PublishOptions, trustsCache: Bool
+    _ local: LocalBundles, _ sourceMaps: SourceMapPairing?, _ channel: ChannelAddress,
+    _ options: PublishOptions, trustsCache: Bool
   ) throws(PublishError) -> Publication {
     let remote = try RemoteChannel(api, cache, channel)
     try Self.checkNames(local.bundles.map(\.source.name), remote, options)
@@ -68,7 +70,8 @@ package struct Publisher: Sendable {
     let signing = try signing(local, remote, plans, options)
     tellWaiting(plans.map(\.bundle), remote, signing)
     return Publication(
-      publisher: self, local: local, remote: remote, plans: plans, signing: signing, options: options)
+      publisher: self, local: local, remote: remote, plans: plans, signing: signing, options: options,
+      sourceMaps: sourceMaps)
   }
 
   /// Throws if a publish would be refused before its files are sent: by the build's check, or by the origin in a dry run.
@@ -84,6 +87,7 @@ package struct Publisher: Sendable {
     rehearsal.typedNames = options.typedNames
     rehearsal.sendsFiles = false
     rehearsal.signing = options.signing
+    rehearsal.sourceMaps = options.sourceMaps
     let freeze = try publish(bundles, to: channel, rehearsal).answer.freeze
     if options.release.dryRun != true, options.release.schedule == nil, let freeze {
       throw .origin(.refused(Problem(freeze, channel)))

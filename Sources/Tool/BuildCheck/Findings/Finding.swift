@@ -103,6 +103,9 @@ extension CheckProblem {
       "\(files) \(what) (\(Bytes.text(bytes))) \(files == 1 ? "is" : "are") not needed on devices: leave \(files == 1 ? "it" : "them") out with "
         + exclude.map { "--exclude '\($0)'" }.joined(separator: " ")
         + (mayBeLazy ? ", or name \(files == 1 ? "it" : "them") in \"lazy\" in xcache.json" : "")
+        + (what.hasPrefix("source map")
+          ? "; publish --source-maps DIR stores \(files == 1 ? "it" : "them") where nobody can download \(files == 1 ? "it" : "them")"
+          : "")
     case .idlePattern(let pattern, let keys, let excludes, let folder):
       "\(keys): the pattern \(pattern.debugDescription) \(excludes ? "excludes nothing" : "matches no published file"): "
         + (folder.map { "paths begin below \($0), without it" } ?? "correct or remove it")

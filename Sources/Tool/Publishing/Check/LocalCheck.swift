@@ -32,6 +32,20 @@ package enum LocalCheck {
   }
 }
 
+extension LocalCheck {
+  /// Pairs the source maps of a folder with the files of `bundles`.
+  /// - Throws: `noSourceMaps`; `PublishError` of the scan.
+  package static func sourceMaps(_ folder: String, of bundles: [BundleSource]) throws(PublishError)
+    -> SourceMapPairing
+  {
+    let unpacked = try UnpackedZips(bundles)
+    defer { withExtendedLifetime(unpacked) {} }
+    var files: [SourceFile] = []
+    for bundle in unpacked.bundles { files += try Mapping.files(of: bundle).map(\.file) }
+    return try SourceMapPairing(folder, files)
+  }
+}
+
 extension CheckedBundle {
   /// Creates a bundle from mapped files; those of a zip must be unpacked.
   init(_ files: [MappedFile], of bundle: BundleSource) {

@@ -154,6 +154,7 @@ extension PublishError {
     case .fallback, .lazyPages: "settings"
     case .newBundle: "new-bundle"
     case .noPageStays: "no-pages"
+    case .noSourceMaps, .sourceMapsUnknown: "source-maps"
     case .broken: "check"
     case .overBudget, .costUnknown, .alwaysOvertaken: "budget"
     case .deltasLeft: "failed"

@@ -19,6 +19,8 @@ struct Settings: Hashable, Sendable {
   var smokeIgnores: [Glob] = []
   /// The folder that answers API calls in smoke tests.
   var smokeFixtures: String?
+  /// The folder of source maps that go along with the bundles.
+  var sourceMaps: String?
   /// Who signs.
   var signWith: SignerSettings?
   /// The path of the root that the app is built with.
@@ -40,6 +42,7 @@ struct Settings: Hashable, Sendable {
     merged.check.ignore += lower.check.ignore
     merged.smokeIgnores += lower.smokeIgnores
     merged.smokeFixtures = merged.smokeFixtures ?? lower.smokeFixtures
+    merged.sourceMaps = sourceMaps ?? lower.sourceMaps
     merged.signWith = signWith ?? lower.signWith
     merged.root = root ?? lower.root
     merged.file = file ?? lower.file

@@ -59,6 +59,9 @@ extension Settings {
           default: throw value.unknown("ignore", "fixtures")
           }
         }
+      case "sourceMaps":
+        let path = try value.text("a folder")
+        sourceMaps = path.hasPrefix("/") ? path : "\(folder)/\(path)"
       case "signWith": signWith = try SignerSettings(value, relativeTo: folder)
       case "root":
         let path = try value.text("the path of a root.json")
@@ -66,7 +69,8 @@ extension Settings {
       case let key where BundleSettings.keys.contains(key):
         throw value.misplaced(in: "a bundle: bundles / NAME / \(key)")
       default:
-        throw value.unknown("server", "app", "channel", "bundles", "check", "smoke", "signWith", "root")
+        throw value.unknown(
+          "server", "app", "channel", "bundles", "check", "smoke", "sourceMaps", "signWith", "root")
       }
     }
   }

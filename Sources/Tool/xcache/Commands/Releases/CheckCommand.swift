@@ -27,7 +27,7 @@ enum CheckCommand {
       .value("base-url", "URL", "the URL that the folder's files will have"),
       .value("include", "GLOB", "check only matching files; repeatable"),
       .value("exclude", "GLOB", "skip matching files; repeatable"),
-      noCheck, allowSecret, Command.all,
+      noCheck, allowSecret, SourceMapOutput.checkOption, Command.all,
     ],
     run: run)
 
@@ -77,16 +77,24 @@ enum CheckCommand {
     var options = try options(arguments, settings)
     options.others = settings.bundles.filter { !names.contains($0.name) }.flatMap(\.baseURLs)
     let report = try report(bundles, options)
+    let folder =
+      try arguments.value("source-maps") ?? (arguments.operands.isEmpty ? settings.sourceMaps : nil)
+    let maps = try folder.map { (folder) throws(PublishError) in
+      try LocalCheck.sourceMaps(folder, of: bundles)
+    }
     let failure =
       report.errors > 0 ? Failure(CheckOutput.summary(report), code: .refused, name: "check") : nil
     if arguments.has("json") {
-      terminal.say(json: report.json, failure)
+      var document = report.json.object ?? JSONObject()
+      if let maps { document["sourceMaps"] = .object(SourceMapOutput.json(maps)) }
+      terminal.say(json: .object(document), failure)
     } else {
       // Errors come first in a long list, so that truncating it doesn't lose any.
       let isLong = report.findings.count > Listing.limit
       let errors = report.findings.filter { $0.severity == .error }
       let findings = isLong ? errors + report.findings.filter { $0.severity != .error } : report.findings
       terminal.say(list: findings.map { CheckOutput.line($0, terminal) }, all: arguments.has("all"))
+      for line in maps.map(SourceMapOutput.lines(_:)) ?? [] { terminal.say(line) }
       terminal.say(CheckOutput.summary(report))
     }
     return failure?.code ?? .done

@@ -34,6 +34,9 @@ enum PublishCommand {
       XCACHE_SIGN_KEY, or "signWith" in xcache.json. What the key may sign is checked before anything is sent. If the root
       asks for several signatures, give a --sign-key for each; or the release waits at the origin, and whoever has the
       next key completes it with 'xcache sign' within 30 days. Publishing the same again while it waits changes nothing.
+      --source-maps DIR, or "sourceMaps" in xcache.json, stores the source maps of the build's scripts and styles, so that the
+      stacks of errors name lines of the source text. No URL serves them. Leave them out of the build itself: --exclude
+      '*.map'. Those that belong to no file are named; if none does, nothing is released.
       --statements-out FILE writes what is to be signed, and --statement FILE publishes with it, without the origin in
       between.
       In a protected channel (see 'xcache channel protect') it waits until others have approved it: nothing is released yet, and
@@ -68,6 +71,7 @@ enum PublishCommand {
       .flag(
         "smoke", "first open the pages of the build, as 'xcache smoke' does; release nothing if one fails"),
       SmokeCommand.networkOption,
+      SourceMapOutput.option,
       .flag("rehash", "read every file, here and at the origin"),
     ],
     run: run)
@@ -142,6 +146,9 @@ enum PublishCommand {
     }
     options.maxUpdate = try maxUpdate(arguments)
     options.signing = try GivenSigning.terms(arguments, remote, terminal)
+    // Those of xcache.json are of its bundles.
+    options.sourceMaps =
+      try arguments.value("source-maps") ?? (arguments.operands.isEmpty ? remote.settings.sourceMaps : nil)
     options.check = try CheckCommand.options(arguments, remote.settings)
     let names = Set(bundles.map(\.name))
     options.check.others = remote.settings.bundles.filter { !names.contains($0.name) }.flatMap(\.baseURLs)
@@ -243,6 +250,7 @@ enum PublishCommand {
         "bundle \(bundle): this release removes \(Count.text(folders, "folder URL")) of the live version, such as \(url), "
           + "and \(folders == 1 ? "its" : "their") index.html stays; was --index dropped?")
     case .settingsDropped(let dropped): terminal.remark(warning(dropped))
+    case .sourceMaps(let pairing): for line in SourceMapOutput.lines(pairing) { terminal.remark(line) }
     case .notSigned, .lacksKey, .raisesFloor, .signsForUnknown, .wouldSign, .wouldWait, .waitsAlready,
       .stillWaits:
       if let remark = GivenSigning.remark(progress) { terminal.remark(remark) }

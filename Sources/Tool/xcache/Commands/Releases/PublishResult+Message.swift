@@ -15,12 +15,13 @@ extension PublishResult {
       let rollout = answer.rolloutLines(dryRun: dryRun, terminal)
       // What wasn't released may have been signed all the same, such as for further channels, or to raise a floor.
       let signed = terminal.isQuiet || dryRun ? [] : GivenSigning.lines(statements)
-      if uploaded == 0 { return [unchanged] + signed + rollout }
+      let maps = terminal.isQuiet ? [] : mapLines(dryRun: dryRun, terminal)
+      if uploaded == 0 { return [unchanged] + maps + signed + rollout }
       return [
         unchanged,
         "\(dryRun ? "would send" : "sent") \(Count.text(uploaded, "file")) again, because "
           + "\(uploaded == 1 ? "it was" : "they were") damaged at the origin",
-      ] + signed + rollout
+      ] + maps + signed + rollout
     }
     var lines: [String] = []
     if answer.createdApp { lines.append(dryRun ? "would create the app" : "created the app") }
@@ -35,6 +36,7 @@ extension PublishResult {
         ? "dry run: \(counts), \(sent), would become version \(answer.version)"
         : "\(counts), \(sent), \(terminal.colour("version \(answer.version)", .bold))")
     lines += answer.rolloutLines(dryRun: dryRun, terminal)
+    if !terminal.isQuiet || sourceMaps?.problem != nil { lines += mapLines(dryRun: dryRun, terminal) }
     if !terminal.isQuiet { lines += GivenSigning.lines(statements) }
     if dryRun, !terminal.isQuiet { lines += pageLines }
     // The cost is useful to know, but not part of the result.
@@ -68,6 +70,10 @@ extension PublishResult {
     return lines + answer.receiptLines
   }
 
+  private func mapLines(dryRun: Bool, _ terminal: Terminal) -> [String] {
+    sourceMaps.map { SourceMapOutput.lines($0, dryRun: dryRun, terminal) } ?? []
+  }
+
   /// How many pages are named; --json has all.
   private static let maxPages = 10
 
@@ -96,6 +102,7 @@ extension PublishResult {
     document["uploaded"] = .integer(uploaded)
     document["uploadedBytes"] = .integer(uploadedBytes)
     document["sentBytes"] = .integer(bytesSent)
+    if let sourceMaps { document["sourceMaps"] = SourceMapOutput.json(sourceMaps) }
     if !statements.isEmpty { document["signed"] = GivenSigning.json(statements) }
     return .object(document)
   }
