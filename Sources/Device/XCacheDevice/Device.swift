@@ -199,6 +199,12 @@ extension Device {
   /// Sends a batch of counts, sampled at the rate that the origin asks for; returns at once, and doesn't retry.
   package func send(_ batch: DeviceBatch) { reporter.send(batch) }
 
+  /// Whether the origin asked for no error samples.
+  package var refusesSamples: Bool { reporter.refusesSamples }
+
+  /// Sends an error sample, if the origin takes samples; returns at once, and doesn't retry.
+  package func send(_ report: SampleReport) { reporter.send(report) }
+
   /// Has `body` called with the version of each poll that is to be counted (docs/protocol.md §11, D-185): at once, on the thread
   /// that polled. It then sends them with its batches; otherwise the device sends them by itself.
   package func onCountedPoll(_ body: @escaping @Sendable (String) -> Void) {
