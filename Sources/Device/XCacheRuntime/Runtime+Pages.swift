@@ -25,6 +25,8 @@ extension Runtime {
     var isDecided = false
     /// Whether it failed only because it didn't say anything in time.
     var isLate = false
+    /// The first error that a promise was rejected with, and nothing handled.
+    var rejection: PageError?
     /// Whether the page is out of sight.
     var isHidden = false {
       didSet { wasHidden = wasHidden || isHidden }
@@ -131,7 +133,7 @@ extension Runtime {
     let isDue = state.withLock { state in
       state.pages[page.id].map { $0.deadlines == number && !$0.isHidden && isForeground } ?? false
     }
-    if isDue { decide(page, failed: .pageFailed, isLate: true) } else { endLoad(of: page) }
+    if isDue { decide(page, failed: .late) } else { endLoad(of: page) }
   }
 
   /// The page painted, or its script reported that it is ready.
@@ -147,20 +149,33 @@ extension Runtime {
 
   /// A script of the page failed. That counts only if the page hasn't come up yet; a hidden page is taken to have come up
   /// once it is loaded.
-  public func scriptFailed(_ page: OpenPage) {
+  public func scriptFailed(_ page: OpenPage) { scriptFailed(page, PageError(message: "")) }
+
+  /// The same, with what is known of the error. If it counts, a sample of it goes to the origin, stripped of what may be a person's
+  /// (docs/protocol.md §12).
+  public func scriptFailed(_ page: OpenPage, _ error: PageError) {
     let counts = state.withLock { state in
       // What such a page shows later is no sign that it works.
       state.pages[page.id]?.isLate = false
       return state.pages[page.id].map { !$0.isHidden || !$0.milestones.contains(.load) } ?? false
     }
-    if counts { decide(page, failed: .scriptFailed) }
+    if counts { decide(page, failed: .script(error)) }
+  }
+
+  /// A promise of the page was rejected, and nothing handled it. That is no failure, but if the page then doesn't come up in time, a
+  /// sample of the first such error goes to the origin, since it is likely to be why.
+  public func promiseFailed(_ page: OpenPage, _ error: PageError) {
+    state.withLock { state in
+      guard let open = state.pages[page.id], !open.isDecided, open.rejection == nil else { return }
+      state.pages[page.id]?.rejection = error
+    }
   }
 
   /// The engine's process of the page ended by itself; `close` the page after. That counts if the page hasn't come up yet and somebody
   /// sees it: systems end processes that nobody sees to save memory.
   public func processEnded(_ page: OpenPage) {
     let isSeen = state.withLock { state in state.pages[page.id].map { !$0.isHidden } ?? false }
-    if isSeen, conditions.isForeground { decide(page, failed: .pageFailed) }
+    if isSeen, conditions.isForeground { decide(page, failed: .process) }
   }
 
   /// The page was closed. A page that was left before it came up isn't counted.
@@ -201,15 +216,16 @@ extension Runtime {
   }
 
   /// Decides whether a page came up; only its first signal counts, and the end of its deadline is one.
-  private func decide(_ page: OpenPage, failed failure: DeviceCount?, isLate: Bool = false) {
+  private func decide(_ page: OpenPage, failed failure: PageFailure?) {
     endLoad(of: page)
     let held = self.version
     var fallback: String?
+    var local: Open?
     let outcome = state.withLock { state -> (version: String?, proven: String?, saved: [UInt8]?) in
       guard let open = state.pages[page.id], !open.isDecided else { return (nil, nil, nil) }
       fallback = open.fallback
       state.pages[page.id]?.isDecided = true
-      state.pages[page.id]?.isLate = isLate
+      state.pages[page.id]?.isLate = failure == .late
       // A page answered by the network says nothing about the version held.
       guard let source = open.source else { return (nil, nil, nil) }
       // A switch itself is saved when its update has ended.
@@ -218,11 +234,13 @@ extension Runtime {
       guard let failure else {
         return (nil, source, state.health.recordSuccess(key, from: source) ? state.health.saved : nil)
       }
-      state.tally.add(failure, holding: held)
+      local = open
+      state.tally.add(failure.count, holding: held)
       let isNew = state.health.recordFailure(key, from: source)
       return (isNew ? source : nil, nil, state.health.saved)
     }
     if let source = outcome.proven { recordSuccess(of: page, from: source) }
+    if let failure, let local { recordSample(of: failure, in: local) }
     if failure != nil, outcome.saved != nil { versionFailed(page) }
     if let version = outcome.version { hub.send(.pageFailed(url: fallback ?? page.url, version: version)) }
     guard let saved = outcome.saved else { return }

@@ -50,6 +50,7 @@ extension Runtime {
   /// - Parameter isLast: sends them even if no batch is due.
   func sendCounts(isLast: Bool = false) {
     guard let device, isOpen || isLast, !conditions.isOffline, device.takesBatches else { return }
+    sendSamples()
     let (version, now, damage) = (device.version, Clock.continuousNanoseconds(), device.takeDamage())
     let countsPolls = device.countsPolls
     let batches = state.withLock { state in

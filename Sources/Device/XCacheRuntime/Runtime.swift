@@ -52,6 +52,9 @@ public final class Runtime: Sendable {
     var memory: MemoryCache
     var counts = RuntimeCounts()
     var tally: Tally
+    var samples = PageSamples()
+    /// The engine's name and version; empty if it isn't known.
+    var engine = ""
     var health: PageHealth
     /// Since when interception is off after crashes, in milliseconds since 1970; nil if it is on.
     var offSince: Int64?

@@ -268,7 +268,7 @@ extension WebPage {
   private func handle(_ message: String?) {
     guard let shown, let runtime = host.runtime, let message else { return }
     runtime.handleMessage(
-      String(message.dropFirst().dropLast()), of: shown,
+      json: message, of: shown,
       after: openedAt.map { Int64((.now - $0) / .milliseconds(1)) })
   }
 
