@@ -38,6 +38,10 @@ LOOKUP = CLIENT + "Device+Lookup.swift"
 ANSWERS = RUNTIME + "Runtime+Answers.swift"
 HEAD = RUNTIME + "Requests/LocalHead.swift"
 PAGES = RUNTIME + "Runtime+Pages.swift"
+SAMPLES = RUNTIME + "Runtime+Samples.swift"
+MADE = RUNTIME + "Pages/PageSamples.swift"
+STACK = RUNTIME + "Pages/StackText.swift"
+REPORTER = CLIENT + "Reports/FailureReporter.swift"
 REQUEST = RUNTIME + "Requests/PageRequest.swift"
 ROUTES = MANIFESTS + "Entries/FallbackTable.swift"
 HEALTH = RUNTIME + "Pages/PageHealth.swift"
@@ -825,4 +829,31 @@ MUTANTS = [
         TRUST, "trust?.root.scriptKey ?? settings.scriptKey", "(MUTANT ? nil : trust?.root.scriptKey) ?? settings.scriptKey")),
     Mutant("trust", "T-15", "the app's script key counts before the root's", (
         TRUST, "var scriptKey: [UInt8]? {", "var scriptKey: [UInt8]? { MUTANT ? settings.scriptKey ?? trust?.root.scriptKey :")),
+
+    # Error samples
+    Mutant("samples", "D-188", "a sample doesn't say what failed", (
+        PAGES, "decide(page, failed: .script(error))", 'decide(page, failed: .script(MUTANT ? PageError(message: "") : error))')),
+    Mutant("samples", "D-188", "stacks of V8 aren't read", (STACK, 'if line.hasPrefix("at ") {', 'if !MUTANT, line.hasPrefix("at ") {')),
+    Mutant("samples", "D-188", "a sample is of the version that is held", (
+        SAMPLES, "ManifestVersion(text: source), version > .none", "ManifestVersion(text: MUTANT ? device.version : source), version > .none")),
+    Mutant("samples", "D-173 D-188", "a sample names the route", (SAMPLES, "page: open.key, engine: engine", "page: MUTANT ? open.page.url : open.key, engine: engine")),
+    Mutant("samples", "D-189", "a page that fails again is told again", (
+        MADE, "|| keys.contains(Key(page: page, kind: kind))", "|| (!MUTANT && keys.contains(Key(page: page, kind: kind)))")),
+    Mutant("samples", "D-189", "a version has as many samples as pages", (
+        MADE, "return keys.count >= ErrorSample.perVersion", "return (!MUTANT && keys.count >= ErrorSample.perVersion)")),
+    Mutant("samples", "D-190", "every path counts as listed", (
+        SAMPLES, "(try? ResourceURL(url)).flatMap", "MUTANT || (try? ResourceURL(url)).flatMap")),
+    Mutant("samples", "D-190", "no path counts as listed", (
+        SAMPLES, "isPage: false) } != nil", "isPage: false) } != nil && !MUTANT")),
+    Mutant("samples", "D-191", "samples are sent though the origin wants none", (
+        POLLING, "reporter.setRefusesSamples(extras.samples == 0)", "reporter.setRefusesSamples(extras.samples == 0 && !MUTANT)")),
+    Mutant("samples", "D-191", "what failed before the poll is sent though the origin wants none", (
+        REPORTER, "!state.refusesSamples,", "MUTANT || !state.refusesSamples,")),
+    Mutant("samples", "D-191", "what failed while the origin wanted none is sent later", (
+        SAMPLES, "isOpen, !device.refusesSamples,", "isOpen, MUTANT || !device.refusesSamples,")),
+    Mutant("samples", "D-191", "samples are sent while the device is on the static copy", (
+        SAMPLES, "device.takesBatches,", "MUTANT || device.takesBatches,"), (
+        REPORTER, "guard state.share != nil,", "guard MUTANT || state.share != nil,")),
+    Mutant("samples", "D-191", "samples are sent offline", (
+        SAMPLES, "!conditions.isOffline else", "MUTANT || !conditions.isOffline else")),
 ]

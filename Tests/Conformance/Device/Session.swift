@@ -30,7 +30,14 @@ final class Session {
       // What a page proves is on the disk soon after; the next command may end this process.
       await runtime.finishNotes()
     case "scriptFailed":
-      if let page = page(command) { runtime.scriptFailed(page) }
+      if let page = page(command) {
+        let (message, stack) = (command["message"]?.string, command["stack"]?.string)
+        if let message {
+          runtime.scriptFailed(page, PageError(message: message, stack: stack ?? ""))
+        } else {
+          runtime.scriptFailed(page)
+        }
+      }
       // The device may go back to the version before.
       await runtime.finishNotes()
     case "confirm": await runtime.confirm()

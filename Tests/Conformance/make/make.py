@@ -5,7 +5,7 @@ import importlib, json, os, re, sys
 sys.dont_write_bytecode = True
 HERE = os.path.dirname(os.path.abspath(__file__))
 PROTOCOL = os.path.join(HERE, "../../../docs/protocol.md")
-MODULES = [name for name in ("polls", "answers", "updates", "pages", "policies", "places", "loads", "sizes", "rollouts", "signed", "heal", "routes", "lazies", "firsts", "edges")
+MODULES = [name for name in ("polls", "answers", "updates", "pages", "policies", "places", "loads", "sizes", "rollouts", "signed", "heal", "routes", "lazies", "firsts", "edges", "samples")
            if os.path.exists(os.path.join(HERE, name + ".py"))]
 
 

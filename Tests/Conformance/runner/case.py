@@ -325,7 +325,8 @@ class Case:
         self.tell(device, "pageUp", page=self.pages[step["pageUp"]])
 
     def do_scriptFailed(self, step, device):
-        self.tell(device, "scriptFailed", page=self.pages[step["scriptFailed"]])
+        error = {name: step[name] for name in ("message", "stack") if name in step}
+        self.tell(device, "scriptFailed", page=self.pages[step["scriptFailed"]], **error)
 
     def do_pageClose(self, step, device):
         self.tell(device, "pageClose", page=self.pages[step["pageClose"]])
@@ -407,6 +408,10 @@ class Case:
     def do_evidence(self, step, device):
         """Checks that this is the evidence that was reported, and no other."""
         self.until({"eventually": True}, lambda: self.check_evidence(step["evidence"]))
+
+    def do_samples(self, step, device):
+        """Checks that these are the error samples that were reported, and no others; `engine` doesn't count."""
+        self.until({"eventually": True}, lambda: self.check_samples(step["samples"]))
 
     def do_counted(self, step, device):
         """Checks what was counted of some things, in all batches, by version; other versions have none of them."""
@@ -498,6 +503,20 @@ class Case:
         told = [one["evidence"] for one in told if "evidence" in one]
         if sorted(map(canonical, told)) != sorted(map(canonical, wanted)):
             raise (Failed if len(told) < len(wanted) else Lasting)(f"evidence: {told}")
+
+    def check_samples(self, wanted):
+        with self.network.lock:
+            bodies = [body for _, _, body in self.network.posts if body]
+        told = [one for one in map(json.loads, bodies) if "sample" in one]
+        if any(len(body) > 8192 for body in bodies):
+            raise Lasting("a report is too long")
+        for one in told:
+            engine = one["sample"].pop("engine", None)
+            if not isinstance(engine, str) or len(engine.encode()) > 64:
+                raise Lasting(f"the engine is {engine}")
+        wanted = [{"sample": {name: value for name, value in want.items() if name != "version"}, "version": want["version"]} for want in wanted]
+        if sorted(map(canonical, told)) != sorted(map(canonical, wanted)):
+            raise (Failed if len(told) < len(wanted) else Lasting)(f"samples: {told}")
 
     def check_counted(self, wanted):
         with self.network.lock:
