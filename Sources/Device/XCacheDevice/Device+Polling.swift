@@ -153,9 +153,9 @@ extension Device {
 
   func recordPollSuccess(_ source: PollPolicy.Source, _ extras: AnswerExtras) {
     policy.withLock { $0.recordAnswer(from: source, interval: extras.interval) }
-    reporter.setShare(source == .origin ? extras.reports ?? AnswerExtras.allReports : nil)
-    // The static copy says nothing of samples, and nothing is sent while the device is on it.
+    // The static copy says nothing of samples, and nothing is sent while the device is on it. First, since the share lets them go.
     if source == .origin { reporter.setRefusesSamples(extras.samples == 0) }
+    reporter.setShare(source == .origin ? extras.reports ?? AnswerExtras.allReports : nil)
   }
 
   private func recordPollFailure(

@@ -46,10 +46,7 @@ enum StackText {
 
   /// Whether a text begins with a scheme (RFC 3986, section 3.1).
   private static func isURL(_ text: Substring) -> Bool {
-    guard let colon = text.utf8.firstIndex(of: UInt8(ascii: ":")), colon != text.startIndex else {
-      return false
-    }
-    return text.utf8[..<colon].allSatisfy { byte in
+    let scheme = text.utf8.prefix { byte in
       switch byte {
       case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
         UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "+"), UInt8(ascii: "-"), UInt8(ascii: "."):
@@ -57,6 +54,7 @@ enum StackText {
       default: false
       }
     }
+    return !scheme.isEmpty && text.utf8[scheme.endIndex...].first == UInt8(ascii: ":")
   }
 
   /// Removes a colon and at most nine digits from the end.
