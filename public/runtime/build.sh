@@ -21,9 +21,11 @@ build worker/packs.js xcache-sw-packs.js "--define:self.xcacheTrialText=$trial"
 build trust/main.js xcache-sw-trust.js
 build worker/remove.js xcache-remove.js
 build page/main.js xcache.js
+# Pages import it: a module, after something failed.
+build page/samples.js xcache-samples.js --format=esm
 tsc -p src/tsconfig.page.json --noEmit false --declaration --emitDeclarationOnly --outDir "$to/types"
 mv "$to/types/main.d.ts" "$to/xcache.d.ts"
 rm -r "$to/types"
-for name in xcache-sw.js xcache-sw-packs.js xcache-sw-trust.js xcache.js xcache-remove.js; do
+for name in xcache-sw.js xcache-sw-packs.js xcache-sw-trust.js xcache.js xcache-samples.js xcache-remove.js; do
   printf '%s: %d bytes, %d by gzip\n' "$name" "$(wc -c <"$to/$name")" "$(gzip -9 <"$to/$name" | wc -c)"
 done

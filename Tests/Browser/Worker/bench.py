@@ -137,6 +137,9 @@ class App:
         page = f"self.xcacheSettings={json.dumps(self.page_settings)};\n".encode()
         files = {"xcache-sw.js": head + self.worker, "xcache-sw-packs.js": self.packs,
                  "xcache.js": page + (DIST / "xcache.js").read_bytes()}
+        # Another build of the worker may have none.
+        if (DIST / "xcache-samples.js").exists():
+            files["xcache-samples.js"] = (DIST / "xcache-samples.js").read_bytes()
         if "root" in self.settings:
             files["xcache-sw-trust.js"] = (DIST / "xcache-sw-trust.js").read_bytes()
         return files

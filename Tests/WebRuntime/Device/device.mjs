@@ -27,6 +27,8 @@ let cookies;
 let stores;
 /** The worker's requests while a page opens, if they are recorded instead of sent. */
 let seen;
+/** What scripts of pages threw. */
+const errors = new Map();
 /** What was told, or is on its way. */
 const reports = [];
 
@@ -55,6 +57,16 @@ function dispatch(kind, event) {
 
 /** Whether a host belongs to the app; its hosts count as the worker's own. */
 const matchesHost = (name) => xcacheSettings.hosts.some((host) => host === name || (host.startsWith("*.") && `.${name}`.endsWith(host.slice(1))));
+
+/** A page imports what says why it failed. */
+async function explains(page) {
+  // Node takes a file by that name for a script of the other kind.
+  const text = fs.readFileSync(new URL("xcache-samples.js", dist), "utf8");
+  const { looks } = await import(`data:text/javascript,${encodeURIComponent(text)}`);
+  const words = [];
+  looks((word) => words.push(tell(word, page)), undefined, undefined, () => [errors.get(page) ?? false]);
+  await Promise.all(words);
+}
 
 /** Sends a page's message to the worker; resolves to the reply. */
 function tell(question, page) {
@@ -211,7 +223,10 @@ const commands = {
   },
   async pageOpen({ url, sends }) {
     const page = (opened += 1);
-    pages.set(idOf(page), { id: idOf(page), url, isSeen: true, visibilityState: "visible", postMessage() {} });
+    pages.set(idOf(page), {
+      id: idOf(page), url, isSeen: true, visibilityState: "visible",
+      postMessage: ({ xcache }) => void (xcache?.trial?.endsWith("/xcache-samples.js") && reports.push(explains(page))),
+    });
     notesTabs();
     await opens(url, page, sends);
     await tell({ ask: "began" }, page);
@@ -224,7 +239,11 @@ const commands = {
     else await lives();
     return {};
   },
-  scriptFailed: async ({ page }) => ((await tell({ ask: "up", isFailed: true }, page)), {}),
+  async scriptFailed({ page, message, stack }) {
+    if (message !== undefined) errors.set(page, { message, stack });
+    await tell({ ask: "up", isFailed: true }, page);
+    return {};
+  },
   async pageClose({ page }) {
     await tell({ ask: "left" }, page);
     pages.delete(idOf(page));

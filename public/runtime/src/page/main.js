@@ -156,7 +156,7 @@ export const xcache = {
    */
   async reload(when = "hidden") {
     if (when === "now") wantsReload = true;
-    await Promise.race([tellOthers(), new Promise((resolve) => setTimeout(resolve, RELOAD_WAIT))]);
+    await Promise.race([tellOthers(), wait(RELOAD_WAIT)]);
     if (when === "now") location.reload();
   },
 
@@ -439,7 +439,7 @@ container?.addEventListener("message", ({ data, source }) => {
   }
   if (message.removed) removed();
   if (message.ping) say({ ask: "here" });
-  if (message.trial) import(message.trial).then((trial) => trial.looks(say, elements, isShown, () => [isFailed, ...reasons]));
+  if (message.trial) import(message.trial).then((trial) => trial.looks(say, elements, isShown, () => [isFailed, ...reasons])).catch(() => {});
   if (message.reload) {
     wantsReload = true;
     reloadWhenHidden();

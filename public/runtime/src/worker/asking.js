@@ -22,7 +22,7 @@ import { DOCUMENT_LIMIT } from "./settings.js";
 /** The members of an answer's `data` that are read. */
 const MEMBERS = new Set([
   "base", "deltas", "digest", "edge", "first", "interval", "pack", "patch", "policy", "prefetch", "reports", "resourcemap", "rollback", "rollout",
-  "update", "version",
+  "samples", "update", "version",
 ]);
 /** With those that a site with a root reads. */
 const TRUSTED = new Set([...MEMBERS, "root", "trust"]);

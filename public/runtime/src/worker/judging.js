@@ -1,5 +1,6 @@
 import { after } from "../protocol/turns.js";
 import { isTested, isUp } from "./healing.js";
+import { says } from "./samples.js";
 import { isWithin } from "./settings.js";
 
 // What becomes of the first pages of a version on trial, and what is said of it by that (docs/protocol.md §11).
@@ -151,9 +152,12 @@ export const trial = async () => new Response(/** @type {any} */ (self).xcacheTr
  * What a page of a version on trial says that it shows.
  * @param {Runtime} runtime
  * @param {Page} page
- * @param {{isBare: boolean, hasFailed: boolean, goes?: true}} said `goes`: it loads another page, or itself, unasked
+ * @param {{isBare: boolean, hasFailed: boolean, goes?: true, sample?: any}} said `goes`: it loads another page, or itself, unasked; `sample`: by what it
+ *   failed, on trial or not
  */
-export async function looks(runtime, page, { isBare, hasFailed, goes }) {
+export async function looks(runtime, page, { isBare, hasFailed, goes, sample }) {
+  if (sample) return says(runtime, page, sample);
+  if (!page.isMarked) return;
   const { manifest, heal, undone } = runtime;
   if (goes) {
     if (page.isOver || (page.looks ?? 0) > SOON) return;

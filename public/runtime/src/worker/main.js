@@ -216,6 +216,7 @@ const answers = {
     // A script that isn't of this version and didn't come fails the page on the network, too.
     const others = lost.filter((/** @type {string} */ url) => !runtime.listed(url, false));
     const hasFailed = isFailed || isRejected || lost.length > others.length;
+    if (page) page.lost = lost;
     const isOffline = navigator.onLine === false;
     if (page && hasFailed && (isOffline || others.length > 0)) page.isOver = true;
     // Its version is at fault also where the site has no more of it, but not for what another host lacks. Without a network little is known.
@@ -249,7 +250,7 @@ const answers = {
   },
   looks: async (event, said) => {
     const page = await pageOf(event);
-    if (page?.isMarked) await background().looks(runtime, page, said);
+    if (page) await background().looks(runtime, page, said);
     return keeps();
   },
   // An answer.

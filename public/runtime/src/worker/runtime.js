@@ -136,6 +136,8 @@ export class Runtime {
     this.before = undefined;
     /** @type {import("./healing.js").Heal} */
     this.heal = {};
+    /** @type {import("./samples.js").Samples} */
+    this.samples = {};
     /** @type {{page: Page, heal: import("./healing.js").Heal} | undefined} the page that came up last, and what was known before that */
     this.undone = undefined;
     /** The same as it was kept last. */
@@ -194,6 +196,7 @@ export class Runtime {
     this.proved = kept.proved;
     this.before = kept.before?.over === this.manifest.digest ? kept.before : undefined;
     this.heal = kept.heal ?? {};
+    this.samples = { ...kept.samples };
     this.healKept = JSON.stringify(this.heal);
     this.tally = new Tally(kept.tally);
     for (const [download, at] of [...(kept.used ?? [])].sort(([, a], [, b]) => a - b)) this.files.uses(download, at);
@@ -846,6 +849,7 @@ export class Runtime {
     // Looks rather than times where there are any: a computer that slept was no page that was late.
     page.hasFailed = failure !== "page-failed" || !page.isMarked || (page.looks ?? 0) >= LATE_LOOKS;
     this.tally.add(failure);
+    this.updater?.().fails(page, failure);
     const { count, wait } = this.health.get(key) ?? { count: 0, wait: RETRIES[0] };
     if (!isSame || (count >= MOST_FAILURES && !page.isTry) || (!count && this.health.size >= MOST_UNWELL)) return;
     this.health.set(key, { count: count + 1, at: Date.now(), wait });
@@ -944,11 +948,14 @@ export class Runtime {
     this.post({ reason, url, version });
   }
 
-  /** @param {object} document */
+  /**
+   * @param {object} document
+   * @returns {Promise<Response | void>} nothing: it didn't arrive
+   */
   post(document) {
     const { server, query } = this.settings;
     // A text, which needs no leave of another origin.
-    fetch(`${server}/report?${query}`, { method: "POST", body: JSON.stringify(document), credentials: "omit" }).catch(() => {});
+    return fetch(`${server}/report?${query}`, { method: "POST", body: JSON.stringify(document), credentials: "omit" }).catch(() => {});
   }
 
   // MARK: The end

@@ -18,11 +18,11 @@ import { readKept } from "./kept.js";
  * any good: `isMarked`: it opened, and hasn't ended in order yet; `isUp`, `hasFailed`: how it came up; `answers`: its script answers
  * questions; `isSilent`: it was open, and answered none; `looks`: how often it was looked at. `failedAt`: when it seemed to have failed, `others`: unlisted scripts
  * of the site that didn't come; `isJudged`: it was certain then, or it was left before that; `isEmpty`: it showed nothing as it was up, `isBare`: it shows nothing yet, or
- * any more. `lacks`: listed files that it waits for, or the network didn't give. `seed`: of the rollout that it may be evidence of.
+ * any more. `lacks`: listed files that it waits for, or the network didn't give. `lost`: scripts that it said it lacks. `seed`: of the rollout that it may be evidence of.
  * @typedef {{url: string, version: string, at: number, from?: "device" | "network", why?: Why, parts?: Map<string, "device" | "network">,
  *   isLocal?: boolean, began?: number, isOver?: boolean, isFailed?: boolean, isTry?: boolean, isMarked?: boolean, isUp?: boolean,
  *   hasFailed?: boolean, isSilent?: boolean, answers?: boolean, seed?: string, lacks?: Set<string>, looks?: number,
- *   failedAt?: number, others?: string[], isJudged?: boolean, isEmpty?: boolean, isBare?: boolean}} Page
+ *   failedAt?: number, others?: string[], isJudged?: boolean, isEmpty?: boolean, isBare?: boolean, lost?: string[]}} Page
  */
 /** How often a page didn't come up in a row, when it was last tried from here, and milliseconds until it is tried again.
  * @typedef {{count: number, at: number, wait: number}} Health */
@@ -32,7 +32,8 @@ import { readKept } from "./kept.js";
  *   pages?: Map<string, Page>, backlog?: Set<string>, health?: Map<string, Health>, used?: Map<string, number>, rollback?: number,
  *   begun?: {download: string, count: number}, tally?: import("./tally.js").Batch,
  *   full?: import("./quota.js").Full, site?: import("./site.js").Site, rollout?: import("./rollouts.js").Rollout,
- *   trust?: import("./trusting.js").Trusted, proved?: string, before?: import("./healing.js").Before, heal?: import("./healing.js").Heal}} Kept
+ *   trust?: import("./trusting.js").Trusted, proved?: string, before?: import("./healing.js").Before, heal?: import("./healing.js").Heal,
+ *   samples?: import("./samples.js").Samples}} Kept
  */
 
 /**

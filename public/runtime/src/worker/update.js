@@ -22,6 +22,7 @@ import { entriesBefore, givesUp, goesBack as returnsTo, leaves } from "./returni
 import { dropAside, endAside, sweep, writes } from "./room.js";
 import { DAY, DOCUMENT_LIMIT, asksCacheAlone, isMetered, isWithin } from "./settings.js";
 import { isFull, mayTry, ranFull, room } from "./quota.js";
+import { asks, wants } from "./samples.js";
 import { looksAtSite } from "./site.js";
 import { Trust, configDigest, reasonOf } from "./trusting.js";
 
@@ -111,6 +112,15 @@ export class Updater {
    */
   counts(page) {
     return counts(this.runtime, { page });
+  }
+
+  /**
+   * Takes note of a page that was counted as one that failed.
+   * @param {import("./store.js").Page} page
+   * @param {"page-failed" | "script-failed"} failure
+   */
+  fails(page, failure) {
+    void asks(this.runtime, page, failure);
   }
 
   /** Tells the origin that the device went back, if a page has come up since, and it is there. */
@@ -315,6 +325,7 @@ class Update {
     const data = await ask(this.settings, source, base, true, this.following, this.hearing(source));
     this.isPastPoll = true;
     this.share = source === "origin" ? data.reports : 0;
+    wants(runtime, source, data);
     this.countPoll(data, source, base);
     this.tell(held, false);
     reaches(runtime, source === "origin");
@@ -347,6 +358,7 @@ class Update {
         const held = runtime.manifest;
         const data = await ask(this.settings, source, held, true, following, this.hearing(source));
         this.countPoll(data, source, held);
+        wants(runtime, source, data);
         if (this.trust) await this.heeds(data, source, true).catch(() => {});
         polls.answered(source, data.interval);
       } catch {
