@@ -135,6 +135,10 @@ static const unsigned char m0033[] = {
 #embed "../../../Migrations/0033_samples.sql"
 };
 
+static const unsigned char m0035[] = {
+#embed "../../../Migrations/0035_pictures.sql"
+};
+
 static const xcache_asset migrations[] = {
     {"0001_origin.sql", m0001, sizeof m0001},
     {"0002_prefetch.sql", m0002, sizeof m0002},
@@ -170,6 +174,7 @@ static const xcache_asset migrations[] = {
     {"0032_teams.sql", m0032, sizeof m0032},
     {"0033_samples.sql", m0033, sizeof m0033},
     {"0034_source_maps.sql", m0034, sizeof m0034},
+    {"0035_pictures.sql", m0035, sizeof m0035},
 };
 
 size_t xcache_migration_count(void) { return sizeof migrations / sizeof migrations[0]; }

@@ -163,6 +163,7 @@ extension Database {
       """, sha256)
     try run("DELETE FROM resource WHERE blob_id = (SELECT id FROM blob WHERE sha256 = ?)", sha256)
     try forgetSourceMaps(with: sha256)
+    try run("DELETE FROM page_picture WHERE blob_id = (SELECT id FROM blob WHERE sha256 = ?)", sha256)
     try run("DELETE FROM blob WHERE sha256 = ?", sha256)
     try run("INSERT INTO purge_work (sha256) VALUES (?) ON CONFLICT DO NOTHING", sha256)
   }

@@ -16,6 +16,7 @@ struct CollectionForecast {
     var staying: Set<String> = []
     try store.connections.reading { (db) throws(StoreError) in
       var needed: Set<Int64> = []
+      var pictures: Set<Int64> = []
       for channel in try db.channels() + db.channels(removed: true) {
         report.documents += try db.unneededDocuments(of: channel.id, policy, now: store.clock()).count
         guard channel.version > .none else { continue }
@@ -24,8 +25,9 @@ struct CollectionForecast {
         let dropped = try db.versions(of: channel.id).filter { !versions.contains($0.number) }
         report.channels.append(.init(app: channel.app, name: channel.name, dropped: dropped, kept: kept))
         report.entries += try collect(&needed, channel.id, versions, in: db)
+        pictures.formUnion(try db.pictureBlobs(of: channel.id, versions: Set(versions)))
       }
-      staying = try count(needed, in: db, &report)
+      staying = try count(needed, pictures, in: db, &report)
     }
     let waiting = store.blobs.waitingNames
     for sha256 in try store.blobs.files() where try store.blobs.row(of: sha256) == nil {
@@ -72,10 +74,11 @@ struct CollectionForecast {
     return doomed
   }
 
-  private func count(_ needed: Set<Int64>, in db: Database, _ report: inout CollectionReport)
-    throws(StoreError) -> Set<String>
-  {
-    var blobs: Set<Int64> = []
+  /// - Parameter pictures: the blobs that pictures of kept versions need.
+  private func count(
+    _ needed: Set<Int64>, _ pictures: Set<Int64>, in db: Database, _ report: inout CollectionReport
+  ) throws(StoreError) -> Set<String> {
+    var blobs = pictures
     var urls: Set<Int64> = []
     var resources = 0
     try db.each("SELECT id, blob_id, url_id FROM resource") { row in

@@ -79,13 +79,14 @@ struct BlobRow {
     try db.run("UPDATE blob SET checked_at = ? WHERE sha256 = ?", time, sha256)
   }
 
-  /// Blobs that no resource names, that are no file's source map, and that no scheduled act needs.
+  /// Blobs that no resource and no picture of a page names, that are no file's source map, and that no scheduled act needs.
   static func unneeded(in db: Database) throws(StoreError) -> [BlobFile] {
     try db.all(
       """
       SELECT sha256, size FROM blob WHERE NOT EXISTS (SELECT 1 FROM resource WHERE blob_id = blob.id)
       AND NOT EXISTS (SELECT 1 FROM source_map WHERE blob_id = blob.id)
       AND NOT EXISTS (SELECT 1 FROM scheduled_blob AS s WHERE s.sha256 = blob.sha256)
+      AND NOT EXISTS (SELECT 1 FROM page_picture WHERE blob_id = blob.id)
       """, read: BlobFile.init)
   }
 
@@ -97,6 +98,7 @@ struct BlobRow {
       DELETE FROM blob WHERE sha256 = ?
       AND NOT EXISTS (SELECT 1 FROM resource WHERE blob_id = blob.id)
       AND NOT EXISTS (SELECT 1 FROM source_map WHERE blob_id = blob.id)
+      AND NOT EXISTS (SELECT 1 FROM page_picture WHERE blob_id = blob.id)
       AND NOT EXISTS (SELECT 1 FROM scheduled_blob AS s WHERE s.sha256 = blob.sha256) RETURNING 1
       """, sha256) != nil
   }
