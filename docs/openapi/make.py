@@ -84,7 +84,9 @@ ANSWERS = {
     ("get", "*/entry"): ENTRY,
     # What only the console asks for.
     ("get", "sessions"): "SessionList", ("delete", "sessions/*"): "SessionInfo", ("get", "signins/*"): "PendingSignIn",
-    ("post", "signins/*"): "SignInDecisionAnswer",
+    ("post", "signins/*"): "SignInDecisionAnswer", ("post", "*/preview"): "PagePreviewAnswer",
+    ("get", "*/releases/*/pictures"): "PagePictureList", ("post", "*/releases/*/pictures"): "PagePictureList",
+    ("get", "*/releases/*/pictures/*"): {"type": "string"},
     ("get", "apps/*/trust"): "TrustOverview", ("post", "apps/*/trust/head-key"): "HeadKeyAnswer",
     ("post", "apps/*/trust/root"): "RootAnswer", ("post", "apps/*/trust/statements"): "StatementsAnswer",
     **{("post", f"*/rollout/{verb}"): "RolloutAnswer" for verb in ("set", "pause", "resume", "complete")},
@@ -93,6 +95,8 @@ ANSWERS = {
 }
 BODIES = {("post", "*/releases"): "ReleaseRequest", ("post", "*/preparations"): "ReleaseRequest",
           ("post", "blobs/missing"): "MissingBlobsRequest"}
+# Answers that aren't JSON.
+MEDIA = {("get", "*/releases/*/pictures/*"): "image/png"}
 CHANNEL = "apps/*/channels/*"
 
 
@@ -322,7 +326,7 @@ def operations():
             text_of = handler_body(handler) if act != "release" else (None, "", "")
             body_type, comment, text = text_of
         body_type = named(BODIES, method, path) or body_type
-        names = iter(["app", "channel", "name"] if path.startswith("apps/*/") else ["name"])
+        names = iter(["app", "channel", "name", "part"] if path.startswith("apps/*/") else ["name"])
         shown = "/api/v1/" + "/".join("{%s}" % next(names) if part == "*" else part for part in path.split("/"))
         parameters = [{"name": name, "in": "path", "required": True, "schema": {"type": "string"}}
                       for name in re.findall(r"\{(\w+)\}", shown)]
@@ -336,7 +340,7 @@ def operations():
                 "scope": "."}[reach],
             "parameters": parameters,
             "responses": {
-                "2XX": {"description": "done", "content": {"application/json": {
+                "2XX": {"description": "done", "content": {named(MEDIA, method, path) or "application/json": {
                     "schema": answer if isinstance(answer, dict) else typed(answer) if answer else {}}}},
                 **{code: {"description": words, "content": {
                     "application/problem+json": {"schema": typed("Problem")}, "text/plain": {"schema": NOT_READ}}}

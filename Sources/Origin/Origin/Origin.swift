@@ -21,7 +21,10 @@ package final class Origin: Sendable {
   let adoption: AdoptionService
   let builder: AnswerBuilder
   let background: BackgroundWork
-  let pages = Pages.embedded
+  let pages: Pages
+  /// The versions that are looked at; nil if previews are off.
+  let previews: PreviewTickets?
+  private let failures: FailureLog
   /// The text of `/metrics`.
   let metrics: RecentText
   let openFiles: Int
@@ -60,6 +63,10 @@ package final class Origin: Sendable {
     package var purges: [EdgePurgeTarget] = []
     /// How people sign in with a provider; nil if they only use tokens.
     package var signIn: SignInOptions?
+    /// Where releases are looked at; nil if nowhere.
+    package var preview: PreviewAddress?
+    /// The origin of the console's URL, such as `https://xcache.example.com`, if it is known: its pages may frame previews.
+    package var consoleOrigin: String?
     /// The issuers of the ID tokens that CI jobs trade.
     package var issuers = IdentityProviders()
     /// Receives the origin's own errors, one line each.
@@ -101,11 +108,16 @@ package final class Origin: Sendable {
       store: store, catalog: catalog, builder: builder, renderer: renderer, publicURL: options.publicURL,
       deltas: service, packs: service.packs, documents: documents, push: options.push, log: log)
     signIn = SignInEndpoint(store, options, failures: failures)
+    pages = options.preview.map { Pages.embedded.framing($0.pattern) } ?? .embedded
+    previews = options.preview.map { address in
+      PreviewTickets(address, console: options.consoleOrigin) { store.now }
+    }
+    self.failures = failures
     api = APIEndpoint(
       store: store, releases: releases, deltas: service, documents: documents, adoption: adoption,
       fleet: FleetService(
         store: store, adoption: adoption, backlog: service.backlog, staged: releases.staged, edge: edge),
-      stacks: StackReader(store: store), signIns: signIn.pending,
+      stacks: StackReader(store: store), signIns: signIn.pending, previews: previews,
       largestUpload: options.largestUpload, log: log, failures: failures)
     self.adoption = adoption
 
@@ -129,6 +141,11 @@ package final class Origin: Sendable {
 
   /// Returns the handler of one event loop; called on that loop's thread.
   package func makeHandler() -> any Handler { OriginHandler(self) }
+
+  /// Returns the handler of an event loop of the listener for previews; nil if they are off.
+  package func makePreviewHandler() -> (any Handler)? {
+    previews.map { PreviewSite($0, store, downloads, failures: failures) }
+  }
 
   /// Makes `/readyz` report from now on that this origin takes no more work.
   package func beginStopping() {

@@ -10,6 +10,8 @@ package struct ServerConfiguration: Sendable {
   package var loops = 1
   /// The number of threads for blocking work that anyone may request.
   package var workers = 4
+  /// The lanes that have threads of their own; what is meant for another one waits with what is open to all.
+  package var lanes = Set(Scheduling.Lane.allCases)
   /// How many answers may wait for a worker of each lane, a quarter of them for one holder; further ones get 503.
   package var workerQueue = 1_024
   /// The Server field of every answer; omitted if empty.

@@ -10,6 +10,8 @@ package struct SmokeResult: Sendable {
   package let parts: [String]
   /// How many answers were recorded, and the URLs of those that couldn't be; nil if none were to be.
   package let recorded: (count: Int, others: [String])?
+  /// The pictures of pages that are fine, if they were to be kept.
+  package let pictures: [SmokePicture]
   /// How long it took.
   package let milliseconds: Int64
 

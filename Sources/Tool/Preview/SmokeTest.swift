@@ -30,6 +30,8 @@ package struct SmokeTest {
   package var allowsNetwork = false
   /// The folder for screenshots.
   package var pictures: String?
+  /// Whether pictures of the pages that are fine are kept for the release.
+  package var keepsPictures = false
   /// What answers the pages' API calls.
   package var fixtures: Fixtures?
   /// The folder to which answers from the network are recorded, and the client to request them with.
@@ -70,7 +72,7 @@ package struct SmokeTest {
       size: size, isConfined: !allowsNetwork, parallel: min(parallel, pages.count))
     let jobs = pages.enumerated().map { index, page in
       EngineJob(
-        id: index + 1, url: page.text, screenshot: pictures == nil ? nil : "\(folder.path)/\(index + 1).png",
+        id: index + 1, url: page.text, screenshot: takesPictures ? "\(folder.path)/\(index + 1).png" : nil,
         timeout: timeout)
     }
     progress(.opening(0, of: jobs.count))
@@ -84,9 +86,10 @@ package struct SmokeTest {
         fallbacks: FallbackTable(
           own + others.items.map { Self.page($0.url, $0.entry.ctype, $0.entry.fallbacks) }))
     }
+    let verdicts = zip(pages, reports).map { SmokeVerdict($0, $1, all ?? site, isConfined: !allowsNetwork) }
     return SmokeResult(
-      verdicts: zip(pages, reports).map { SmokeVerdict($0, $1, all ?? site, isConfined: !allowsNetwork) },
-      pagesLeftOut: leftOut, engine: engine, parts: parts, recorded: recorded,
+      verdicts: verdicts, pagesLeftOut: leftOut, engine: engine, parts: parts, recorded: recorded,
+      pictures: try keepsPictures ? kept(jobs, verdicts) : [],
       milliseconds: Int64((Clock.monotonicNanoseconds() - start) / 1_000_000))
   }
 
@@ -124,6 +127,22 @@ package struct SmokeTest {
     -> (url: ResourceURL, ctype: String, fallbacks: PageFallbacks)
   {
     (url, ctype, fallbacks)
+  }
+
+  private var takesPictures: Bool { pictures != nil || keepsPictures }
+
+  /// Returns the pictures of pages that are fine, one for each URL, in the order of the pages.
+  private func kept(_ jobs: [EngineJob], _ verdicts: [SmokeVerdict]) throws -> [SmokePicture] {
+    var kept: [SmokePicture] = []
+    var seen: Set<String> = []
+    for (job, verdict) in zip(jobs, verdicts)
+    where verdict.failures.isEmpty && kept.count < SmokePicture.pages {
+      guard let path = job.screenshot, let picture = try Picture(reading: path)?.ofPage(verdict.page),
+        picture.bytes.count <= SmokePicture.bytes, seen.insert(picture.page).inserted
+      else { continue }
+      kept.append(picture)
+    }
+    return kept
   }
 
   /// Saves the screenshots to the requested folder: `1-index.html.png`, and `2-runs-17.png` of the route `runs/17`.

@@ -76,7 +76,7 @@ struct DownloadEndpoint: Sendable {
   private func open(_ path: DownloadPath, _ key: [UInt8], prefix: String) throws(StoreError) -> DownloadFile {
     guard let resource = try store.resource(at: path) else { throw .unknownVersion(path.manifestVersion) }
     let sha256 = resource.content.sha256
-    let file = try open(sha256)
+    let file = try openFile(sha256)
     let md5 = resource.content.md5.hex
     let match = DictionaryMatch(store: store).field(prefix: prefix, path, resource.url)
     let fields = Self.fields(resource, match)
@@ -104,14 +104,17 @@ struct DownloadEndpoint: Sendable {
   }
 
   /// Opens a blob; a large one's check begins if it wasn't checked since the start.
-  private func open(_ sha256: SHA256) throws(StoreError) -> OpenFile {
+  func openFile(_ sha256: SHA256) throws(StoreError) -> OpenFile {
     switch try store.openForSending(sha256) {
-    case .checked(let blob): return OpenFile(blob, sha256, store, log)
+    case .checked(let blob): return file(blob, sha256)
     case .checking(let check, let isNew):
       if isNew { checker.add(check) }
       return OpenFile(check, checker, store, log)
     }
   }
+
+  /// Keeps the file of a blob that was checked open while it is sent.
+  func file(_ blob: consuming StoredBlob, _ sha256: SHA256) -> OpenFile { OpenFile(blob, sha256, store, log) }
 
   private static func fields(_ resource: StoredResource, _ match: String?) -> HeadFields {
     var fields = HeadFields.published(resource.content.ctype.text)

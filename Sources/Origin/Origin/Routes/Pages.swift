@@ -24,6 +24,20 @@ struct Pages: Sendable {
     }
   }
 
+  private init(_ pages: [(path: [UInt8], document: CodedDocument)]) { self.pages = pages }
+
+  /// Returns the same pages, which may frame what is served at some origins: `source` of a Content-Security-Policy.
+  func framing(_ source: String) -> Pages {
+    let policy = "\(Self.policy); frame-src \(source)"
+    return Pages(
+      pages.map { page in
+        let document = page.document.with { fields in
+          fields.without("content-security-policy").adding("Content-Security-Policy", policy)
+        }
+        return (page.path, document)
+      })
+  }
+
   /// Returns the page at a path, or nil.
   func page(at path: RawSpan) -> CodedDocument? {
     for page in pages where path.equals(page.path) { return page.document }

@@ -88,10 +88,14 @@ package final class WorkerPool: Sendable {
 /// The workers of each lane.
 final class WorkerLanes: Sendable {
   private let pools: [WorkerPool]
+  /// The place of each lane's pool, by the lane's number.
+  private let places: [Int]
 
   init(_ configuration: ServerConfiguration) throws(SystemError) {
     var pools: [WorkerPool] = []
-    for lane in Scheduling.Lane.allCases {
+    let own = Scheduling.Lane.allCases.filter { configuration.lanes.contains($0) || $0 == .open }
+    places = Scheduling.Lane.allCases.map { own.firstIndex(of: $0) ?? own.firstIndex(of: .open) ?? 0 }
+    for lane in own {
       let limit = configuration.workerQueue
       pools.append(
         try WorkerPool(
@@ -100,7 +104,7 @@ final class WorkerLanes: Sendable {
     self.pools = pools
   }
 
-  subscript(_ lane: Scheduling.Lane) -> WorkerPool { pools[lane.rawValue] }
+  subscript(_ lane: Scheduling.Lane) -> WorkerPool { pools[places[lane.rawValue]] }
 
   /// Drops what waits, and gives what is running a little time to end.
   /// - Returns: false if something is still running.

@@ -18,6 +18,8 @@ struct APIEndpoint: Sendable {
   let stacks: StackReader
   /// The command lines that wait to be signed in.
   let signIns: PendingSignInTable
+  /// The versions that are looked at; nil if previews are off.
+  let previews: PreviewTickets?
   /// In bytes.
   let largestUpload: UInt64
   let log: @Sendable (String) -> Void

@@ -30,6 +30,8 @@ struct APIRequest: Sendable {
   let reader: AnswerNegotiation
   /// The client's address.
   let peer: IPAddress
+  /// The origin of the page whose script sent it, such as `https://xcache.example.com`; nil if no page did.
+  let page: String?
   /// The client's name for this act; nil if a retry can't be told from a new act.
   let name: RequestName?
 
@@ -52,6 +54,7 @@ struct APIRequest: Sendable {
     reader = AnswerNegotiation(request)
     query = Self.query(request)
     name = RequestName(request)
+    page = Self.origin(request.field(.origin)?.text)
     authorization = request.field(.authorization)?.text
     session = authorization == nil ? SessionCookie.token(in: request) : nil
     contentMD5 = request.field(named: "content-md5")?.text
@@ -75,7 +78,16 @@ struct APIRequest: Sendable {
     peer = .unknown
     reader = AnswerNegotiation()
     (query, name, authorization, session, contentMD5, contentType) = ([:], nil, nil, nil, nil, nil)
+    page = nil
     (coding, announcesBody, isConditional, length) = (.none, true, false, nil)
+  }
+
+  /// Returns an Origin field's value (RFC 6454 §7) if it is a scheme, a host and perhaps a port, as browsers write them.
+  private static func origin(_ text: String?) -> String? {
+    guard let text, text.utf8.count <= 300, let url = try? ResourceURL("\(text)/"),
+      text == "\(url.scheme)://\(url.authority)"
+    else { return nil }
+    return text
   }
 
   /// Returns the path's segments after `/api/v1`, percent-decoded; nil if one isn't text.

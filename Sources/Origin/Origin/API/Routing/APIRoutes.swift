@@ -74,6 +74,13 @@ extension APIRoute {
     channel("/mirror/document", [.get: .sharedReply(.channel(.read), MirrorHandler.document)]),
     channel("/releases", [.post: release(ReleaseHandler.release)]),
     channel("/releases/*", [.get: .sharedReply(.channel(.read), HistoryHandler.release)]),
+    channel(
+      "/releases/*/pictures",
+      [
+        .get: .reply(.channel(.read), PictureHandler.list),
+        .post: .change(.channel(.publish), PictureHandler.keep),
+      ]),
+    channel("/releases/*/pictures/*", [.get: .reply(.channel(.read), PictureHandler.show)]),
     channel("/preparations", [.post: release(ReleaseHandler.prepare)]),
     channel("/bundles/*/entries", [.get: .sharedReply(.channel(.read), HistoryHandler.entries)]),
     // A pin keeps a version of the whole channel, including the bundles of all teams.
@@ -87,6 +94,7 @@ extension APIRoute {
     channel("/adoption", [.get: .reply(.channel(.read), MaintenanceHandler.adoption)]),
     channel("/adoption/series", [.get: .reply(.channel(.read), FleetHandler.series)]),
     channel("/entry", [.get: .sharedReply(.channel(.read), HistoryHandler.entry)]),
+    channel("/preview", [.post: .change(.channel(.read), PreviewPageHandler.open)], .reads),
     channel(
       "/prefetch",
       [

@@ -66,7 +66,8 @@ enum ServeCommand {
       .value("gc", "HH:MM", "run garbage collection every day at this local time, like 'xcache gc'"),
     ].orFromEnvironment
       + (ServeTLS.options + ServeLog.options + GCCommand.policyOptions + ServeMirror.options
-      + ServeEdge.options + ServePurge.options + ServeSignIn.options + ServeLimits.options)
+      + ServeEdge.options + ServePurge.options + ServeSignIn.options + ServePreview.options
+      + ServeLimits.options)
       .orFromEnvironment,
     run: run)
 
@@ -95,8 +96,9 @@ enum ServeCommand {
     Signals.block()
     let log = try ServeLog.make(arguments, terminal)
     var configuration = try configuration(arguments)
+    let previews = try arguments.value("preview-listen") == nil ? 0 : ServePreview.descriptors
     let budget = DescriptorBudget(
-      descriptors: Environment.raiseDescriptorLimit(), loops: configuration.loops)
+      descriptors: Environment.raiseDescriptorLimit() - previews, loops: configuration.loops)
     configuration.limits.connections = min(configuration.limits.connections, budget.connections)
     configuration.limits.refused = min(configuration.limits.refused, budget.refused)
     // Check all arguments before creating anything.
@@ -106,7 +108,10 @@ enum ServeCommand {
     try DataFolder(path: data).refuseForeign()
     configuration.accessLog = try ServeLimits.accessLog(arguments, log)
     // Before opening the folder: what is created there would hide this failure from the next start.
-    let server = try listen(configuration)
+    let server = try listen(configuration, option: "listen")
+    let consoleOrigin = try ServeSignIn.consoleOrigin(arguments)
+    let preview = try ServePreview(arguments, beside: configuration, console: consoleOrigin)
+    (options.preview, options.consoleOrigin) = (preview?.address, consoleOrigin)
     let store = try Store(path: data)
     store.setConsole(console)
     // At once: if the start fails after this, the next one doesn't create a token, and wouldn't mention it.
@@ -127,12 +132,14 @@ enum ServeCommand {
     let origin = try Origin(store: store, options: options)
     try origin.startBackgroundWork()
     try server.start { _ in origin.makeHandler() }
+    try preview?.start(origin)
     for line in strayFolders(store) { log(line) }
     // The line has only one URL, since scripts search it for one.
     log(
       "xcache \(XCache.version) listens on \(ServeTLS.scheme(tls))://\(server.address), console at /console/, "
         + "data in \(data)")
     if let signIn = options.signIn { log(ServeSignIn.message(signIn)) }
+    if let preview { log(preview.message) }
     for target in options.purges {
       log("edge \(target.name): told to drop a channel's answers when they change")
       if let warning = ServePurge.warning(about: target) { log("warning: \(warning)") }
@@ -144,6 +151,7 @@ enum ServeCommand {
       ServeTLS.reload(tls, log)
     }
     log("stopping on \(end)")
+    preview?.stop()
     stop(origin, server, watch, configuration.accessLog, log)
     log("stopped")
     return .done
@@ -277,14 +285,16 @@ enum ServeCommand {
     return configuration
   }
 
-  private static func listen(_ configuration: ServerConfiguration) throws -> Server {
+  /// Listens, or says what keeps the address from being listened on.
+  /// - Parameter option: the option that names the address.
+  static func listen(_ configuration: ServerConfiguration, option: String) throws -> Server {
     do {
       return try Server(configuration: configuration)
     } catch .listen(let address, let error) {
       let remedy =
         error.code == .addressInUse
-        ? "stop the program that uses it, or choose another port with --listen"
-        : "choose another address with --listen"
+        ? "stop the program that uses it, or choose another port with --\(option)"
+        : "choose another address with --\(option)"
       throw Failure("can't listen on \(address): \(error.reason); \(remedy)")
     } catch .resources(let error) {
       throw Failure("the server can't start: \(error)")

@@ -92,6 +92,19 @@ enum ServeSignIn {
     return "\(url.scheme)://\(url.authority)"
   }
 
+  /// The scheme, host and port of `--console-url`; nil without it.
+  static func consoleOrigin(_ arguments: Arguments) throws -> String? {
+    guard let text = try arguments.value("console-url") else { return nil }
+    let place = arguments.source("console-url")
+    let base = try SettingsValue.url(text, in: place)
+    do {
+      let url = try ResourceURL(base.text)
+      return "\(url.scheme)://\(url.authority)"
+    } catch {
+      throw UsageError("\(place) \(error)")
+    }
+  }
+
   /// The line that the log begins with.
   static func message(_ options: SignInOptions) -> String {
     "people sign in with \(options.provider.issuer): \(Count.text(options.roles.count, "role")), redirect URI "

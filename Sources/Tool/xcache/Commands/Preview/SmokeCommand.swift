@@ -32,7 +32,8 @@ enum SmokeCommand {
       page, that page fails and the others are still opened. PAGE is a path in the folder or a URL, with query and
       fragment if needed, or a route that a fallback page answers. Without PAGE, the HTML documents of the build are
       opened, those nearest to its top first.
-      'xcache publish --smoke' does the same before it publishes, together with the channel's other live bundles.
+      'xcache publish --smoke' does the same before it publishes, together with the channel's other live bundles, and
+      sends pictures of the pages along with the release, for people to look at in the console.
       xcache-webkit is the program that XCACHE_WEBKIT names, or is found beside xcache or in PATH.
       In xcache.json: "smoke": {"ignore": ["popup.html"], "fixtures": "fixtures"}; pages that match `ignore` are opened
       only if named.
@@ -157,6 +158,7 @@ enum SmokeCommand {
     var smoke = SmokeTest(try EngineProgram(arguments.environment), try Interruption())
     smoke.trace = arguments.trace
     smoke.allowsNetwork = arguments.has(networkOption.name)
+    smoke.keepsPictures = !arguments.has("dry-run")
     smoke.ignored = remote.settings.smokeIgnores
     smoke.fixtures = try remote.settings.smokeFixtures.map(Fixtures.read)
     // Opening pages takes seconds, which a publish that will be refused needn't spend.

@@ -103,9 +103,27 @@ enum PublishCommand {
     }
     let result = try publisher.publish(bundles, to: try remote.address, options)
     terminal.endProgress()
+    if let smoke, !isDryRun { keep(smoke.pictures, of: result, remote, terminal) }
     let warnings = warn(result, bundles, remote, arguments, terminal)
     report(result, smoke, warnings, remote, arguments, terminal)
     return .done
+  }
+
+  /// Sends pictures of a release's pages. The release is made, whatever becomes of them.
+  private static func keep(
+    _ pictures: [SmokePicture], of result: PublishResult, _ remote: RemoteOrigin, _ terminal: Terminal
+  ) {
+    guard result.answer.isChanged, result.answer.scheduled == nil, !pictures.isEmpty else { return }
+    let version = result.answer.version
+    do {
+      let images = pictures.map {
+        PageImage(page: $0.page, png: $0.bytes, width: $0.width, height: $0.height)
+      }
+      guard try remote.api.keep(images, of: version, in: remote.address) else { return }
+      terminal.remark("kept pictures of \(Count.text(pictures.count, "page")) with version \(version)")
+    } catch {
+      terminal.remark("warning: the pictures of version \(version) were not kept: \(Fault(error).message)")
+    }
   }
 
   /// Writes statements of the bundles for others to sign.
