@@ -20,6 +20,12 @@ final class PreviewTickets: Sendable {
     var versions: [Viewing: PreviewedVersion] = [:]
     /// In the order in which they were made.
     var order: [Viewing] = []
+
+    mutating func forget(_ viewing: Viewing) {
+      guard let version = versions.removeValue(forKey: viewing) else { return }
+      for host in version.hosts { tickets[host.label] = nil }
+      order.removeAll { $0 == viewing }
+    }
   }
 
   /// How long a ticket lasts, in milliseconds: an hour.
@@ -90,12 +96,4 @@ final class PreviewTickets: Sendable {
 
   /// How many tickets there are.
   var count: Int { state.withLock { $0.tickets.count } }
-}
-
-extension PreviewTickets.State {
-  fileprivate mutating func forget(_ viewing: PreviewTickets.Viewing) {
-    guard let version = versions.removeValue(forKey: viewing) else { return }
-    for host in version.hosts { tickets[host.label] = nil }
-    order.removeAll { $0 == viewing }
-  }
 }

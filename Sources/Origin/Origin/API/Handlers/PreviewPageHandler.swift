@@ -36,7 +36,7 @@ struct PreviewPageHandler: APIHandler {
   ) throws -> ResourceURL {
     guard let text else {
       guard let first = survey.pages.first else {
-        throw Problem(.notFound, "no-pages", "version \(version) has no pages: no file of type text/html")
+        throw Problem(.notFound, "unknown-url", "version \(version) has no pages: no file of type text/html")
       }
       return first
     }
