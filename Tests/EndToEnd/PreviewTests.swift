@@ -235,6 +235,17 @@ import Values
         document["smoke"]?["errors"]?.integer == 0 && document["version"]?.string == "1", "\(released.output)"
       )
 
+      // What people look at in the console goes along with the release.
+      #expect(released.errors.contains("kept pictures of 1 page with version 1"), "\(released.errors)")
+      let pictures = try site.api("GET", "apps/shop/channels/online/releases/1/pictures").json["pictures"]?
+        .array
+      #expect(
+        pictures?.map { $0["page"]?.string } == ["\(Site.base)/index.html"], "\(String(describing: pictures))"
+      )
+      let picture = try site.web.ask(
+        pictures?.first?["href"]?.string ?? "/", "GET", ["Authorization": "Bearer \(site.token)"])
+      #expect(picture.status == 200 && picture["content-type"] == "image/png")
+
       // This fails before the engine starts, which would write a note.
       let note = site.scratch.path + "/notes/pid"
       try Kernel.remove(note)

@@ -89,7 +89,7 @@ package struct SmokeTest {
     let verdicts = zip(pages, reports).map { SmokeVerdict($0, $1, all ?? site, isConfined: !allowsNetwork) }
     return SmokeResult(
       verdicts: verdicts, pagesLeftOut: leftOut, engine: engine, parts: parts, recorded: recorded,
-      pictures: try keepsPictures ? kept(jobs, verdicts) : [],
+      pictures: keepsPictures ? kept(jobs, verdicts) : [],
       milliseconds: Int64((Clock.monotonicNanoseconds() - start) / 1_000_000))
   }
 
@@ -131,16 +131,16 @@ package struct SmokeTest {
 
   private var takesPictures: Bool { pictures != nil || keepsPictures }
 
-  /// Returns the pictures of pages that are fine, one for each URL, in the order of the pages.
-  private func kept(_ jobs: [EngineJob], _ verdicts: [SmokeVerdict]) throws -> [SmokePicture] {
+  /// Returns the pictures of pages that are fine, one for each URL, in the order of the pages. One that can't be read is no reason to
+  /// publish nothing.
+  private func kept(_ jobs: [EngineJob], _ verdicts: [SmokeVerdict]) -> [SmokePicture] {
     var kept: [SmokePicture] = []
     var seen: Set<String> = []
     for (job, verdict) in zip(jobs, verdicts)
     where verdict.failures.isEmpty && kept.count < SmokePicture.pages {
-      guard let path = job.screenshot, let picture = try Picture(reading: path)?.ofPage(verdict.page),
-        picture.bytes.count <= SmokePicture.bytes, seen.insert(picture.page).inserted
-      else { continue }
-      kept.append(picture)
+      guard let path = job.screenshot, let picture = try? Picture(reading: path) else { continue }
+      let own = picture.ofPage(verdict.page)
+      if own.bytes.count <= SmokePicture.bytes, seen.insert(own.page).inserted { kept.append(own) }
     }
     return kept
   }

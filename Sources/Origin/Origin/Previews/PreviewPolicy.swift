@@ -3,7 +3,8 @@ import HTTP
 /// The fields of a preview's answers: what its pages may do.
 ///
 /// A release's scripts run, in an origin of their own. They reach its files and nothing else: no call to a network, no form, no other
-/// window, no camera. The console's frame is sandboxed as well; these hold if somebody opens the address in a tab.
+/// window, no camera. The console's frame is sandboxed as well; these hold if somebody opens the address in a tab. There is no
+/// Cross-Origin-Opener-Policy: browsers refuse to open a sandboxed page that has one (HTML §7.4.5, "final sandboxing flag set").
 enum PreviewPolicy {
   /// Returns the fields of a file.
   /// - Parameters:
@@ -51,7 +52,6 @@ enum PreviewPolicy {
     fields.add("X-Content-Type-Options", "nosniff")
     fields.add("Referrer-Policy", "no-referrer")
     fields.add("Origin-Agent-Cluster", "?1")
-    fields.add("Cross-Origin-Opener-Policy", "same-origin")
     fields.add("X-DNS-Prefetch-Control", "off")
     fields.add("Permissions-Policy", permissions)
   }

@@ -9,7 +9,7 @@ import Values
 @testable import Origin
 
 /// Releases that are looked at: tickets, what is answered under them, and what isn't.
-@Suite struct PreviewTests {
+@Suite struct PagePreviewTests {
   private static let preview = "apps/shop/channels/online/preview"
 
   /// An origin with a listener for previews, and that listener.
@@ -57,7 +57,7 @@ import Values
       body["page"] = page.map { .string($0) }
       body["version"] = version.map { .string($0) }
       return try origin.ask(
-        "POST", "/api/v1/\(PreviewTests.preview)",
+        "POST", "/api/v1/\(PagePreviewTests.preview)",
         ["Authorization: Bearer \(token ?? origin.token)"] + (console.map { ["Origin: \($0)"] } ?? []),
         body: JSONValue.object(body).canonical)
     }
