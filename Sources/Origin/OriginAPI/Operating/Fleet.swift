@@ -32,6 +32,10 @@ package struct FleetOverview: Codable, Sendable {
     @OrNull package var channel: ChannelName?
     /// A sentence.
     package let detail: String
+    /// When it began, as far as that is known: its own time, else when the origin first saw it; nil from older origins.
+    package var since: Moment?
+    /// Who said that it is known, and until when it needs no more attention; nil if nobody did, and from older origins.
+    package var acknowledged: Acknowledgement?
 
     package init(
       _ code: String, _ severity: String, _ app: AppName? = nil, _ channel: ChannelName? = nil, detail: String
@@ -41,6 +45,36 @@ package struct FleetOverview: Codable, Sendable {
       self.detail = detail
       self.app = app
       self.channel = channel
+    }
+  }
+
+  /// Somebody's word that a problem is known. It ends at its time, with the problem, and when the problem becomes more severe.
+  package struct Acknowledgement: Codable, Hashable, Sendable {
+    /// The name of who acknowledged it, when, and why.
+    package let by: String
+    package let at: Moment
+    package let reason: String
+    package let until: Moment
+
+    package init(by: String, at: Moment, reason: String, until: Moment) {
+      self.by = by
+      self.at = at
+      self.reason = reason
+      self.until = until
+    }
+  }
+
+  /// What devices did in the last 24 clock hours that are over, oldest first; each array has 24 numbers.
+  package struct Trend: Codable, Hashable, Sendable {
+    package let polls: [Int64]
+    /// Of these, the polls that reported what is the newest version now.
+    package let newest: [Int64]
+    package let failures: [Int64]
+
+    package init(polls: [Int64], newest: [Int64], failures: [Int64]) {
+      self.polls = polls
+      self.newest = newest
+      self.failures = failures
     }
   }
 
@@ -73,6 +107,8 @@ package struct FleetOverview: Codable, Sendable {
     package var rollout: RolloutInfo?
     /// What is to happen by itself; nil if nothing is, and from older origins.
     package var planned: Planned?
+    /// Nil if no device polled and none failed in that time, and from older origins.
+    package var trend: Trend?
 
     package init(
       _ summary: ChannelSummary, author: String?, kill: KillSwitch?, bypasses: Int, adoption: Share,

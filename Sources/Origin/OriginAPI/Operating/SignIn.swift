@@ -132,6 +132,10 @@ package struct SignInDecisionAnswer: Codable, Sendable {
   package init(redirect: String?) { self.redirect = redirect }
 }
 
+/// `POST /auth/session`, with a token in `Authorization: Bearer` and `Xcache-Console: 1`, without a body: a session of the token for the
+/// console. The answer is the session as `TokenInfo`, and sets the cookie. Refused with 409 and the code `insecure` where the cookie
+/// would go over plain http.
+
 /// `POST /auth/trade`: a job's ID token for a token of 15 minutes.
 package struct TradeRequest: Codable, Sendable {
   /// The ID token: a JWT, at most 16 KB.
