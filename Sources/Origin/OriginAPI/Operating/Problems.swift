@@ -13,7 +13,8 @@ package struct AcknowledgeRequest: Codable, Sendable {
   /// When it ends by itself: in the future, in 30 days at most.
   package var until: Moment?
 
-  package init(app: AppName? = nil, channel: ChannelName? = nil, code: String, reason: String, until: Moment) {
+  package init(app: AppName? = nil, channel: ChannelName? = nil, code: String, reason: String, until: Moment)
+  {
     self.app = app?.text
     self.channel = channel?.text
     self.code = code
