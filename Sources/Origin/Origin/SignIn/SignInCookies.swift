@@ -41,9 +41,14 @@ enum SessionCookie {
   /// A form or a link of another site can't add a field, and a script of another site would have to ask first (CORS), which the origin
   /// never allows. Browsers also say where a request comes from (`Sec-Fetch-Site`).
   static func token(in request: borrowing Request) -> String? {
-    guard request.field(named: "xcache-console")?.equals("1") ?? false else { return nil }
-    if let site = request.field(named: "sec-fetch-site"), !site.equals("same-origin") { return nil }
-    return RequestCookies.value(of: name, in: request)
+    isForConsole(request) ? RequestCookies.value(of: name, in: request) : nil
+  }
+
+  /// Whether the console's own script sent a request.
+  static func isForConsole(_ request: borrowing Request) -> Bool {
+    guard request.field(named: "xcache-console")?.equals("1") ?? false else { return false }
+    if let site = request.field(named: "sec-fetch-site"), !site.equals("same-origin") { return false }
+    return true
   }
 
   /// The field that sets it.

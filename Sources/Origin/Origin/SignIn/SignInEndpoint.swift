@@ -45,6 +45,7 @@ struct SignInEndpoint: Sendable {
     case .configuration: return .now(hardened(.json(configuration)))
     case .login: return login(request)
     case .callback: return callback(request)
+    case .session: return session(request)
     case .logout: return logout(request)
     case .trade: return collect(request, route) { (body: TradeRequest, peer) in try trade(body, from: peer) }
     case .device:

@@ -8,6 +8,8 @@ enum SignInRoute: String, CaseIterable {
   case login = "/auth/login"
   /// The provider's answer, by the browser.
   case callback = "/auth/callback"
+  /// A session of a token, for the console.
+  case session = "/auth/session"
   /// Ends a session.
   case logout = "/auth/logout"
   /// A job's ID token for a token.
@@ -26,7 +28,7 @@ enum SignInRoute: String, CaseIterable {
   private var isRead: Bool {
     switch self {
     case .configuration, .login, .callback: true
-    case .logout, .trade, .device, .token: false
+    case .session, .logout, .trade, .device, .token: false
     }
   }
 
@@ -41,7 +43,7 @@ enum SignInRoute: String, CaseIterable {
     switch self {
     case .login, .callback: .signIn
     case .trade: .trade
-    case .configuration, .logout, .device, .token: .open
+    case .configuration, .session, .logout, .device, .token: .open
     }
   }
 

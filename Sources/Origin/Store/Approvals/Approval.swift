@@ -69,7 +69,7 @@ extension AccessToken {
   /// A token that was made again has another id, and a person who has a token of their name has two keys: where either is a token's, one
   /// name counts as one person. Two people who sign in may have one name.
   func isSame(as key: String, named name: String) -> Bool {
-    authorKey == key || name == self.name && (kind == .token || key.hasPrefix("token:"))
+    authorKey == key || name == self.name && (authorKey.hasPrefix("token:") || key.hasPrefix("token:"))
   }
 }
 

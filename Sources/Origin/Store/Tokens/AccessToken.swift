@@ -16,6 +16,9 @@ package struct SignedInIdentity: Hashable, Sendable {
     self.subject = subject
     self.detail = detail
   }
+
+  /// Who vouches for the session of a token: this origin. No provider has this name, since theirs are URLs.
+  package static let ownIssuer = "xcache"
 }
 
 /// A token as it is stored: everything but its secret. Whoever asks for something has one.
@@ -84,13 +87,20 @@ package struct AccessToken: Hashable, Sendable {
   }
 
   /// Whose acts are one person's: one has several sessions, and nobody approves what they asked for themselves. Of a session, issuer
-  /// and subject; `job:` with the name of the CI identity; `token:` with the id.
+  /// and subject; `job:` with the name of the CI identity; `token:` with the id, also of a session that was begun with the token.
   package var authorKey: String {
     switch kind {
     case .token: "token:\(id)"
-    case .session: identity.map { "\($0.issuer) \($0.subject)" } ?? "token:\(id)"
+    case .session:
+      sourceToken.map { "token:\($0)" } ?? identity.map { "\($0.issuer) \($0.subject)" } ?? "token:\(id)"
     case .job: "job:\(job ?? "")"
     }
+  }
+
+  /// The id of the token that this session was begun with; nil for all other sessions, tokens and jobs.
+  package var sourceToken: String? {
+    guard kind == .session, let identity, identity.issuer == SignedInIdentity.ownIssuer else { return nil }
+    return identity.subject.hasPrefix("token:") ? String(identity.subject.dropFirst("token:".count)) : nil
   }
 
   /// Whether what it scheduled is still carried out at a time, in milliseconds since 1970: sessions and jobs last for hours, and what

@@ -33,18 +33,44 @@ extension Store {
     }
   }
 
+  /// Creates a session of a token: for the console, which then needn't keep the token's text. It may do what the token may, its acts are
+  /// the token's, and it ends with it. A token has some sessions at most: one more ends the oldest.
+  /// - Parameters:
+  ///   - token: a token that an admin made.
+  ///   - hash: the SHA-256 of the 32 random bytes of the session's secret.
+  ///   - detail: where it is used, such as `console`.
+  ///   - lifetime: milliseconds after which it ends, unless the token ends before.
+  ///   - actor: the token, and where the request came from.
+  /// - Throws: `tokenEnded` if the token was revoked or has expired.
+  package func createSession(
+    of token: AccessToken, hash: SHA256, detail: String, lifetime: Int64, by actor: Actor
+  ) throws(StoreError) -> AccessToken {
+    try connections.transaction(keeping: nil, now: clock()) { (db) throws(StoreError) in
+      let now = clock()
+      guard let kept = try db.token(token.id)?.token, kept.kind == .token, isInUse(kept) else {
+        throw .tokenEnded(token.name)
+      }
+      let others = try db.sessions(begunWith: kept).filter(isInUse)
+      for session in others.dropLast(SessionLimits.ofToken - 1) { try db.end(session, by: actor, now: now) }
+      let session = AccessToken(
+        id: TokenText.newID(), name: kept.name, scope: kept.scope, app: kept.app, channel: kept.channel,
+        createdAt: now, lastUsedAt: nil, revokedAt: nil, bundles: kept.bundles,
+        expiresAt: min(now + lifetime, kept.expiresAt ?? .max), hosts: kept.hosts, kind: .session,
+        identity: SignedInIdentity(
+          issuer: SignedInIdentity.ownIssuer, subject: "token:\(kept.id)", detail: detail))
+      try db.insert(session, hash)
+      try db.audit(session.signIn, by: actor, now: now)
+      return session
+    }
+  }
+
   /// Ends a session now. Acts that it scheduled are carried out all the same, which they wouldn't be if it were revoked.
   /// Ending one that is over changes nothing.
   package func endSession(_ token: AccessToken, by actor: Actor) throws(StoreError) {
     try connections.transaction(keeping: nil, now: clock(), goesFirst: true) { (db) throws(StoreError) in
       let now = clock()
       guard let kept = try db.token(token.id)?.token, kept.kind == .session, isInUse(kept) else { return }
-      try db.run("UPDATE token SET expires_at = ? WHERE id = ?", now, token.id)
-      try db.deleteLeases(of: token.id)
-      try db.auditCounted(of: token.id, now: now)
-      try db.audit(
-        AuditEvent("session.end", parameters: ["id": .string(kept.id), "name": .string(kept.name)]),
-        by: actor, now: now)
+      try db.end(kept, by: actor, now: now)
     }
   }
 
@@ -78,6 +104,8 @@ extension Store {
 enum SessionLimits {
   /// Milliseconds after its end for which a session or a job is listed: 30 days.
   static let kept: Int64 = 30 * 86_400_000
+  /// The sessions of one token in use at once.
+  static let ofToken = 50
   /// Rows deleted at a time.
   static let step = 500
 }
@@ -106,6 +134,21 @@ extension Database {
         ORDER BY created_at, id
         """, name
       ) { $0.get(0, as: String.self) })
+  }
+
+  /// The sessions that were begun with a token and weren't revoked, oldest first.
+  func sessions(begunWith token: AccessToken) throws(StoreError) -> [AccessToken] {
+    guard token.kind == .token else { return [] }
+    return try sessions(of: SignedInIdentity.ownIssuer, "token:\(token.id)")
+  }
+
+  fileprivate func end(_ session: AccessToken, by actor: Actor, now: Int64) throws(StoreError) {
+    try run("UPDATE token SET expires_at = ? WHERE id = ?", now, session.id)
+    try deleteLeases(of: session.id)
+    try auditCounted(of: session.id, now: now)
+    try audit(
+      AuditEvent("session.end", parameters: ["id": .string(session.id), "name": .string(session.name)]),
+      by: actor, now: now)
   }
 
   /// Ends all sessions and jobs, in a copy of the database that nobody reads.

@@ -47,7 +47,7 @@ extension Store {
   }
 
   /// Revokes a token, a session or a job by its id; by a name a token or, if none in use has it, all sessions of the people of that name,
-  /// also those that are over: what they scheduled isn't carried out any more either.
+  /// also those that are over: what they scheduled isn't carried out any more either. With a token, the sessions that were begun with it.
   /// - Returns: what was revoked; the newest of several sessions.
   /// - Throws: `unknownToken` if nothing that could be revoked has that id or name.
   package func revokeToken(
@@ -59,6 +59,10 @@ extension Store {
       let tokens = try db.revocable(idOrName)
       guard let last = tokens.last else { throw .unknownToken(idOrName) }
       for token in tokens {
+        for session in try db.sessions(begunWith: token) {
+          try db.revoke(session, now: now)
+          try db.audit(session.revocation, by: actor, now: now)
+        }
         try db.revoke(token, now: now)
         try db.audit(token.revocation, by: actor, now: now)
       }

@@ -11,7 +11,7 @@ import Values
   private let provider = TestProvider()
 
   private static let reads = ["/auth/", "/auth/login", "/auth/callback"]
-  private static let acts = ["/auth/logout", "/auth/trade", "/auth/device", "/auth/token"]
+  private static let acts = ["/auth/session", "/auth/logout", "/auth/trade", "/auth/device", "/auth/token"]
 
   @Test func methods() throws {
     let origin = try TestOrigin.signingIn(provider)

@@ -68,17 +68,21 @@ struct ScheduleHandler: APIHandler {
 extension RequestContext {
   /// Returns the time that an act is to be scheduled for; nil if it is to be carried out at once.
   /// - Throws: 400 for a time that isn't to come, and for a dry run, which is never scheduled.
-  func scheduled(_ time: Moment?, dryRun: Bool? = nil) throws(Problem) -> Moment? {
+  func scheduled(_ time: Moment?, dryRun: Bool? = nil) throws -> Moment? {
     guard let time = try ahead(time, member: "schedule") else { return nil }
-    if dryRun == true { throw .badRequest("\"schedule\" and \"dryRun\" can't be combined") }
+    if dryRun == true { throw Problem.badRequest("\"schedule\" and \"dryRun\" can't be combined") }
     // What a session or a job scheduled outlives it.
-    if caller.kind == .token, let end = caller.expiresAt, time.milliseconds >= end {
-      throw .badRequest(
+    let token = caller.sourceToken == nil ? caller : try store.tokenInUse(id: scheduler)
+    if let token, token.kind == .token, let end = token.expiresAt, time.milliseconds >= end {
+      throw Problem.badRequest(
         "\"schedule\": the act would be refused at \(time.wireText), since the token \"\(caller.name)\" with which it is carried out "
           + "expires at \(Timestamp.text(end)); choose an earlier time, or use another token")
     }
     return time
   }
+
+  /// The id of the token with which what the caller schedules is carried out: not of a token's session, which ends before it.
+  private var scheduler: String { caller.sourceToken ?? caller.id }
 
   /// The request of an act that is to be scheduled.
   /// - Parameters:
@@ -95,7 +99,7 @@ extension RequestContext {
     }
     return ScheduleInput(
       app: names.app, channel: names.channel, act: act, summary: summary, due: time.milliseconds,
-      token: caller.id, actor: actor, route: route, request: request
+      token: scheduler, actor: actor, route: route, request: request
     ).asked(by: caller.authorKey)
   }
 

@@ -59,7 +59,7 @@ struct SignInHandler: APIHandler {
   ///   Also for command lines that a person allowed: no program that has such a session can make others of it, which would be left
   ///   when that one is ended.
   private func checkPerson() throws(Problem) {
-    guard caller.kind == .session else {
+    guard caller.kind == .session, caller.sourceToken == nil else {
       throw Problem(
         .forbidden, "no-session",
         "only someone who signed in with the provider can allow a sign-in; \"\(caller.name)\" is a token")

@@ -105,7 +105,7 @@ struct TokenHandler: APIHandler {
   /// `DELETE /tokens/{id or name}`
   func revoke() throws -> Response {
     let idOrName = request.path[1]
-    if idOrName == caller.id || idOrName == caller.name {
+    if idOrName == caller.id || idOrName == caller.name || idOrName == caller.sourceToken {
       throw Problem(.conflict, "own-token", "a token can't revoke itself; use another admin token")
     }
     return try context.answering {
