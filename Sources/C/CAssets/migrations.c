@@ -137,6 +137,8 @@ static const unsigned char m0033[] = {
 
 static const unsigned char m0035[] = {
 #embed "../../../Migrations/0035_pictures.sql"
+static const unsigned char m0036[] = {
+#embed "../../../Migrations/0036_problems.sql"
 };
 
 static const xcache_asset migrations[] = {
@@ -175,6 +177,7 @@ static const xcache_asset migrations[] = {
     {"0033_samples.sql", m0033, sizeof m0033},
     {"0034_source_maps.sql", m0034, sizeof m0034},
     {"0035_pictures.sql", m0035, sizeof m0035},
+    {"0036_problems.sql", m0036, sizeof m0036},
 };
 
 size_t xcache_migration_count(void) { return sizeof migrations / sizeof migrations[0]; }

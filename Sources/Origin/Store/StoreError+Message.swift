@@ -233,6 +233,8 @@ extension StoreError: CustomStringConvertible {
       "a token named \"\(name)\" already exists; revoke it first or choose another name"
     case .unknownToken(let name):
       "no valid token or session has the id or name \"\(name)\"; `xcache token list` shows all tokens, with --sessions all sessions"
+    case .unknownProblem(let code):
+      "there is no problem \(code) here, or not any more; `xcache status` shows those that there are"
     case .tokenEnded(let name): "the token \"\(name)\" was revoked or has expired"
     case .noGrants, .tooManyGrants, .identityNameTaken, .unknownIdentity, .tooManyIdentities, .foreignIDToken,
       .idTokenExpired, .idTokenReplayed:

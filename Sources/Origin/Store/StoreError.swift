@@ -237,6 +237,10 @@ package enum StoreError: Error, Sendable {
   /// Thrown when an ID token was traded before.
   case idTokenReplayed
 
+  // Problems.
+  /// Thrown when there is no problem of that code where it was named.
+  case unknownProblem(String)
+
   // Webhooks.
   /// Thrown when no webhook has that id or URL.
   case unknownWebhook(String)

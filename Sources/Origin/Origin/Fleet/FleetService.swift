@@ -15,6 +15,9 @@ final class FleetService: Sendable {
   /// Nil if no shared cache takes polls.
   let edge: EdgeService?
   private let cached = Locked<CachedState?>(nil)
+  /// Nil until the first look at what was kept.
+  private let register = Locked<ProblemRegister?>(nil)
+  private let trends = Locked(FleetTrends())
 
   private struct CachedState {
     let state: FleetState
@@ -31,6 +34,7 @@ final class FleetService: Sendable {
     let isUnlimited: Bool
   }
 
+  /// Nanoseconds.
   private static let lifetime: UInt64 = 1_000_000_000
 
   init(
@@ -65,7 +69,23 @@ final class FleetService: Sendable {
     return Response.json(rendered: body)
   }
 
-  private func state() throws(StoreError) -> FleetState {
+  /// Looks for problems that began or ended, so that their times are right although nobody asks.
+  func watch() throws(StoreError) { _ = try state() }
+
+  /// Says of problems that they are known, if they are there now.
+  /// - Parameter act: writes it.
+  func acknowledging<Result>(_ act: () throws -> Result) throws -> Result {
+    // What is there now is kept first, since the act looks there for it.
+    _ = try state(waits: true)
+    let result = try act()
+    let kept = try store.problems()
+    register.withLock { $0?.acknowledge(kept) }
+    cached.withLock { $0 = nil }
+    return result
+  }
+
+  /// - Parameter waits: whether what changed of problems is kept at once, even if a release commits.
+  private func state(waits: Bool = false) throws(StoreError) -> FleetState {
     // Not read from the database: its last hour spans up to two, and it lacks what came since the last flush.
     let minutes = FleetState.minutes(isSampled: adoption.isBehindCache)
     let recent = adoption.recentPolls(minutes: minutes)
@@ -75,11 +95,38 @@ final class FleetService: Sendable {
     for channel in health {
       progress[channel.channel.id] = backlog.progress(of: channel.channel.id)?.pending
     }
-    return FleetState(
+    var state = FleetState(
       origin: try store.originID(), health: health, recent: recent,
       damaged: try store.damagedURLs(of: damaged),
       mirrors: try store.mirrors(), progress: progress, staged: staged.all, disk: try store.diskUse(),
       scrubbed: try store.scrubState().oldest, webhooks: try store.webhooks(),
       edge: edge.map { ($0.bound, $0.states) }, now: store.now, minutes: minutes)
+    state.trends = try trends.withLock { (trends) throws(StoreError) in
+      try trends.trends(of: health.map(\.channel), store)
+    }
+    state.prepare()
+    state.standings = try standings(of: state.found, at: state.now, waits: waits)
+    return state
+  }
+
+  private func standings(of found: [FoundProblem], at now: Int64, waits: Bool) throws(StoreError)
+    -> [ProblemName: ProblemRecord]
+  {
+    try register.withLock { (register) throws(StoreError) in
+      var current = try register ?? ProblemRegister(store.problems())
+      current.update(found, now: now)
+      let changes = current.changes
+      if !changes.isEmpty {
+        do throws(StoreError) {
+          if try store.keep(problems: changes.problems, over: changes.over, waits: waits) {
+            current.noteKept()
+          }
+        } catch .diskFull {
+          // That the disk is full is the problem to show; what isn't kept now is kept later.
+        }
+      }
+      register = current
+      return current.records
+    }
   }
 }

@@ -36,7 +36,7 @@ struct BackgroundWork: Sendable {
       schedules: ScheduleService(api: api, log: log),
       rollouts: RolloutWatch(
         store: store, catalog: catalog, releases: api.releases, adoption: api.adoption, log: log),
-      documents: api.documents, stacks: api.stacks, log: log)
+      documents: api.documents, stacks: api.stacks, fleet: api.fleet, log: log)
     scrubber = options.scrub.map { Scrubber(store: store, period: $0, log: log) }
     webhooks = WebhookService(store: store, log: log)
     Self.remakeWhatIsLost(store, builder, api.deltas, log)

@@ -19,7 +19,7 @@ package struct DailyCollection: Sendable {
 /// Periodic work: every second, the database's log is copied into the database, and scheduled acts that are due are begun; every 10 seconds, counts are written, rollouts that go on or stop by themselves looked at, expired plans
 /// and source maps that nothing is read with dropped, purges that were cut off finished, and the disk's reserve and the data folder's lock checked; memory used
 /// for large work is returned to the system some seconds later; every minute, the files of packs that answers name are
-/// checked, and webhooks told of late mirrors; every 10 minutes, uploads that no release used, and manifests that nobody
+/// checked, webhooks told of late mirrors, and problems noted that began or ended; every 10 minutes, uploads that no release used, and manifests that nobody
 /// polls, are removed; at the start and every
 /// hour, heads are signed that are due; once a day, garbage is collected.
 final class MaintenanceService: Sendable {
@@ -35,6 +35,7 @@ final class MaintenanceService: Sendable {
   private let rollouts: RolloutWatch?
   private let documents: DocumentService?
   private let stacks: StackReader?
+  private let fleet: FleetService?
   private let log: @Sendable (String) -> Void
   private let secondsBetweenSweeps: Int
   private let thread = BackgroundThread()
@@ -53,7 +54,7 @@ final class MaintenanceService: Sendable {
     shared: SharedAnswers = SharedAnswers(), failures: FailureLog? = nil,
     gc: DailyCollection?, purges: PurgeService? = nil, schedules: ScheduleService? = nil,
     rollouts: RolloutWatch? = nil, documents: DocumentService? = nil, stacks: StackReader? = nil,
-    secondsBetweenSweeps: Int = 600,
+    fleet: FleetService? = nil, secondsBetweenSweeps: Int = 600,
     log: @escaping @Sendable (String) -> Void
   ) {
     self.store = store
@@ -68,6 +69,7 @@ final class MaintenanceService: Sendable {
     self.rollouts = rollouts
     self.documents = documents
     self.stacks = stacks
+    self.fleet = fleet
     self.secondsBetweenSweeps = secondsBetweenSweeps
     self.log = log
   }
@@ -118,6 +120,7 @@ final class MaintenanceService: Sendable {
       if second % Self.secondsBetweenPackChecks == 0 {
         checkPacks()
         announceLateMirrors()
+        watchProblems()
       }
       if second % secondsBetweenSweeps == 0 {
         sweep()
@@ -199,6 +202,14 @@ final class MaintenanceService: Sendable {
       try store.announceLateMirrors()
     } catch {
       log("error: can't tell whether mirrors are late: \(error)")
+    }
+  }
+
+  private func watchProblems() {
+    do throws(StoreError) {
+      try fleet?.watch()
+    } catch {
+      log("error: can't tell what needs attention: \(error)")
     }
   }
 

@@ -1,5 +1,6 @@
 import Manifests
 import System
+import Values
 
 /// `GET /overview`: every channel that the token may read, and what needs attention.
 package struct FleetOverview: Codable, Sendable {
@@ -210,6 +211,18 @@ package struct FleetOverview: Codable, Sendable {
       self.version = version
       self.at = at
     }
+  }
+}
+
+extension FleetOverview.Trend {
+  private enum Members: CodingKey { case polls, newest, failures }
+
+  /// Encodes each array as one value: number by number, a few hundred channels would cost thousands of allocations.
+  package func encode(to encoder: any Encoder) throws {
+    var container = encoder.container(keyedBy: Members.self)
+    try container.encode(JSONValue.array(polls.map { .integer($0) }), forKey: .polls)
+    try container.encode(JSONValue.array(newest.map { .integer($0) }), forKey: .newest)
+    try container.encode(JSONValue.array(failures.map { .integer($0) }), forKey: .failures)
   }
 }
 

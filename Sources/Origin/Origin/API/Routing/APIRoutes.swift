@@ -40,6 +40,12 @@ extension APIRoute {
         .post: .change(.scope(.read), limit: large, rejectsUnknown: false, MirrorHandler.register),
       ]),
     APIRoute("overview", [.get: .reply(.scope(.read), FleetHandler.overview)]),
+    APIRoute(
+      "problems/acknowledge",
+      [
+        .post: .change(.scope(.release), ProblemHandler.acknowledge),
+        .delete: .reply(.scope(.release), ProblemHandler.withdraw),
+      ]),
     APIRoute("purge", [.post: .change(.everything, PurgeHandler.purge)]),
     APIRoute("purges", [.get: .reply(.everything, PurgeHandler.list)]),
     APIRoute("purges/*", [.delete: .reply(.everything, PurgeHandler.lift)]),

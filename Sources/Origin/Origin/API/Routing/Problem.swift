@@ -223,6 +223,7 @@ extension Problem {
       self.init(.serviceUnavailable, "descriptors", words)
     case .alreadyDone: self.init(.conflict, "already-done", words)
     case .requestKeyReused: self.init(.unprocessableContent, "idempotency-key", words)
+    case .unknownProblem: self.init(.notFound, "unknown-problem", words)
     case .tokenEnded: self.init(.unauthorized, "token", words)
     case .noGrants: self.init(.forbidden, "no-role", words)
     case .tooManyGrants: self.init(.forbidden, "too-many-roles", words)

@@ -118,6 +118,11 @@ struct ChannelNames: Sendable {
   let app: AppName
   let channel: ChannelName
 
+  init(app: AppName, channel: ChannelName) {
+    self.app = app
+    self.channel = channel
+  }
+
   init(_ request: APIRequest) throws(Problem) {
     do throws(NameError) {
       app = try AppName(request.path[1])

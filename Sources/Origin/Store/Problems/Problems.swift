@@ -1,0 +1,141 @@
+import Manifests
+import System
+import Values
+
+// What needs attention is found by whoever looks. Kept is since when, and who said that they know.
+extension Store {
+  /// The problems that are kept.
+  package func problems() throws(StoreError) -> [ProblemRecord] {
+    try connections.reading { (db) throws(StoreError) in
+      try db.all(
+        """
+        SELECT channel_id, code, subject, severity, since, known_by, known_at, known_reason, known_until FROM problem
+        """
+      ) { row in
+        let acknowledgement = row.get(5, as: String?.self).map {
+          ProblemAcknowledgement(author: $0, at: row.get(6), reason: row.get(7), until: row.get(8))
+        }
+        return ProblemRecord(
+          name: ProblemName(channel: row.get(0, as: Int64?.self), code: row.get(1), subject: row.get(2)),
+          severity: ProblemSeverity(rawValue: row.get(3)) ?? .warning, since: row.get(4),
+          acknowledgement: acknowledgement)
+      }
+    }
+  }
+
+  /// Keeps problems that began, or are more or less serious now, and forgets those that are over. One that is more serious isn't
+  /// acknowledged any more.
+  ///
+  /// - Parameter waits: false: nothing is written while a release commits, so that no overview waits for that.
+  /// - Returns: whether it was written.
+  package func keep(problems: [ProblemRecord], over: [ProblemName], waits: Bool) throws(StoreError) -> Bool {
+    if !waits, connections.isWriting { return false }
+    try connections.transaction { (db) throws(StoreError) in
+      for problem in problems { try db.keep(problem) }
+      for name in over {
+        try db.run(
+          "DELETE FROM problem WHERE coalesce(channel_id, 0) = ? AND code = ? AND subject = ?",
+          name.channel ?? 0, name.code, name.subject)
+      }
+    }
+    return true
+  }
+
+  /// Says of a place's problems of one code, as they are now, that they are known. Saying so again replaces what was said.
+  /// - Parameters:
+  ///   - code: as in the overview.
+  ///   - place: the channel; nil: the origin's own.
+  ///   - reason: why they need no attention for now.
+  ///   - until: when that ends by itself, in milliseconds since 1970.
+  ///   - record: keeps the answer for retries.
+  /// - Throws: `unknownProblem` if there is none; `unknownApp`, `unknownChannel`.
+  package func acknowledgeProblems(
+    _ code: String, in place: (app: AppName, channel: ChannelName)?, reason: String, until: Int64,
+    by actor: Actor, record: AnswerRecord<ProblemAcknowledgement>? = nil
+  ) throws(StoreError) -> ProblemAcknowledgement {
+    try connections.transaction(keeping: record, now: clock()) { (db) throws(StoreError) in
+      let now = clock()
+      let kept = try db.problems(code, in: place)
+      guard !kept.isEmpty else { throw .unknownProblem(code) }
+      let acknowledgement = ProblemAcknowledgement(author: actor.name, at: now, reason: reason, until: until)
+      for problem in kept {
+        try db.run(
+          "UPDATE problem SET known_by = ?, known_at = ?, known_reason = ?, known_until = ? WHERE id = ?",
+          actor.name, now, reason, until, problem.id)
+      }
+      try db.audit(
+        AuditEvent(
+          "problem.acknowledge", app: place?.app, channel: place?.channel,
+          parameters: [
+            "code": .string(code), "reason": .string(reason), "until": .string(Timestamp.text(until)),
+          ],
+          result: ["since": .string(Timestamp.text(kept.map(\.since).min() ?? now))]), by: actor, now: now)
+      return acknowledgement
+    }
+  }
+
+  /// Takes back what was said of a place's problems of one code. If nothing was, nothing is changed.
+  /// - Parameter record: keeps the answer for retries.
+  /// - Throws: `unknownProblem` if there is none; `unknownApp`, `unknownChannel`.
+  package func withdrawAcknowledgement(
+    of code: String, in place: (app: AppName, channel: ChannelName)?, by actor: Actor,
+    record: AnswerRecord<Void>? = nil
+  ) throws(StoreError) {
+    try connections.transaction(keeping: record, now: clock()) { (db) throws(StoreError) in
+      let now = clock()
+      let kept = try db.problems(code, in: place)
+      guard !kept.isEmpty else { throw .unknownProblem(code) }
+      let known = kept.filter { ($0.until ?? .min) > now }
+      guard let first = known.first else { return }
+      for problem in known {
+        try db.run(
+          """
+          UPDATE problem SET known_by = NULL, known_at = NULL, known_reason = NULL, known_until = NULL WHERE id = ?
+          """, problem.id)
+      }
+      try db.audit(
+        AuditEvent(
+          "problem.unacknowledge", app: place?.app, channel: place?.channel,
+          parameters: ["code": .string(code)],
+          result: ["was": .string("\(first.author ?? ""): \(first.reason ?? "")")]), by: actor, now: now)
+    }
+  }
+}
+
+extension Database {
+  fileprivate func keep(_ problem: ProblemRecord) throws(StoreError) {
+    let name = problem.name
+    let known = try first(
+      "SELECT id, severity FROM problem WHERE coalesce(channel_id, 0) = ? AND code = ? AND subject = ?",
+      name.channel ?? 0, name.code, name.subject
+    ) { (id: $0.get(0, as: Int64.self), severity: ProblemSeverity(rawValue: $0.get(1)) ?? .warning) }
+    guard let known else {
+      return try run(
+        "INSERT INTO problem (channel_id, code, subject, severity, since) VALUES (?, ?, ?, ?, ?)",
+        name.channel, name.code, name.subject, problem.severity.rawValue, problem.since)
+    }
+    try run("UPDATE problem SET severity = ? WHERE id = ?", problem.severity.rawValue, known.id)
+    guard problem.severity > known.severity else { return }
+    try run(
+      "UPDATE problem SET known_by = NULL, known_at = NULL, known_reason = NULL, known_until = NULL WHERE id = ?",
+      known.id)
+  }
+
+  fileprivate func problems(_ code: String, in place: (app: AppName, channel: ChannelName)?)
+    throws(StoreError) -> [(id: Int64, since: Int64, author: String?, reason: String?, until: Int64?)]
+  {
+    var channel: Int64 = 0
+    if let place { channel = try required(place.app, place.channel).id }
+    return try all(
+      """
+      SELECT id, since, known_by, known_reason, known_until FROM problem
+      WHERE coalesce(channel_id, 0) = ? AND code = ? ORDER BY id
+      """, channel, code
+    ) {
+      (
+        id: $0.get(0, as: Int64.self), since: $0.get(1, as: Int64.self), author: $0.get(2, as: String?.self),
+        reason: $0.get(3, as: String?.self), until: $0.get(4, as: Int64?.self)
+      )
+    }
+  }
+}
