@@ -21,7 +21,8 @@ enum XCache {
     (
       "Inspect",
       [
-        StatusCommand.command, LogCommand.command, ShowCommand.command, DiffCommand.command,
+        StatusCommand.command, AcknowledgeCommand.command, LogCommand.command, ShowCommand.command,
+        DiffCommand.command, SearchCommand.command,
         PreviewCommand.command, AuditCommand.command,
       ]
     ),

@@ -58,6 +58,25 @@ import Values
     Case("POST \(channel)/protect *", #"{"approvals":2,"by":"mobile-*","share":500}"#) {
       _ = try $0.protect($1, ProtectRequest(approvals: 2, by: "mobile-*", share: 500))
     },
+    Case(
+      "POST problems/acknowledge *",
+      #"{"app":"shop","channel":"online","code":"lagging","reason":"known","until":"2026-11-20T07:17:00.000Z"}"#
+    ) {
+      _ = try $0.acknowledge(
+        AcknowledgeRequest(
+          app: $1.app, channel: $1.channel, code: "lagging", reason: "known",
+          until: Moment(milliseconds: 1_795_159_020_000)))
+    },
+    Case("DELETE problems/acknowledge?code=lagging&app=shop&channel=online *") {
+      _ = try $0.withdrawAcknowledgement(of: "lagging", in: $1)
+    },
+    Case("DELETE problems/acknowledge?code=disk *") { client, _ in
+      _ = try client.withdrawAcknowledgement(of: "disk", in: nil)
+    },
+    Case("GET search?q=a%26b%20%25&limit=5") { client, _ in _ = try client.search("a&b %", limit: 5) },
+    Case("GET \(channel)/timeline?limit=9&before=7-3-2") { client, channel in
+      _ = try client.timeline(of: channel, limit: 9, before: "7-3-2")
+    },
     Case("GET waiting") { client, _ in _ = try client.waitingActs() },
     Case("GET \(channel)/schedules/7/preview") { _ = try $0.preview(7, in: $1) },
     Case("POST \(channel)/schedules/7/approve *", #"{"message":"fine"}"#) {

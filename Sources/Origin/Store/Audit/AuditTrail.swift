@@ -137,7 +137,8 @@ extension Database {
 }
 
 extension AuditRow {
-  fileprivate init(_ row: Statement) {
+  /// - Parameter row: id, at, author, address, act, app, channel, parameters, result, hash.
+  init(_ row: Statement) {
     self.init(
       id: row.get(0), at: row.get(1), author: row.get(2), address: row.get(3), act: row.get(4),
       app: row.get(5),

@@ -65,7 +65,7 @@ extension Store {
 }
 
 extension ReleaseRecord {
-  fileprivate init(_ row: ReleaseRow, in db: Database) throws(StoreError) {
+  init(_ row: ReleaseRow, in db: Database) throws(StoreError) {
     let written = try db.all(
       """
       SELECT b.name, rb.added, rb.changed, rb.removed

@@ -105,7 +105,7 @@ struct Command: Sendable {
   func needsApp(_ operands: [String]) -> Bool {
     guard options.contains(where: { $0.environment == "XCACHE_APP" }) else { return false }
     return switch name {
-    case "status", "init": false
+    case "status", "acknowledge", "init": false
     case "channel": !["list", "default-app"].contains(operands.first ?? "list")
     default: true
     }

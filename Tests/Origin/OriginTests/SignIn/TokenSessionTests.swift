@@ -65,7 +65,9 @@ import Values
       #expect(reply.status == 200 || reply.field("Set-Cookie") == nil)
       return reply.status == 200 ? nil : reply.json["code"]?.string
     }
-    for place in ["https://xcache.example.com", "http://localhost:8080", "http://127.0.0.1", "http://[::1]:80"] {
+    for place in [
+      "https://xcache.example.com", "http://localhost:8080", "http://127.0.0.1", "http://[::1]:80",
+    ] {
       #expect(try code(["Xcache-Console: 1", "Origin: \(place)"]) == nil, "\(place)")
     }
     for place in [

@@ -148,7 +148,7 @@ struct HistoryHandler: APIHandler {
 }
 
 extension ReleaseInfo {
-  fileprivate init(_ release: ReleaseRecord) {
+  init(_ release: ReleaseRecord) {
     let details = release.details
     self.init(
       version: release.version, kind: release.kind.rawValue, at: Moment(milliseconds: release.at),

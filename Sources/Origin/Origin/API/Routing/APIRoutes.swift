@@ -49,6 +49,7 @@ extension APIRoute {
     APIRoute("purge", [.post: .change(.everything, PurgeHandler.purge)]),
     APIRoute("purges", [.get: .reply(.everything, PurgeHandler.list)]),
     APIRoute("purges/*", [.delete: .reply(.everything, PurgeHandler.lift)]),
+    APIRoute("search", [.get: .sharedReply(.scope(.read), SearchHandler.search)]),
     APIRoute("sessions", [.get: .reply(.scope(.read), SignInHandler.sessions)]),
     APIRoute("sessions/*", [.delete: .reply(.scope(.read), SignInHandler.end)], .urgent),
     APIRoute(
@@ -149,6 +150,7 @@ extension APIRoute {
     channel("/schedules/*/request", [.get: .reply(.channel(.read), ScheduleHandler.request)]),
     channel("/schedules/*/statements", [.post: .change(.channel(.publish), ScheduleHandler.sign)]),
     channel("/source-maps", [.post: .change(.channel(.publish), limit: large, SourceMapHandler.keep)]),
+    channel("/timeline", [.get: .sharedReply(.channel(.read), TimelineHandler.list)]),
     channel("/thaw", [.post: .change(.channel(.admin), ChannelHandler.thaw)], .urgent),
   ]
 

@@ -76,10 +76,19 @@ extension StatusCommand {
     }.map { line($0, terminal) }
   }
 
-  private static func line(_ problem: FleetOverview.Problem, _ terminal: Terminal) -> String {
+  /// Since when it is there, and who knows of it; empty from an older origin.
+  private static func standing(of problem: FleetOverview.Problem) -> String {
+    let since = problem.since.map { " (since \($0.formatted))" } ?? ""
+    guard let known = problem.acknowledged else { return since }
+    return since
+      + "; acknowledged by \(known.by.onOneLine) until \(known.until.formatted): \(known.reason.onOneLine)"
+  }
+
+  static func line(_ problem: FleetOverview.Problem, _ terminal: Terminal) -> String {
     let place = problem.app.map { " \($0) \(problem.channel?.text ?? "")" } ?? ""
     let colour: Terminal.Colour = problem.severity == "error" ? .red : .yellow
-    return "\(terminal.colour(problem.code.uppercased(), colour))\(place): \(problem.detail.onOneLine)"
+    return
+      "\(terminal.colour(problem.code.uppercased(), colour))\(place): \(problem.detail.onOneLine)\(standing(of: problem))"
   }
 }
 

@@ -30,6 +30,8 @@ import Values
     ("disk", ["GET": .everything]), ("gc", ["POST": .everything]), ("leases", ["POST": .scope(.read)]),
     ("leases/abc", ["POST": .scope(.read), "DELETE": .scope(.read)]), ("mirror", ["GET": .scope(.read)]),
     ("mirrors", ["GET": .scope(.read), "POST": .scope(.read)]), ("overview", ["GET": .scope(.read)]),
+    ("problems/acknowledge", ["POST": .scope(.release), "DELETE": .scope(.release)]),
+    ("search", ["GET": .scope(.read)]), ("\(online)/timeline", ["GET": .scope(.read)]),
     ("purge", ["POST": .everything]), ("purges", ["GET": .everything]),
     ("purges/abc", ["DELETE": .everything]),
     ("token", ["GET": .scope(.read)]), ("mirrors/abc", ["DELETE": .scope(.read)]),
