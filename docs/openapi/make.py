@@ -87,6 +87,7 @@ ANSWERS = {
     ("post", "signins/*"): "SignInDecisionAnswer", ("post", "*/preview"): "PagePreviewAnswer",
     ("get", "*/releases/*/pictures"): "PagePictureList", ("post", "*/releases/*/pictures"): "PagePictureList",
     ("get", "*/releases/*/pictures/*"): {"type": "string"},
+    ("post", "signins/*"): "SignInDecisionAnswer", ("get", "*/timeline"): "ChannelTimeline",
     ("get", "apps/*/trust"): "TrustOverview", ("post", "apps/*/trust/head-key"): "HeadKeyAnswer",
     ("post", "apps/*/trust/root"): "RootAnswer", ("post", "apps/*/trust/statements"): "StatementsAnswer",
     **{("post", f"*/rollout/{verb}"): "RolloutAnswer" for verb in ("set", "pause", "resume", "complete")},

@@ -22,13 +22,4 @@ extension OriginClient {
   package func search(_ text: String, limit: Int) throws(OriginError) -> OriginAnswer<SearchAnswer> {
     try get("search?q=\(OriginCall.escaped(text))&limit=\(limit)")
   }
-
-  /// Returns what happened in a channel, newest first.
-  /// - Parameter before: the `next` of the page before.
-  package func timeline(of channel: ChannelAddress, limit: Int, before: String? = nil) throws(OriginError)
-    -> OriginAnswer<ChannelTimeline>
-  {
-    try get(
-      "\(channel.path)/timeline?limit=\(limit)\(before.map { "&before=\(OriginCall.escaped($0))" } ?? "")")
-  }
 }

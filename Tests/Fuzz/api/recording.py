@@ -203,6 +203,12 @@ def drive(run):
     run("channel", "set", "--interval", "60")
     run("channel", "freeze", "--channel", "online", "-m", "the sale")
     run(*publish, "main=site-1", "--break-glass", "it burns")
+    # Old origins don't have it.
+    if "  acknowledge " in run("--help"):
+        run("acknowledge", "frozen", "--channel", "online", "-m", "until the sale is over", "--until", "4h")
+        run("status", "--json")
+        run("acknowledge", "frozen", "--channel", "online", "--off")
+        run("search", "sale")
     run("channel", "thaw", "--channel", "online")
     run("channel", "remove", "--channel", "extra")
     if "default-app" in run("channel", "--help"):

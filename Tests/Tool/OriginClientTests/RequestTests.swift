@@ -74,9 +74,6 @@ import Values
       _ = try client.withdrawAcknowledgement(of: "disk", in: nil)
     },
     Case("GET search?q=a%26b%20%25&limit=5") { client, _ in _ = try client.search("a&b %", limit: 5) },
-    Case("GET \(channel)/timeline?limit=9&before=7-3-2") { client, channel in
-      _ = try client.timeline(of: channel, limit: 9, before: "7-3-2")
-    },
     Case("GET waiting") { client, _ in _ = try client.waitingActs() },
     Case("GET \(channel)/schedules/7/preview") { _ = try $0.preview(7, in: $1) },
     Case("POST \(channel)/schedules/7/approve *", #"{"message":"fine"}"#) {
