@@ -15,6 +15,9 @@ const pages = {
   channel: () => import("./channel.js"),
   release: () => import("./release.js"),
   compare: () => import("./release.js"),
+  failures: () => import("./failures.js"),
+  preview: () => import("./preview.js"),
+  search: () => import("./search.js"),
   audit: () => import("./audit.js"),
   operations: () => import("./operations.js"),
   waiting: () => import("./waiting.js"),
@@ -23,7 +26,7 @@ const pages = {
 };
 
 /** Names that an address has. */
-const lengths = { channel: 2, release: 3, compare: 2, signin: 1 };
+const lengths = { channel: 2, release: 3, compare: 2, failures: 2, preview: 3, signin: 1 };
 
 /** The page that is shown: `poll` is what it asks for as time passes, `update` is given that; `refresh` brings all of it up to date and leaves what its reader did there. */
 let page = null;

@@ -13,6 +13,10 @@ static const unsigned char console_css[] = {
 #embed "../../../public/console/console.css"
 };
 
+static const unsigned char view_css[] = {
+#embed "../../../public/console/view.css"
+};
+
 static const unsigned char pages_css[] = {
 #embed "../../../public/console/pages.css"
 };
@@ -109,10 +113,19 @@ static const unsigned char operations_js[] = {
 #embed "../../../public/console/operations.js"
 };
 
+static const unsigned char search_js[] = {
+#embed "../../../public/console/search.js"
+};
+
+static const unsigned char timeline_js[] = {
+#embed "../../../public/console/timeline.js"
+};
+
 static const xcache_asset pages[] = {
     {"index.html", root_html, sizeof root_html},
     {"console/index.html", index_html, sizeof index_html},
     {"console/console.css", console_css, sizeof console_css},
+    {"console/view.css", view_css, sizeof view_css},
     {"console/pages.css", pages_css, sizeof pages_css},
     {"console/main.js", main_js, sizeof main_js},
     {"console/api.js", api_js, sizeof api_js},
@@ -137,6 +150,8 @@ static const xcache_asset pages[] = {
     {"console/dialog.js", dialog_js, sizeof dialog_js},
     {"console/audit.js", audit_js, sizeof audit_js},
     {"console/operations.js", operations_js, sizeof operations_js},
+    {"console/search.js", search_js, sizeof search_js},
+    {"console/timeline.js", timeline_js, sizeof timeline_js},
 };
 
 size_t xcache_page_count(void) { return sizeof pages / sizeof pages[0]; }
