@@ -1,4 +1,4 @@
-import { act, bundleLimit, channelPath, Ended, get, hindrance, isSession, long, me, preview } from "./api.js";
+import { act, bundleLimit, channelPath, Ended, get, hindrance, isPerson, long, me, preview } from "./api.js";
 import { el, plural, polled, size, tell, when } from "./dom.js";
 import { exactly, localMinute, wholeMinute } from "./parts.js";
 import { alarm, audience, buckets, ofBuckets } from "./rollout.js";
@@ -55,7 +55,7 @@ export function buttons({ app, channel, status, fleet, reload }) {
   const notes = new Set();
   const row = el("div", { class: "row", role: "group", "aria-label": "Actions" }, acts.map(([words, scope, open]) => {
     const bundles = bundleLimit(scope, app, channel);
-    const hindered = hindrance(scope, app, channel) || (bundles && !["Roll back", "Promote here"].includes(words) ? `${isSession() ? "You have" : "Your token is for"} bundles ${bundles}; this concerns the whole channel.` : "");
+    const hindered = hindrance(scope, app, channel) || (bundles && !["Roll back", "Promote here"].includes(words) ? `${isPerson() ? "You have" : "Your token is for"} bundles ${bundles}; this concerns the whole channel.` : "");
     if (hindered) notes.add(hindered);
     return el("button", {
       type: "button", id: `act-${words.toLowerCase().replaceAll(" ", "-")}`, "aria-disabled": hindered ? "true" : null, title: hindered || null,
@@ -473,7 +473,7 @@ export function createToken(done) {
 }
 
 export function revokeToken(token, done) {
-  const isMine = token.id === me()?.id;
+  const isMine = [me()?.id, me()?.subject].some((one) => one === token.id || one === `token:${token.id}`);
   const what = { session: "session", job: "job's token" }[token.kind] ?? "token";
   propose({
     title: `Revoke the ${what}`, where: `${token.name}${isMine ? " (yours)" : ""}`, isDangerous: true, done,

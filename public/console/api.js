@@ -1,6 +1,9 @@
-// The publishing API, as every other client of it. A pasted token is in this module's memory and nowhere else; without one, the
-// browser sends the session of who signed in with the provider, which no script can read.
+// The publishing API, as every other client of it. The browser sends the cookie of a session, which no script can read: of who signed
+// in with the provider, or of a token that was pasted. The token is in this module's memory, and nowhere else, until it has its session.
 let token = "";
+/** Whether there is a session for the token, and in words why not. */
+let hasSession = false;
+let whyNone = "";
 let self = null;
 /** Counts sign-ins and sign-outs: an answer to an earlier one is nobody's any more. */
 let session = 0;
@@ -32,7 +35,8 @@ export class Ended extends Error {
 
 export const currentSession = () => session;
 
-async function ask(path, options = {}, seconds = patience) {
+/** `by`: what tells the origin who asks, `token`, `cookie` or `both`. */
+async function ask(path, { by = token ? "token" : "cookie", ...options } = {}, seconds = patience) {
   const mine = session;
   const stop = new AbortController();
   const limit = setTimeout(() => stop.abort(), seconds * 1000);
@@ -40,9 +44,9 @@ async function ask(path, options = {}, seconds = patience) {
   let text = "";
   try {
     answer = await fetch(path.startsWith("/") ? path : `/api/v1/${path}`, {
-      ...options, signal: stop.signal, cache: "no-store", credentials: token ? "omit" : "same-origin", redirect: "error", referrerPolicy: "no-referrer",
+      ...options, signal: stop.signal, cache: "no-store", credentials: by === "token" ? "omit" : "same-origin", redirect: "error", referrerPolicy: "no-referrer",
       // The origin takes the session only with a field that no form and no other site can send.
-      headers: { ...(token ? { Authorization: `Bearer ${token}` } : { "Xcache-Console": "1" }), ...options.headers },
+      headers: { ...(by === "cookie" ? {} : { Authorization: `Bearer ${token}` }), ...(by === "token" ? {} : { "Xcache-Console": "1" }), ...options.headers },
     });
     text = await answer.text();
   } catch {
@@ -103,8 +107,34 @@ export async function signIn(text) {
   // A token that no header can carry is no token.
   if (!/^[\x21-\x7e]+$/.test(text.trim())) throw new Error("This is not a token.");
   token = text.trim();
-  self = await get("token");
+  const [who] = await Promise.all([get("token"), exchange()]);
+  self = who;
+  if (hasSession) settle();
   return self;
+}
+
+/** Asks for a session in the token's place. Where there is none, over plain http for one, the token stays in memory. */
+async function exchange() {
+  try {
+    await ask("/auth/session", { method: "POST", by: "both" });
+    hasSession = true;
+  } catch (error) {
+    // Who signed out meanwhile has no use for it.
+    if (error instanceof Ended) ask("/auth/logout", { method: "POST", by: "cookie" }).catch(() => {});
+    else whyNone = error.message;
+  }
+}
+
+/** Forgets the token once the browser has shown that it sends the cookie. */
+async function settle() {
+  try {
+    self = (await ask("token", { by: "cookie" })).document;
+    token = "";
+  } catch (error) {
+    if (error instanceof Ended) return;
+    hasSession = false;
+    whyNone = "This browser keeps no cookie.";
+  }
 }
 
 /** How one signs in here: `{issuer, host}` of the provider, or null. The page asks for it while it loads. */
@@ -113,16 +143,16 @@ export async function provider() {
   return (answer.ok && (await answer.json()).sso) || null;
 }
 
-/** Who signed in with the provider before, and still is. */
+/** Who signed in before, and still is. */
 export async function resume() {
   self = await get("token");
   return self;
 }
 
-/** Ends a session at the server, too. A token isn't one: it is only forgotten. */
+/** Ends a session at the server, too. A token without one is only forgotten. */
 export async function endSession() {
   try {
-    if (isSession()) await ask("/auth/logout", { method: "POST" });
+    if (isSession() || hasSession) await ask("/auth/logout", { method: "POST", by: "cookie" });
   } catch (error) {
     // It was over.
     if (!(error instanceof Refusal && error.status === 401)) throw error;
@@ -131,14 +161,19 @@ export async function endSession() {
 
 export function signOut() {
   session += 1;
-  token = "";
+  token = whyNone = "";
+  hasSession = false;
   self = null;
   known.clear();
 }
 
 export const me = () => self;
-/** Whether a person signed in with the provider, rather than with a token. */
+/** Whether the browser's cookie says who asks: a reload keeps them signed in. */
 export const isSession = () => self !== null && !token;
+/** Why a token has no session, in words; empty if it has one. */
+export const whyNoSession = () => whyNone;
+/** Whether a person signed in with the provider, rather than with a token. */
+export const isPerson = () => isSession() && self.issuer !== "xcache";
 
 /** What one may do: scopes, each with its limits. */
 export const grants = () => self?.grants ?? (self ? [self] : []);
@@ -149,16 +184,16 @@ const fits = (scope, app, channel) => (one) => ranks[one.scope] >= ranks[scope] 
 export function hindrance(scope, app, channel, isAboutAll = false) {
   if (!self) return "Sign in first.";
   const all = grants();
-  const have = isSession() ? "You have" : "Your token has";
+  const have = isPerson() ? "You have" : "Your token has";
   const here = all.filter(fits("read", isAboutAll ? "" : app, isAboutAll ? "" : channel));
   if (isAboutAll) {
     if (all.some((one) => ranks[one.scope] >= ranks[scope] && !one.app && !one.channel && !one.bundles) && !self.hosts) return "";
   } else if (all.some(fits(scope, app, channel))) return "";
   const highest = here.reduce((one, other) => (ranks[other.scope] > ranks[one] ? other.scope : one), "read");
   if (here.length && ranks[highest] < ranks[scope]) return `${have} the scope ${highest}${all.length > 1 && app ? ` in ${app} ${channel}` : ""}; this needs ${scope}.`;
-  if (isAboutAll) return isSession() ? "This needs the scope admin without limits." : "This needs an unrestricted admin token.";
+  if (isAboutAll) return isPerson() ? "This needs the scope admin without limits." : "This needs an unrestricted admin token.";
   if (all.length > 1) return `${have} no rights in ${app} ${channel}.`;
-  return `${isSession() ? "Your role" : "Your token"} is for the ${self.app !== app ? `app ${self.app}` : `channel ${self.channel}`}.`;
+  return `${isPerson() ? "Your role" : "Your token"} is for the ${self.app !== app ? `app ${self.app}` : `channel ${self.channel}`}.`;
 }
 
 /** The bundles that one is limited to in a channel, as a pattern; empty: all. */

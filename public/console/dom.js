@@ -100,18 +100,20 @@ export const utcText = (date) => `${date.toISOString().slice(0, 19).replace("T",
 
 const exactText = (date) => `${local.format(date)} (${utcText(date)})`;
 
-/** How long ago a time is, or how far ahead; the time itself, in the reader's zone and in UTC, on hover and for who listens. */
-export function when(moment) {
+/** How long ago a time is, or how far ahead; the time itself, in the reader's zone and in UTC, on hover and for who listens. `isSpan`: "2 h" instead of "2 h ago". */
+export function when(moment, isSpan) {
   if (!moment) return "—";
   const date = new Date(moment);
-  return el("time", { class: "age", datetime: date.toISOString(), title: exactText(date) }, age(date),
+  return el("time", { class: `age${isSpan ? " span" : ""}`, datetime: date.toISOString(), title: exactText(date) }, aged(date, isSpan),
     el("span", { class: "hidden" }, `, ${exactText(date)}`));
 }
+
+const aged = (date, isSpan) => (isSpan ? age(date).replace(" ago", "").replace("just now", "a moment") : age(date));
 
 /** Time passes: what `when` made says so. */
 export function keepAges() {
   for (const node of document.querySelectorAll("time.age")) {
-    const words = age(node.dateTime);
+    const words = aged(node.dateTime, node.classList.contains("span"));
     if (node.firstChild.data !== words) node.firstChild.data = words;
   }
 }

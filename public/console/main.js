@@ -5,9 +5,9 @@ const $ = (id) => document.getElementById(id);
 /** Seconds between two requests of a page that nobody touches. */
 const pause = 5;
 
-/** The overview's module, loaded while the server is asked who signs in. */
+/** What every page behind the sign-in needs, loaded once somebody has signed in: the overview's module, and its style. */
 let overview = null;
-const loaded = async () => { overview = await import("./overview.js"); };
+const loaded = async () => { [overview] = await Promise.all([import("./overview.js"), style("view.css")]); };
 
 // Loaded when they are first opened.
 const pages = {
@@ -54,6 +54,7 @@ async function show(keepsPlace = false) {
     else link.removeAttribute("aria-current");
   }
   page = null;
+  if (seen) showProblems(seen);
   if (!isKnown) {
     document.title = "No such page – xcache console";
     fill($("view"), el("section", { class: "card" }, el("h1", {}, "There is no such page"),
@@ -81,19 +82,24 @@ async function show(keepsPlace = false) {
   }
 }
 
-/** The style of what is behind the overview. Without it, all is there to read. */
-let behind = null;
-function styled() {
-  behind ??= new Promise((done) => {
-    const link = document.createElement("link");
-    link.rel = "stylesheet";
-    link.href = "pages.css";
-    link.onload = done;
-    link.onerror = () => { behind = null; link.remove(); done(); };
-    document.head.append(link);
-  });
-  return behind;
+/** Styles of what isn't in the first view, by their names. Without them, all is there to read. */
+const styles = new Map();
+function style(name) {
+  if (!styles.has(name)) {
+    styles.set(name, new Promise((done) => {
+      const link = document.createElement("link");
+      link.rel = "stylesheet";
+      link.href = name;
+      link.onload = done;
+      link.onerror = () => { styles.delete(name); link.remove(); done(); };
+      document.head.append(link);
+    }));
+  }
+  return styles.get(name);
 }
+
+/** The style of what is behind the overview; after the one that all pages have. */
+const styled = async () => { await style("view.css"); await style("pages.css"); };
 
 /** After an act: the banner first, and what the page takes from it. */
 async function reload() {
@@ -128,19 +134,26 @@ function failed(error, isPage) {
 
 function toAll() { $("all-problems")?.focus(); }
 
-/** The banner that every page has. */
+/** The banner that every page has: what nobody has acknowledged, that of the page's own channel first. */
+let told = "";
+let banner = "";
 function showProblems(fleet) {
-  if (fleet === seen) return;
-  const isNew = JSON.stringify(fleet.problems) !== JSON.stringify(seen?.problems);
   seen = fleet;
-  if (!isNew) return;
+  const { name, names } = route();
+  const all = overview.pressing(fleet.problems, name ? names : []);
+  const few = name ? 3 : overview.fewProblems;
+  const shown = JSON.stringify([all, few]);
+  if (banner === shown) return;
+  banner = shown;
   const box = $("problems");
-  box.hidden = fleet.problems.length === 0;
-  box.className = fleet.problems.some((one) => one.severity === "error") ? "error" : "";
-  const more = fleet.problems.length - overview.fewProblems;
-  fill(box, el("ul", {}, overview.items(fleet.problems.slice(0, overview.fewProblems)),
-    more > 0 ? el("li", {}, el("a", { href: "#/?all", id: "more-problems", click: toAll }, `${more} more on the overview`)) : null));
-  tell(fleet.problems.length ? `${plural(fleet.problems.length, "problem")}${fleet.problems.length > 1 ? "; the first" : ""}: ${fleet.problems[0].detail}` : "No problems.");
+  box.hidden = all.length === 0;
+  box.className = all.some((one) => one.severity === "error") ? "error" : "";
+  const more = all.length - few;
+  fill(box, el("ul", {}, overview.items(all.slice(0, few), reload),
+    more > 0 ? el("li", { class: "more" }, el("a", { href: "#/?all", id: "more-problems", click: toAll }, `${more} more on the overview`)) : null));
+  const words = all.map((one) => one.detail).sort().join();
+  if (words !== told) tell(all.length ? `${plural(all.length, "problem")}${all.length > 1 ? "; the first" : ""}: ${all[0].detail}` : "No problems.");
+  told = words;
 }
 
 /** The acts that wait for the approval of who is signed in, as a number beside the page's name. */
@@ -208,8 +221,9 @@ function leave(words) {
   closeDialogs(true);
   tell("");
   page = seen = null;
+  banner = told = "";
   $("link").textContent = "";
-  $("nav").hidden = $("who").hidden = $("keys").hidden = $("problems").hidden = counter.hidden = true;
+  $("nav").hidden = $("who").hidden = $("keys").hidden = $("find").hidden = $("problems").hidden = counter.hidden = true;
   fill($("problems"));
   fill($("who"));
   fill($("view"), signInView);
@@ -237,15 +251,16 @@ const limited = (one) => [one.app, one.channel, one.bundles && `bundles ${one.bu
 async function enter(who) {
   const all = grants();
   const limits = limited(who);
-  fill($("who"), el("a", { href: "#/you", id: "you" }, who.name), all.length > 1 ? ` (${all.length} roles)` : ` (${who.scope}${limits ? ` in ${limits}` : ""})`,
-    el("button", { type: "button", id: "sign-out", click: goOut }, "Sign out"));
-  $("nav").hidden = $("who").hidden = $("keys").hidden = false;
+  fill($("who"), el("a", { href: "#/you", id: "you", title: all.length > 1 ? `${all.length} roles` : `${who.scope}${limits ? ` in ${limits}` : ""}` }, who.name),
+    el("button", { type: "button", id: "sign-out", class: "plain", click: goOut }, "Sign out"));
+  $("nav").hidden = $("who").hidden = $("keys").hidden = $("find").hidden = false;
   // Not needed to sign in; without them everything is reached by Tab.
   import("./keys.js").catch(() => { $("keys").hidden = true; });
-  styled();
   countedAt = 0;
-  showProblems(await get("overview"));
+  const [fleet] = await Promise.all([get("overview"), loaded()]);
+  showProblems(fleet);
   await show();
+  styled();
   tick();
 }
 
@@ -263,7 +278,7 @@ $("sign-in").addEventListener("submit", async (event) => {
   const field = $("token");
   $("refusal").textContent = "";
   try {
-    const [who] = await Promise.all([signIn(field.value), loaded()]);
+    const who = await signIn(field.value);
     field.value = "";
     await enter(who);
   } catch (error) {
@@ -272,20 +287,21 @@ $("sign-in").addEventListener("submit", async (event) => {
   }
 });
 
-/** Who signed in with the provider is signed in after a reload, too. */
+/** Who has a session is signed in after a reload, too. */
 async function begin() {
   const mine = currentSession();
-  try {
-    sso = await provider();
-    if (!sso || mine !== currentSession()) return;
+  provider().then((found) => {
+    sso = found;
+    if (me()) return;
     offer();
-    if (!$("token").value) $("sso-link").focus();
-    const [who] = await Promise.all([resume(), loaded()]);
-    await enter(who);
+    if (sso && !$("token").value) $("sso-link").focus();
+  }).catch(() => {});
+  try {
+    await enter(await resume());
   } catch (error) {
     // Nobody was signed in, or somebody did so by a token meanwhile.
     if (error instanceof Ended || error instanceof Refusal && error.status === 401) return;
-    if (mine === currentSession() && sso) leave(`✖ ${error.message}`);
+    if (mine === currentSession()) leave(`✖ ${error.message}`);
   }
 }
 $("skip").addEventListener("click", (event) => { event.preventDefault(); $("view").focus(); });
@@ -306,6 +322,7 @@ wear(theme.value);
 theme.addEventListener("change", () => { wear(theme.value); themes.set(theme.value); });
 
 addEventListener("beforeunload", (event) => { if (document.querySelector("dialog:is([data-secret], [data-sending])")) event.preventDefault(); });
+$("where").textContent = `to the origin ${location.host}`;
 $("token").focus();
 begin();
 run();

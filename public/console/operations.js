@@ -35,7 +35,7 @@ export async function open({ reload }) {
     const state = (one) => (one.revokedAt ? badge("quiet", "revoked") : one.expiresAt && new Date(one.expiresAt) < now ? badge("quiet", "expired") : badge("good", "valid"));
     const isValid = (one) => !one.revokedAt && !(one.expiresAt && new Date(one.expiresAt) < now);
     return table("Tokens", [["Name"], ["State"], ["Rights"], ["Made"], ["Ends"], ["Last used"], ["Act"]],
-      [...all].sort((a, b) => isValid(b) - isValid(a)).map((one) => [[one.name, kinds[one.kind] ? [" ", badge("quiet", kinds[one.kind])] : "", one.id === me()?.id ? [" ", badge("quiet", "yours")] : ""], state(one),
+      [...all].sort((a, b) => isValid(b) - isValid(a)).map((one) => [[one.name, kinds[one.kind] ? [" ", badge("quiet", kinds[one.kind])] : "", [me()?.id, me()?.subject].some((mine) => mine === one.id || mine === `token:${one.id}`) ? [" ", badge("quiet", "yours")] : ""], state(one),
         [rights(one.grants ?? [one]).map((words) => el("div", {}, words)), one.hosts ? el("div", {}, `hosts ${one.hosts.join(" ")}`) : ""], when(one.createdAt), when(one.expiresAt), when(one.lastUsedAt),
         isValid(one) ? el("button", { type: "button", click: () => revokeToken(one, reload) }, "Revoke", el("span", { class: "hidden" }, ` ${one.name}`)) : "—"]));
   }

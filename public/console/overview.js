@@ -1,13 +1,18 @@
-import { channelId, channelLink, get } from "./api.js";
+import { channelId, channelLink, get, hindrance } from "./api.js";
 import { badge, card, count, el, fill, local, named, percent, plural, polled, size, stats, svg, table, when } from "./dom.js";
 
 export const ofChannel = (one, problems) => problems.filter((item) => item.app === one.app && item.channel === one.channel);
+
+/** The problems that nobody has acknowledged, those of one channel first. */
+export const pressing = (problems, [app, channel] = []) => problems.filter((one) => !one.acknowledged)
+  .sort((a, b) => (b.app === app && b.channel === channel) - (a.app === app && a.channel === channel));
 
 /** What a channel is like, as the server judges it: its problems, the worst first, then what is none. */
 export function states(one, problems) {
   const mine = ofChannel(one, problems);
   const words = { damaged: `${one.damaged} damaged`, failing: plural(one.failures.hour, "failure"), lagging: "old versions", mirror: "mirror behind" };
-  const found = mine.map((item) => badge(item.severity === "error" ? "bad" : "warn", words[item.code] ?? item.code, item.detail));
+  const kind = (item) => (item.acknowledged ? "quiet" : item.severity === "error" ? "bad" : "warn");
+  const found = [...pressing(mine), ...mine.filter((item) => item.acknowledged)].map((item) => badge(kind(item), `${words[item.code] ?? item.code}${item.acknowledged ? ", acknowledged" : ""}`, item.detail));
   if (one.failures.hour && !mine.some((item) => item.code === "failing")) found.push(badge("quiet", plural(one.failures.hour, "failure")));
   if (one.bypasses) found.push(badge("quiet", `${one.bypasses} bypassed`));
   if (!found.length) found.push(one.version === "0" ? badge("quiet", "empty") : badge("good", "fine"));
@@ -20,29 +25,66 @@ const plans = ({ acts, next, freezes, failed }) => badge(failed ? "warn" : "quie
   [acts && `${acts} scheduled`, freezes && plural(freezes, "planned freeze"), failed && `${failed} not carried out`].filter(Boolean).join(", "),
   next && `next: ${local.format(new Date(next))}`);
 
-export function share(one) {
-  const { polls, newest } = one.adoption;
-  const bar = svg("svg", { class: "bar", viewBox: "0 0 100 10", preserveAspectRatio: "none", "aria-hidden": "true" },
-    svg("rect", { width: 100, height: 10 }), svg("rect", { width: (newest * 100) / polls, height: 10 }));
-  return [bar, percent(newest, polls)];
+/** A line without numbers; gaps where there are none. `marks`: places from 0 to 1; `most`: what the top stands for. */
+export function spark(values, marks, words, most = 0) {
+  const known = values.filter((one) => one !== null);
+  if (known.length < 2) return null;
+  const highest = most || Math.max(...known) || 1;
+  const lines = [[]];
+  values.forEach((value, index) => {
+    if (value === null) { if (lines.at(-1).length) lines.push([]); }
+    else lines.at(-1).push(`${(index * 200) / Math.max(1, values.length - 1)},${30 - (value * 28) / highest}`);
+  });
+  return svg("svg", { class: "spark", viewBox: "0 0 200 32", preserveAspectRatio: "none", role: "img", "aria-label": words },
+    marks.map((at) => svg("line", { class: "mark", x1: at * 200, x2: at * 200, y1: 0, y2: 32 })),
+    // One point alone is a short line.
+    lines.filter((one) => one.length).map((one) => svg("polyline", { points: one.length > 1 ? one.join(" ") : `${one[0]} ${Number(one[0].split(",")[0]) + 2},${one[0].split(",")[1]}` })));
 }
 
-/** Problems as items of a list. */
-export const items = (problems) => problems.map((one) => el("li", { class: one.severity === "error" ? "error" : "warning" },
-  el("strong", {}, one.severity === "error" ? "✖ Error: " : "▲ Warning: "),
-  one.channel ? [el("a", { href: channelLink("channel", one.app, one.channel) }, `${one.app} ${one.channel}`), ": "] : "", one.detail));
+/** Columns for numbers that are mostly none; the last one may be told apart. */
+export function columns(values, words, isLastOwn = false) {
+  const highest = Math.max(...values) || 1;
+  const step = 200 / Math.max(values.length, isLastOwn ? 6 : 1);
+  return svg("svg", { class: `spark${isLastOwn ? " own" : ""}`, viewBox: "0 0 200 32", preserveAspectRatio: "none", role: "img", "aria-label": words },
+    svg("line", { class: "axis", x1: 0, x2: 200, y1: 31.5, y2: 31.5 }),
+    values.map((value, index) => (value === null ? null : svg("rect", { x: index * step + 1, width: step - 2, y: 31 - (value * 29) / highest, height: (value * 29) / highest }))).filter(Boolean));
+}
+
+/** A number beside a line: as wide as the others below each other. */
+const figure = (text) => el("span", { class: "figure" }, text);
+
+/** Lines of 24 hours; an older origin has none. */
+const trend = (one, words, make) => (one.trend?.polls.some(Boolean) || one.trend?.failures.some(Boolean) ? make(one.trend, `${words}, 24 hours`) : null);
+const ratios = ({ polls, newest }) => polls.map((all, index) => (all ? newest[index] / all : null));
+
+const where = (one) => (one.channel ? [el("a", { href: channelLink("channel", one.app, one.channel) }, `${one.app} ${one.channel}`), ": "] : "");
+const mayAcknowledge = (one) => !(one.channel ? hindrance("release", one.app, one.channel) : hindrance("admin", "", "", true));
+/** Loaded when it is pressed. */
+const act = (name, one, done) => async () => { (await import("./acts.js"))[name](one, done); };
+const button = (words, one, open) => (mayAcknowledge(one) ? el("button", { type: "button", class: "plain", "data-acknowledge": one.code, click: open }, words,
+  el("span", { class: "hidden" }, ` ${one.code}${one.channel ? ` of ${one.app} ${one.channel}` : ""}`)) : null);
+
+/** Problems as items of a list: what is wrong, since when, and that somebody knows it. */
+export const items = (problems, done) => problems.map((one) => el("li", { class: one.severity === "error" ? "error" : "warning" },
+  el("p", {}, el("strong", {}, one.severity === "error" ? "✖" : "▲", el("span", { class: "hidden" }, one.severity === "error" ? " Error: " : " Warning: ")), " ", where(one), one.detail),
+  one.since ? el("span", { class: "since" }, "since ", when(one.since, true)) : null, one.since ? button("Acknowledge", one, act("acknowledge", one, done)) : null));
+
+const known = (one, done) => el("li", {}, el("p", {}, el("span", { "aria-hidden": "true" }, "○ "), where(one), one.detail, " ",
+  el("span", { class: "quiet" }, named(one.acknowledged.by), ", ", when(one.acknowledged.at), `: ${one.acknowledged.reason}`)),
+el("span", { class: "since" }, "ends ", when(one.acknowledged.until)), button("Take back", one, act("unacknowledge", one, done)));
+
 /** Those that every page has; the overview has all. */
 export const fewProblems = 6;
 
 const weight = (one, problems) => {
-  const mine = ofChannel(one, problems);
+  const mine = pressing(ofChannel(one, problems));
   return mine.some((item) => item.severity === "error") ? 0 : mine.length ? 1 : 2;
 };
 
-export async function open({ overview: fleet }) {
-  const list = el("div");
+export async function open({ overview: fleet, reload }) {
+  const list = el("div", { id: "channels" });
   const rest = el("section", { id: "all-problems", "aria-label": "All problems", tabindex: -1 });
-  const filter = el("input", { id: "filter", type: "search", autocomplete: "off", spellcheck: "false" });
+  const filter = el("input", { id: "filter", type: "search", autocomplete: "off", spellcheck: "false", "aria-label": "Filter channels", placeholder: "Filter by app, channel or author" });
   const only = el("input", { id: "only", type: "checkbox" });
   const note = el("span", { class: "quiet", role: "status" });
   const figures = el("div");
@@ -52,14 +94,21 @@ export async function open({ overview: fleet }) {
   function drawFigures() {
     const all = shown.channels;
     const sum = (of) => all.reduce((total, one) => total + of(one), 0);
+    const hours = (name) => all.reduce((total, one) => (one.trend ? total.map((value, index) => value + one.trend[name][index]) : total), Array(24).fill(0));
+    const hasTrend = all.some((one) => one.trend);
     const polls = sum((one) => one.adoption.polls);
+    const pressed = pressing(shown.problems);
+    const acknowledged = shown.problems.length - pressed.length;
     const troubled = all.filter((one) => weight(one, shown.problems) < 2).length;
-    const isBad = shown.problems.some((one) => one.severity === "error");
+    const isBad = pressed.some((one) => one.severity === "error");
+    const extra = (made) => (hasTrend ? made() : null);
     fill(figures, stats("figures", [
-      { name: "Problems", value: count(shown.problems.length), kind: isBad ? "bad" : "", notes: [troubled ? `in ${count(troubled)} of ${plural(all.length, "channel")}` : `none in ${plural(all.length, "channel")}`] },
-      { name: "On the newest version", value: percent(sum((one) => one.adoption.newest), polls), kind: polls ? "" : "none", notes: [polls ? `of ${polled(polls, all.find((one) => one.adoption.sample))} in ${all[0].adoption.minutes} minutes` : "no polls in the last minutes"] },
-      { name: "Failures", value: count(sum((one) => one.failures.day)), notes: ["reported in 24 hours"] },
-      shown.disk && { name: "Disk free", value: size(shown.disk.available), notes: [`of ${size(shown.disk.size)}; ${size(shown.disk.stored)} stored`] },
+      { name: "Problems", value: count(pressed.length), kind: isBad ? "bad" : "", notes: [troubled ? `in ${count(troubled)} of ${plural(all.length, "channel")}` : `none in ${plural(all.length, "channel")}`, acknowledged ? `${count(acknowledged)} more acknowledged` : null] },
+      { name: "On the newest version", value: percent(sum((one) => one.adoption.newest), polls), kind: polls ? "" : "none", notes: [polls ? `of ${polled(polls, all.find((one) => one.adoption.sample))} in ${all[0].adoption.minutes} minutes` : "no polls in the last minutes"],
+        extra: extra(() => spark(ratios({ polls: hours("polls"), newest: hours("newest") }), [], "Share of polls on the newest versions, 24 hours", 1)) },
+      { name: "Failures", value: count(sum((one) => one.failures.day)), notes: ["reported in 24 hours"], extra: extra(() => columns(hours("failures"), "Failures, 24 hours")) },
+      shown.disk && { name: "Disk free", value: size(shown.disk.available), notes: [`of ${size(shown.disk.size)}; ${size(shown.disk.stored)} stored`],
+        extra: svg("svg", { class: "meter", viewBox: "0 0 100 4", preserveAspectRatio: "none", "aria-hidden": "true" }, svg("rect", { width: 100, height: 4 }), svg("rect", { width: 100 - (shown.disk.available * 100) / Math.max(1, shown.disk.size), height: 4 })) },
     ]));
   }
 
@@ -70,17 +119,24 @@ export async function open({ overview: fleet }) {
       .sort((a, b) => a.weight - b.weight || (b.one.at ?? "").localeCompare(a.one.at ?? ""));
     first = all[0]?.one ?? null;
     drawFigures();
-    rest.hidden = shown.problems.length <= fewProblems;
-    fill(rest, rest.hidden ? null : card(`All ${count(shown.problems.length)} problems`, el("ul", {}, items(shown.problems))));
-    note.textContent = `${all.length} of ${shown.channels.length} channels`;
+    const pressed = pressing(shown.problems);
+    const acknowledged = shown.problems.filter((one) => one.acknowledged);
+    rest.hidden = pressed.length <= fewProblems && !acknowledged.length;
+    fill(rest, pressed.length > fewProblems ? card(`All ${count(pressed.length)} problems`, el("ul", { class: "problems" }, items(pressed, reload))) : null,
+      acknowledged.length ? card("Acknowledged problems", el("ul", { class: "problems known" }, acknowledged.map((one) => known(one, reload)))) : null);
+    note.textContent = all.length === shown.channels.length ? plural(all.length, "channel") : `${all.length} of ${shown.channels.length} channels`;
+    const none = () => el("span", { class: "quiet" }, "—");
     fill(list, table("Channels, those with problems first",
-      [["Channel"], ["State"], ["Released"], ["Version", true], ["On newest", true], ["Failures, 24 h", true], ["Size", true], ["Mirror"]],
+      [["Channel"], ["State"], ["Released"], ["Polls, 24 h", true], ["On newest", true], ["Failures, 24 h", true], ["Mirror"]],
       all.map(({ one }) => [
-        el("a", { href: channelLink("channel", one.app, one.channel), id: `to-${channelId(one.app, one.channel)}` }, `${one.app} ${one.channel}`),
-        states(one, shown.problems), one.at ? [when(one.at), el("span", { class: "quiet" }, " by ", named(one.author ?? "—"))] : "—", one.version,
-        one.adoption.polls ? share(one) : el("span", { class: "quiet" }, "no polls"), count(one.failures.day), size(one.bytes),
-        one.mirror ? [`${one.mirror.version === one.version ? "current" : `at ${one.mirror.version}`}, `, when(one.mirror.at)] : el("span", { class: "quiet" }, "none"),
-      ]), "There is no channel that you may read."));
+        [el("a", { href: channelLink("channel", one.app, one.channel), id: `to-${channelId(one.app, one.channel)}` }, `${one.app} ${one.channel}`),
+          el("div", { class: "sub" }, one.version === "0" ? "no release yet" : `version ${one.version}, ${size(one.bytes)}`)],
+        states(one, shown.problems), one.at ? [when(one.at), el("div", { class: "sub" }, "by ", named(one.author ?? "—"))] : none(),
+        one.trend ? [trend(one, "Polls", ({ polls }, title) => spark(polls, [], title)), figure(count(one.trend.polls.reduce((a, b) => a + b, 0)))] : none(),
+        one.adoption.polls ? [trend(one, "Share on the newest version", (its, title) => spark(ratios(its), [], title, 1)), figure(percent(one.adoption.newest, one.adoption.polls))] : el("span", { class: "quiet" }, "no polls"),
+        [one.failures.day ? trend(one, "Failures", ({ failures }, title) => columns(failures, title)) : null, one.failures.day ? figure(count(one.failures.day)) : el("span", { class: "quiet" }, "0")],
+        one.mirror ? [one.mirror.version === one.version ? "current" : `at version ${one.mirror.version}`, el("div", { class: "sub" }, when(one.mirror.at))] : none(),
+      ]), shown.channels.length ? "No channel matches." : "There is no channel that you may read yet. The first release makes one: xcache publish --create DIR --app NAME --base-url URL."));
   }
 
   filter.addEventListener("input", draw);
@@ -90,14 +146,15 @@ export async function open({ overview: fleet }) {
   return {
     title: "Overview",
     node: [el("h1", {}, "Overview"), figures,
-      card("Channels", [
+      el("section", { class: "card flush" }, el("div", { class: "card-head" }, el("h2", {}, "Channels"),
         el("form", { role: "search", class: "inline", submit: (event) => { event.preventDefault(); if (first) location.hash = channelLink("channel", first.app, first.channel); } },
-          el("label", { for: "filter" }, "Filter"), filter, el("label", { class: "check" }, only, " problems only"), note), list]),
+          note, el("label", { class: "check" }, only, " problems only"), filter)), list),
       rest],
     fleet(next) {
       if (next === shown) return;
       shown = next;
       draw();
     },
+    async refresh(next) { this.fleet(next ?? await get("overview")); },
   };
 }

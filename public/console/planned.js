@@ -1,5 +1,5 @@
 // What is to happen in a channel by itself: scheduled acts, and freezes by calendar.
-import { act, bundleLimit, channelPath, get, hindrance, isSession, me } from "./api.js";
+import { act, bundleLimit, channelPath, get, hindrance, isPerson, me } from "./api.js";
 import { badge, card, el, named, plural, table, tell, when } from "./dom.js";
 import { exactly } from "./parts.js";
 import { propose, why } from "./dialog.js";
@@ -40,7 +40,7 @@ export function planned({ app, channel, status, reload }) {
   /** A token for some bundles takes back what it scheduled itself. */
   function mayCancel(one) {
     const bundles = bundleLimit("release", app, channel);
-    return hindrance("release", app, channel) || (bundles && one.author !== me().name ? `${isSession() ? "You have" : "Your token is for"} bundles ${bundles}; ${one.author} scheduled this.` : "");
+    return hindrance("release", app, channel) || (bundles && one.author !== me().name ? `${isPerson() ? "You have" : "Your token is for"} bundles ${bundles}; ${one.author} scheduled this.` : "");
   }
 
   /** The act, as long as it waits. */

@@ -1,5 +1,5 @@
 // A command line that wants to be signed in: its person looks at the code that it shows, and decides.
-import { act, get, grants, isSession, me, newKey, Refusal } from "./api.js";
+import { act, get, grants, isPerson, me, newKey, Refusal } from "./api.js";
 import { card, el, fill, when } from "./dom.js";
 import { facts, rights } from "./parts.js";
 
@@ -13,7 +13,7 @@ export async function open({ names: [code] }) {
   const box = el("div", { id: "signin" });
   const shown = { title: "Sign in a command line", node: [el("h1", {}, "Sign in a command line"), box] };
   const say = (kind, ...words) => fill(box, card("", el("p", { id: "signin-outcome", class: kind, role: "alert" }, words)));
-  if (!isSession()) {
+  if (!isPerson()) {
     say("", "○ You signed in with a token. A command line is signed in by a person: sign out, and sign in with the provider. A command line takes a token by ", el("code", {}, "xcache login"), ".");
     return shown;
   }

@@ -1,5 +1,5 @@
 // Who is signed in: what they may do, and where else they are signed in.
-import { act, get, grants, hindrance, isSession, me } from "./api.js";
+import { act, get, grants, hindrance, isPerson, isSession, me, whyNoSession } from "./api.js";
 import { badge, card, el, table, when } from "./dom.js";
 import { exactly, facts, hash, part } from "./parts.js";
 import { propose } from "./dialog.js";
@@ -48,15 +48,16 @@ export async function open({ signOut: goOut }) {
     node: [el("h1", {}, "You"), el("div", { class: "columns even" },
       el("div", {}, card("Who you are", [facts([
         ["Name", who.name],
-        isSession() ? ["Signed in with", hostOf(who.issuer ?? "the provider")] : ["Signed in with", "a token, which this page forgets when it is closed"],
-        who.subject && ["Known there as", hash(who.subject)],
+        ["Signed in with", isPerson() ? hostOf(who.issuer ?? "the provider") : isSession() ? "a token, which this page has forgotten; a cookie that no script can read has its place"
+          : ["a token, which this page forgets when it is closed or reloaded", whyNoSession() ? el("div", { class: "quiet small" }, `No session was given for it: ${whyNoSession()}`) : ""]],
+        isPerson() && who.subject && ["Known there as", hash(who.subject)],
         ["Ends", who.expiresAt ? [exactly(who.expiresAt), ", ", when(who.expiresAt)] : "never"],
       ], "you-facts"), isAdmin ? el("p", {}, el("a", { href: "#/operations" }, "All tokens and sessions")) : null])),
       el("div", {}, card("What you may do", [
         table("Roles", [["Scope"], ["App"], ["Channel"], ["Bundles"]], grants().map((one) => [one.scope, one.app ?? "every app", one.channel ?? "every channel", one.bundles?.replaceAll(",", ", ") ?? "all"])),
         who.hosts ? el("p", {}, `Files of the hosts ${who.hosts.join(", ")} only.`) : null,
         el("p", { class: "quiet small" }, [...new Set(grants().map((one) => one.scope))].map((scope, index) => [index ? "; " : "", el("b", {}, scope), `: ${scopes[scope] ?? "known to newer servers"}`]), "."),
-        isSession() ? el("p", { class: "quiet small" }, "Roles come from the provider's groups when you sign in.") : null]))),
+        isPerson() ? el("p", { class: "quiet small" }, "Roles come from the provider's groups when you sign in.") : null]))),
     isSession() ? card("Where you are signed in", sessions) : null],
     async refresh() { if (isSession()) await draw(); },
   };
