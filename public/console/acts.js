@@ -53,7 +53,7 @@ export function buttons({ app, channel, status, fleet, reload }) {
     ["Protection", "admin", () => protect({ app, channel, done }), true],
   ].filter(([, , , isShown]) => isShown);
   const notes = new Set();
-  const row = el("div", { class: "row", role: "group", "aria-label": "Actions" }, acts.map(([words, scope, open]) => {
+  const made = acts.map(([words, scope, open]) => {
     const bundles = bundleLimit(scope, app, channel);
     const hindered = hindrance(scope, app, channel) || (bundles && !["Roll back", "Promote here"].includes(words) ? `${isPerson() ? "You have" : "Your token is for"} bundles ${bundles}; this concerns the whole channel.` : "");
     if (hindered) notes.add(hindered);
@@ -62,7 +62,14 @@ export function buttons({ app, channel, status, fleet, reload }) {
       "aria-describedby": hindered ? "why-not" : null, class: words === "Kill switch" ? "danger" : null,
       click: () => { if (hindered) tell(hindered); else opened(open); },
     }, words);
-  }));
+  });
+  // What one needs in a hurry is seen at once, the rest one key away.
+  const few = made.findIndex((one) => one.id === "act-bypass-pages");
+  const menu = el("details", { class: "menu", id: "more-acts",
+    keydown: (event) => { if (event.key === "Escape" && menu.open) { menu.open = false; menu.firstChild.focus(); } },
+    focusout: (event) => { if (event.relatedTarget && !menu.contains(event.relatedTarget) && !event.relatedTarget.closest("dialog")) menu.open = false; } },
+  el("summary", {}, "More"), el("div", {}, made.slice(few)));
+  const row = el("div", { class: "row acts", role: "group", "aria-label": "Actions" }, made.slice(0, few), menu);
   return [row, notes.size ? el("p", { id: "why-not", class: "quiet" }, [...notes].join(" ")) : null];
 
   async function opened(open) {
@@ -99,7 +106,7 @@ export function buttons({ app, channel, status, fleet, reload }) {
 
   async function rollBack() {
     const releases = await versions();
-    const all = releases.slice(1).map((one) => [one.version, one.version, [`${one.kind} by ${one.author}`, one.message ? `: ${one.message.slice(0, 120)}` : ""], when(one.at)]);
+    const all = releases.slice(1).map((one) => [one.version, one.version, [el("span", {}, one.message?.slice(0, 120) || el("span", { class: "quiet" }, "no message")), el("div", { class: "quiet small" }, `${one.kind} by ${one.author}`)], when(one.at)]);
     if (!all.length) { tell("There is no older version."); return; }
     const bundles = [["", "all bundles"], ...status.bundles.map((one) => [one.name, one.name])];
     const body = ({ to, other, bundle, withPrefetch }) => ({ to: other || to, ...(bundle ? { bundle } : { allBundles: true }), withPrefetch });
@@ -292,9 +299,9 @@ export function buttons({ app, channel, status, fleet, reload }) {
 
   async function settings() {
     const read = async () => {
-      const { interval, hosts, reports } = await get(path);
+      const { interval, hosts, reports, samples } = await get(path);
       // In the command line's unit.
-      return { interval: interval ?? "", hosts: (hosts ?? []).join(" "), reports: typeof reports === "number" ? reports / 100 : "" };
+      return { interval: interval ?? "", hosts: (hosts ?? []).join(" "), reports: typeof reports === "number" ? reports / 100 : "", samples: samples === false ? "off" : "on", knowsSamples: samples !== undefined };
     };
     const is = await read();
     // What its reader changed; what somebody else changed meanwhile stays.
@@ -303,34 +310,78 @@ export function buttons({ app, channel, status, fleet, reload }) {
       if (values.interval !== String(is.interval)) change.interval = values.interval === "" ? null : Number(values.interval);
       if (values.hosts !== is.hosts) change.hosts = values.hosts === "" ? null : values.hosts.split(/[\s,]+/);
       if (values.reports !== String(is.reports)) change.reports = values.reports === "" ? null : Math.round(Number(values.reports) * 100);
+      if (values.samples && values.samples !== is.samples) change.samples = values.samples === "on";
       return change;
     };
     const units = { interval: " s", reports: " %" };
-    const words = (name, value) => (value === "" || value === null ? "not set" : `${Array.isArray(value) ? value.join(" ") : value}${units[name] ?? ""}`);
+    const words = (name, value) => (typeof value === "boolean" ? (value ? "on" : "off") : value === "" || value === null ? "not set" : `${Array.isArray(value) ? value.join(" ") : value}${units[name] ?? ""}`);
     propose({
       title: "Settings", where, done,
       fields: [
         { name: "interval", words: "Seconds between two polls of a device (30 to 3600; empty: the devices' default)", kind: "number", min: 30, max: 3600, value: is.interval },
         { name: "hosts", words: "Hosts whose URLs a release may name (empty: all)", value: is.hosts },
-        { name: "reports", words: "Percentage of usage reports that devices send (empty: all)", kind: "number", min: 0, max: 100, step: 0.01, value: is.reports }],
+        { name: "reports", words: "Percentage of usage reports that devices send (empty: all)", kind: "number", min: 0, max: 100, step: 0.01, value: is.reports },
+        ...(is.knowsSamples ? [{ name: "samples", words: "Samples of errors on devices: message, stack and page", kind: "select", options: [["on", "on"], ["off", "off"]], value: is.samples, help: "Query values and ids are taken out on the device." }] : [])],
       effect: async (values) => {
         const change = Object.entries(body(values));
         const now = await read();
-        return { plan: now, nodes: change.length ? el("ul", {}, change.map(([name, value]) => el("li", {}, `${name}: ${words(name, now[name])} → ${words(name, name === "reports" && value !== null ? value / 100 : value)}`))) : el("p", {}, "Nothing.") };
+        return { plan: now, nodes: [change.length ? el("ul", {}, change.map(([name, value]) => el("li", {}, `${name}: ${words(name, now[name])} → ${words(name, name === "reports" && value !== null ? value / 100 : value)}`))) : el("p", {}, "Nothing."),
+          ].concat(body(values).samples === false ? el("p", { class: "warn" }, "▲ Devices send none from their next poll on, and the origin forgets those that it has of this channel.") : []) };
       },
       guard: async (_, plan) => {
         const now = await read();
         return Object.keys(now).filter((name) => now[name] !== plan[name]).map((name) => `${name} is ${words(name, now[name])}.`).join(" ");
       },
       command: (values) => {
-        const { interval, hosts, reports } = body(values);
-        if (interval === undefined && hosts === undefined && reports === undefined) return null;
+        const { interval, hosts, reports, samples } = body(values);
+        if (interval === undefined && hosts === undefined && reports === undefined && samples === undefined) return null;
         return ["channel", "set", ...place, ...(interval === undefined ? [] : ["--interval", interval ?? "none"]), ...(hosts === undefined ? [] : ["--hosts", hosts?.join(",") ?? "*"]),
-          ...(reports === undefined ? [] : ["--reports", reports === null ? "none" : reports / 100])];
+          ...(reports === undefined ? [] : ["--reports", reports === null ? "none" : reports / 100]), ...(samples === undefined ? [] : ["--samples", samples ? "on" : "off"])];
       },
       send: async (values, key) => { await act("POST", `${path}/settings${why(values.reason)}`, body(values), key); return "The settings are saved."; },
     });
   }
+}
+
+const placed = ({ app, channel }) => (channel ? `${app} ${channel}` : "this origin");
+const longest = 30 * 86_400_000;
+
+/** Says that a problem is known: it is quiet until a time, until it ends, or until it gets worse. */
+export function acknowledge(problem, done) {
+  const { app, channel, code } = problem;
+  const at = channel ? ["--app", app, "--channel", channel] : [];
+  const same = (one) => one.code === code && one.app === app && one.channel === channel;
+  const now = async () => (await get("overview")).problems.find(same);
+  propose({
+    title: "Acknowledge", where: `${code}, ${placed(problem)}`, done, reasonWords: "Reason, for your colleagues", reasonLength: 500,
+    fields: [{ name: "until", words: "Quiet until", kind: "datetime-local", required: true, value: localMinute(Date.now() + 4 * 3600_000) }],
+    effect: async ({ until }) => {
+      if (!until) throw new Error("Say until when.");
+      ahead(until);
+      if (wholeMinute(until) > Date.now() + longest) throw new Error("30 days at most.");
+      const found = await now();
+      if (!found) throw new Error("This problem has ended.");
+      return [el("p", {}, el("b", {}, found.detail)), el("p", {}, "It leaves the banner, and comes last in the overview, with your name and reason. It is loud again ", exactly(wholeMinute(until)), ", or when it gets worse. Monitoring and webhooks go on telling of it.")];
+    },
+    guard: async () => (await now() ? "" : "this problem has ended."),
+    command: ({ reason, until }) => ["acknowledge", code, ...at, "--until", lasting(until), `--message=${reason}`],
+    send: async ({ reason, until }, key) => {
+      await act("POST", "problems/acknowledge", { code, ...(channel ? { app, channel } : {}), reason, until: wholeMinute(until).toISOString() }, key);
+      return "It is acknowledged.";
+    },
+  });
+}
+
+export function unacknowledge(problem, done) {
+  const { app, channel, code } = problem;
+  const at = channel ? ["--app", app, "--channel", channel] : [];
+  const place = channel ? `&app=${encodeURIComponent(app)}&channel=${encodeURIComponent(channel)}` : "";
+  propose({
+    title: "Take back", where: `${code}, ${placed(problem)}`, done,
+    effect: async () => el("p", {}, `It is in the banner again, for everybody. Acknowledged by ${problem.acknowledged.by} `, when(problem.acknowledged.at), `: ${problem.acknowledged.reason}`),
+    command: () => ["acknowledge", code, ...at, "--off"],
+    send: async ({ reason }, key) => { await act("DELETE", `problems/acknowledge${why(reason)}&code=${encodeURIComponent(code)}${place}`, undefined, key); return "It is not acknowledged any more."; },
+  });
 }
 
 /** What can be done with the open rollout. Each act is about the candidate that is shown, and refused if another one is open by then. */

@@ -5,9 +5,10 @@ import { stacked } from "./chart.js";
 import { changed, health } from "./health.js";
 import { ofChannel, states } from "./overview.js";
 import { buttons, rolloutButtons } from "./acts.js";
-import { audience, evidenceChart, evidenceFacts, ofBuckets, ratesChart } from "./rollout.js";
+import { audience, evidenceChart, evidenceFacts, ratesChart } from "./rollout.js";
 import { planned } from "./planned.js";
 import { protectionWords, unapproved } from "./approvals.js";
+import { timeline } from "./timeline.js";
 import { signatures } from "./trust.js";
 
 // What can be looked at: its words, and what it is made of.
@@ -18,14 +19,20 @@ const spans = {
   quarter: { words: "90 days", step: "day", points: 90 },
 };
 let chosen = "day";
+/** Releases that are marked and compared from the beginning. */
 const page = 20;
 /** Milliseconds after which the channel is read again though nothing told of a change. */
 const maxAge = 60_000;
 /** Lines that the server tells at most, those of the newest versions. */
 const maxFailures = 500;
 
-export async function open({ names: [app, channel], overview: fleet, reload }) {
+export async function open({ names: [app, channel], query, overview: fleet, reload }) {
   const path = channelPath(app, channel);
+  /** The address names what is looked at, so that it can be sent to a colleague. */
+  function keepAddress() {
+    const parts = [chosen === "day" ? "" : `span=${chosen}`, kinds.length ? `kinds=${kinds.join()}` : ""].filter(Boolean);
+    history.replaceState(null, "", channelLink("channel", app, channel, parts.length ? `?${parts.join("&")}` : ""));
+  }
   const head = el("div", { class: "head" });
   const vitals = el("div");
   const about = el("div");
@@ -33,9 +40,9 @@ export async function open({ names: [app, channel], overview: fleet, reload }) {
   const plans = el("div");
   const signed = el("div");
   const charts = el("div");
-  const list = el("ol", { class: "timeline", id: "timeline" });
-  const more = el("button", { type: "button", id: "older" }, "Older releases");
-  const older = el("p", { role: "status", id: "older-note" });
+  let kinds = (query.get("kinds") ?? "").split(",").filter(Boolean);
+  if (Object.hasOwn(spans, query.get("span") ?? "")) chosen = query.get("span");
+  let hasOlder = false;
   const moment = el("div", { role: "status" });
   let status = await get(path);
   let readAt = Date.now();
@@ -51,7 +58,7 @@ export async function open({ names: [app, channel], overview: fleet, reload }) {
       el("h1", {}, `${app} ${channel} `, el("span", { class: "tag" }, `version ${status.version}`)),
       el("p", { class: "lead" }, line ? states(line, fleet.problems) : null, unapproved(status.scheduled ?? []),
         status.protection?.approvals ? badge("quiet", "protected", protectionWords(status.protection)) : null, status.isDefaultApp && channel === "online" ? badge("quiet", "default app") : null,
-        status.at ? ["Released ", when(status.at), newest?.version === status.version ? [" by ", named(newest.author)] : ""] : "No release yet")),
+        status.at ? ["Released ", when(status.at), newest?.version === status.version ? [" by ", named(newest.author)] : "", " · ", el("a", { href: channelLink("preview", app, channel, `/${status.version}`) }, "Look at it")] : "No release yet")),
     el("div", {}, buttons({ app, channel, status, fleet: line, reload })));
     drawVitals();
     drawRollout();
@@ -68,7 +75,8 @@ export async function open({ names: [app, channel], overview: fleet, reload }) {
         ["Protection", protectionWords(status.protection)],
         ["Poll interval", status.interval ? `${status.interval} s` : "the devices' default"],
         status.hosts && ["Hosts", status.hosts.join(", ")],
-        status.reports !== null && ["Reports", percent(status.reports, 10000)],
+        status.reports !== null && ["Reports", `${status.reports / 100} % of devices`],
+        typeof status.samples === "boolean" && ["Error samples", status.samples ? "on" : "off"],
         policy?.bypass?.length && ["Bypassed", policy.bypass.map((one, index) => {
           const until = policy.bypassUntil && Object.hasOwn(policy.bypassUntil, one) ? policy.bypassUntil[one] : policy.until;
           return [index ? ", " : "", one, until ? [", ends ", when(until)] : ""];
@@ -86,7 +94,8 @@ export async function open({ names: [app, channel], overview: fleet, reload }) {
   // What devices reported about the open rollout, and what it waits for.
   let standing = null;
   let countedAt = 0;
-  let newestCost = null;
+  /** What each release's update costs a device, by its version. */
+  const costs = new Map();
   let lastSeries = null;
   const source = el("p", { class: "quiet" });
 
@@ -97,7 +106,8 @@ export async function open({ names: [app, channel], overview: fleet, reload }) {
     const length = lastSeries && lastSeries.points * lastSeries.seconds * 1000;
     fill(vitals, status.version === "0" ? null : [
       health({
-        line: lineOf(fleet), version: status.version, before, reports, cost: newestCost, series: lastSeries, span: spans[chosen].words.toLowerCase(),
+        costs,
+        line: lineOf(fleet), version: status.version, before, reports, series: lastSeries, span: spans[chosen].words.toLowerCase(),
         marks: lastSeries ? releases.map((one) => (new Date(one.at).getTime() - from) / length).filter((at) => at >= 0 && at <= 1) : [],
         isFailing: ofChannel({ app, channel }, fleet?.problems ?? []).some((one) => one.code === "failing"),
       }), changed({ version: status.version, before, reports })]);
@@ -136,18 +146,20 @@ export async function open({ names: [app, channel], overview: fleet, reload }) {
       at: new Date(one.at).getTime(), short: `▾${one.version}`, label: `Version ${one.version}: ${one.kind} by ${one.author}`,
     }));
     const oldest = releases.at(-1);
-    const isCut = oldest && oldest.version !== "1" && !more.hidden && new Date(oldest.at).getTime() > from;
+    const isCut = oldest && oldest.version !== "1" && hasOlder && new Date(oldest.at).getTime() > from;
     const versions = document.versions.map((one) => ({
       name: one.version === "none" ? "no version" : one.version === "other" ? "others" : `version ${one.version}`,
       values: one.polls, isRest: one.version === "none" || one.version === "other",
     })).reverse();
+    const order = versions.filter((one) => !one.isRest).reverse();
+    for (const one of versions) one.tone = one.isRest ? "rest" : `v${Math.min(order.indexOf(one), 4)}`;
     fill(charts,
       el("h3", {}, "What devices run"), stacked("Polls by version", starts, seconds, versions, marks),
       el("h3", {}, "What went wrong on them"),
       chosen === "hour" ? el("p", { class: "quiet" }, "Failures are counted by the hour; choose a longer time.")
         : stacked("Failures by reason", starts, seconds,
-          document.failures.map((one) => ({ name: one.reason, values: one.failures })), marks, "failures"),
-      isCut ? el("p", { class: "quiet", id: "marks-note" }, `▲ Only the newest ${plural(releases.length, "release")} are marked, since `, exactly(oldest.at), "; “Older releases” below marks more.") : null);
+          document.failures.map((one, index) => ({ name: one.reason, values: one.failures, tone: `f${index % 8}` })), marks, "failures", 140),
+      isCut ? el("p", { class: "quiet", id: "marks-note" }, `▲ Only the newest ${plural(releases.length, "release")} are marked, since `, exactly(oldest.at), "; “Older” below marks more.") : null);
   }
 
   const choice = el("div", { class: "row joined", role: "group", "aria-label": "Time that the charts show" },
@@ -155,6 +167,7 @@ export async function open({ names: [app, channel], overview: fleet, reload }) {
       type: "button", id: `span-${name}`, "aria-pressed": String(name === chosen),
       click: async (event) => {
         chosen = name;
+        keepAddress();
         for (const button of choice.children) button.setAttribute("aria-pressed", String(button === event.target));
         // Somebody may have chosen another time meanwhile.
         const asked = series();
@@ -167,68 +180,36 @@ export async function open({ names: [app, channel], overview: fleet, reload }) {
       },
     }, span.words)));
 
-  /** A release that went to a part of the devices first. */
-  const ofRollout = ({ rollout: its }) => (!its ? null
-    : [" ", badge(its.state === "halted" ? "bad" : "quiet", its.state === "open" ? `candidate, ${ofBuckets(its.share)}` : `candidate, ${its.state}`, its.reason ?? undefined)]);
+  const happened = timeline({
+    app, channel, path, chosen: kinds,
+    choose(names) { kinds = names; keepAddress(); },
+    grown(all, isMore) {
+      const known = new Set(releases.map((one) => one.version));
+      const fresh = all.filter((one) => !known.has(one.version));
+      hasOlder = isMore;
+      if (fresh.length) releases = releases.concat(fresh).sort((a, b) => Number(b.version) - Number(a.version));
+      tellCosts();
+      if (lastSeries) drawCharts(lastSeries);
+    },
+  });
 
-  function item(release, before) {
-    const cost = el("div", { class: "small" }, before ? "…" : "");
-    const node = el("li", {},
-      el("div", {},
-        el("a", { id: `release-${release.version}`, href: channelLink("release", app, channel, `/${release.version}`) }, `Version ${release.version}`), " ",
-        badge(release.kind === "rollback" ? "warn" : "quiet", release.kind), ofRollout(release),
-        release.message ? el("div", { class: "message" }, release.message) : null,
-        release.breakGlass ? el("div", { class: "warn" }, `▲ despite a freeze by ${release.breakGlass.frozenBy}: ${release.breakGlass.reason}`) : null,
-        el("div", { class: "quiet small" }, when(release.at), " by ", named(release.author), release.source ? `, content of ${release.source.channel} ${release.source.version}` : "",
-          release.bundles.length ? `; ${release.bundles.map((one) => one.bundle).join(", ")}` : "")),
-      el("div", { class: "side" }, `+${release.added} ~${release.changed} −${release.removed}`, el("div", { class: "small" }, `${size(release.newBytes)} new`), cost));
-    return { node, cost, release };
-  }
-
-  const items = [];
-  function addReleases(some) {
-    for (const release of some) {
-      const made = item(release, true);
-      items.push(made);
-      list.append(made.node);
-    }
-    const last = releases.at(-1);
-    more.hidden = !last || last.version === "1" || some.length < page;
-    costs();
-  }
   // What each update costs a device is worked out by the server; one after the other, newest first.
   let isAsking = false;
-  async function costs() {
+  async function tellCosts() {
     if (isAsking) return;
     isAsking = true;
-    for (let next; (next = items.find((one) => one.cost.textContent === "…"));) {
-      const { cost, release } = next;
+    const due = () => happened.entries().find(({ one, cost }) => one.release && !cost.hasChildNodes());
+    for (let entry; (entry = due());) {
+      const { version } = entry.one.release;
       try {
-        const { cost: known } = await get(`${path}/releases/${release.version}`);
-        cost.textContent = known ? `update ${size(known.total ?? known.bytes)}` : "";
-        if (release === releases[0]) {
-          newestCost = known ?? null;
-          drawVitals();
-        }
-      } catch { cost.textContent = ""; }
+        if (!costs.has(version)) costs.set(version, (await get(`${path}/releases/${version}`)).cost ?? null);
+        const known = costs.get(version);
+        fill(entry.cost, known ? `update ${size(known.total ?? known.bytes)}` : version === "1" ? "first release" : "\u00a0");
+        drawVitals();
+      } catch { fill(entry.cost, "\u00a0"); }
     }
     isAsking = false;
   }
-  more.addEventListener("click", async () => {
-    if (more.getAttribute("aria-disabled")) return;
-    more.setAttribute("aria-disabled", "true");
-    older.textContent = "";
-    try {
-      const next = (await get(`${path}/log?limit=${page}&before=${releases.at(-1).version}`)).releases;
-      releases = releases.concat(next);
-      addReleases(next);
-      if (lastSeries) drawCharts(lastSeries);
-    } catch (error) {
-      older.className = "bad";
-      older.textContent = `✖ The older releases can't be read: ${error.message}`;
-    }
-    more.removeAttribute("aria-disabled");
-  });
 
   const clock = el("input", { type: "datetime-local", id: "moment", required: true, step: 1 });
   const ask = el("form", { id: "ask-moment", class: "inline", submit: (event) => { event.preventDefault(); part(moment, whatWas); } },
@@ -251,27 +232,12 @@ export async function open({ names: [app, channel], overview: fleet, reload }) {
   const drawBundles = () => fill(bundles, table("Bundles", [["Bundle"], ["Changed in", true], ["Resources", true], ["Size", true]],
     status.bundles.map((one) => [one.name, one.version, count(one.resources), size(one.bytes)])));
 
-  /** Releases since the newest that is shown; what is shown of older ones stays. */
+  /** Releases since the newest that is known, for the marks and figures. */
   async function newer() {
-    const newest = releases[0]?.version;
-    let found = (await get(`${path}/log?limit=${page}`)).releases;
-    if (found[0]?.version === newest) return;
-    let last = found;
-    while (newest && last.length === page && Number(last.at(-1).version) > Number(newest)) {
-      last = (await get(`${path}/log?limit=${page}&before=${last.at(-1).version}`)).releases;
-      found = found.concat(last);
-    }
-    const fresh = newest ? found.filter((one) => Number(one.version) > Number(newest)) : found;
-    if (!newest) {
-      releases = fresh;
-      addReleases(fresh);
-      return;
-    }
-    const made = fresh.map((release) => item(release, true));
-    items.unshift(...made);
-    releases = fresh.concat(releases);
-    list.prepend(...made.map((one) => one.node));
-    costs();
+    const found = (await get(`${path}/log?limit=${page}`)).releases;
+    const known = new Set(found.map((one) => one.version));
+    releases = found.concat(releases.filter((one) => !known.has(one.version)));
+    await happened.newer();
   }
 
   async function refresh(next) {
@@ -297,8 +263,7 @@ export async function open({ names: [app, channel], overview: fleet, reload }) {
 
   drawHead();
   drawBundles();
-  addReleases(releases);
-  lastSeries = await get(series());
+  [lastSeries] = await Promise.all([get(series()), happened.begin()]);
   const failures = el("div", { id: "failures" });
   const drawFailures = () => part(failures, async () => failuresIn(await get(`${path}/adoption`)));
   function failuresIn(document) {
@@ -309,8 +274,8 @@ export async function open({ names: [app, channel], overview: fleet, reload }) {
     drawRollout();
     const all = [...adoption.failures].sort((a, b) => b.failures - a.failures);
     const rest = all.length - 50;
-    return [table("Failures of the last week, the most frequent first", [["Reason"], ["Failures", true], ["Version", true], ["URL", false, true]],
-      all.slice(0, 50).map((one) => [one.reason, count(one.failures), one.version, one.url ? address(one.url) : "not reported, or one of many"]), "Devices reported no failures in the last week."),
+    return [table("Failures of the last week, the most frequent first", [["What failed"], ["Version", true], ["Failures", true]],
+      all.slice(0, 50).map((one) => [[el("b", {}, one.reason), el("div", { class: "sub" }, one.url ? address(one.url) : "URL not reported, or one of many")], one.version, count(one.failures)]), "Devices reported no failures in the last week."),
       rest > 0 ? el("p", {}, `▲ ${count(rest)}${all.length < maxFailures ? "" : " or more"} further lines aren't shown.`) : null];
   }
 
@@ -329,8 +294,8 @@ export async function open({ names: [app, channel], overview: fleet, reload }) {
     title: `${app} ${channel}`,
     node: [el("p", { class: "crumbs" }, el("a", { href: "#/" }, "Overview")), head, rollout, plans, vitals,
       el("div", { class: "columns" },
-        el("div", {}, card("Fleet", charts, choice, source), card("Failures of the last week", failures),
-          card("Releases", [list, more, older], el("a", { href: channelLink("compare", app, channel) }, "Compare two versions or moments"))),
+        el("div", {}, card("Fleet", charts, choice, source), card("Failures of the last week", failures, el("a", { id: "to-failures", href: channelLink("failures", app, channel) }, "Messages and stacks")),
+          card("What happened", [happened.choice, happened.node], el("a", { href: channelLink("compare", app, channel) }, "Compare two versions or moments"))),
         el("div", {}, card("This channel", about), card("Bundles", bundles), signed, card("Back in time", [ask, moment])))],
     get poll() { return Date.now() - readAt >= maxAge ? path : Date.now() - countedAt >= maxAge ? `${path}/adoption` : series(); },
     async update(document) {
@@ -350,7 +315,7 @@ export async function open({ names: [app, channel], overview: fleet, reload }) {
       const [before, now] = [lineOf(fleet), lineOf(next)];
       if (JSON.stringify(before) === JSON.stringify(now) && problems(fleet) === problems(next)) return;
       // What devices do, and how far deltas are, is in the line itself; whatever else changed, somebody did.
-      const done = (line) => JSON.stringify({ ...line, adoption: null, failures: null, deltasPending: null });
+      const done = (line) => JSON.stringify({ ...line, adoption: null, failures: null, deltasPending: null, trend: null });
       if (now && done(before) !== done(now)) await refresh(next);
       else {
         fleet = next;

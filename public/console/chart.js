@@ -1,11 +1,11 @@
 import { count, el, percent, svg, table, utcText } from "./dom.js";
 
-const height = 190;
 const left = 46;
 const bottom = 22;
 const top = 16;
 
-const tone = (index, line) => (line.isRest ? "rest" : `s${index % 12}`);
+/** What a line is drawn as; its maker may say so. */
+const tone = (index, line) => line.tone ?? (line.isRest ? "rest" : `s${index % 12}`);
 
 /** A round number at or above a value. */
 function ceiling(value) {
@@ -15,10 +15,10 @@ function ceiling(value) {
 
 /**
  * Bars that are stacked, one for each point of time.
- * @param lines `{name, values, isRest}`, the lowest first
+ * @param lines `{name, values, isRest, tone}`, the lowest first
  * @param marks `{at, label}`: moments that matter
  */
-export function stacked(title, starts, seconds, lines, marks = [], unit = "polls") {
+export function stacked(title, starts, seconds, lines, marks = [], unit = "polls", height = 190) {
   const sums = starts.map((_, index) => lines.reduce((sum, line) => sum + line.values[index], 0));
   const total = sums.reduce((a, b) => a + b, 0);
   if (!total) return el("p", { class: "quiet" }, `${title}: none.`);
@@ -43,12 +43,9 @@ export function stacked(title, starts, seconds, lines, marks = [], unit = "polls
       if (!value) return;
       const [from, to] = [y(base), y(base + value)];
       base += value;
-      const box = { x: left + index * step + step * 0.08, width: step * 0.84, y: to, height: Math.max(0.5, from - to) };
-      group.append(svg("rect", { ...box, class: tone(place, line) }));
-      // Every second one is hatched, so that neighbours differ without colours, too.
-      if (place % 2 && from - to > 4) {
-        for (let line = to + 4; line < from; line += 5) group.append(svg("line", { class: "hatch", x1: box.x, x2: box.x + box.width, y1: line, y2: line }));
-      }
+      // A gap between neighbours, so that they differ without colours, too.
+      const gap = base > value && from - to > 2 ? 1 : 0;
+      group.append(svg("rect", { x: left + index * step + step * 0.1, width: step * 0.8, y: to, height: Math.max(0.5, from - to - gap), class: tone(place, line) }));
     });
     picture.append(group);
   });
@@ -68,8 +65,7 @@ export function stacked(title, starts, seconds, lines, marks = [], unit = "polls
   return el("figure", { class: "chart" },
     picture,
     el("ul", { class: "legend", "aria-label": `Key of ${title}` }, lines.map((line, place) => ({ line, place })).reverse().map(({ line, place }) => el("li", {},
-      svg("svg", { viewBox: "0 0 14 14", "aria-hidden": "true" }, svg("rect", { width: 14, height: 14, class: tone(place, line) }),
-        place % 2 ? [3, 7, 11].map((at) => svg("line", { class: "hatch", x1: 0, x2: 14, y1: at, y2: at })) : null),
+      svg("svg", { viewBox: "0 0 14 14", "aria-hidden": "true" }, svg("rect", { width: 14, height: 14, rx: 3, class: tone(place, line) })),
       line.name, ": ", el("b", {}, count(line.values[last])), ` ${newest(seconds)}, ${percent(line.values.reduce((a, b) => a + b, 0), total)} of all`))),
     seconds < 86400 ? null : el("p", { class: "quiet small" }, "Days are UTC days."),
     el("details", { id: `numbers-${title.replace(/\W+/g, "-")}` }, el("summary", { class: "quiet small" }, `${title} as numbers`),

@@ -10,7 +10,7 @@ import { shell, shown as commandShown } from "./command.js";
  * `command(values, plan)`: the words of the command that does the same;
  * `send(values, key, plan)`: does it and gives a sentence, or `{sentence, secret}`: nodes that are shown once and said nowhere else.
  */
-export function propose({ title, where, fields = [], effect, guard, command, send, needsReason = true, isReasonOptional = false, reasonWords = "Reason, for the audit trail and your colleagues", isDangerous = false, done }) {
+export function propose({ title, where, fields = [], effect, guard, command, send, needsReason = true, isReasonOptional = false, reasonWords = "Reason, for the audit trail and your colleagues", reasonLength = 1000, isDangerous = false, done }) {
   // A second click while the first one's dialog was on its way.
   if (document.querySelector("dialog[open]")) return;
   const keys = new Map();
@@ -29,7 +29,7 @@ export function propose({ title, where, fields = [], effect, guard, command, sen
   const close = el("button", { type: "button", id: "cancel", click: () => { if (isSending) return; mayClose = true; dialog.close(); } }, "Cancel");
   const once = el("div", { id: "once" });
   const inputs = fields.map((field) => input(field));
-  const reason = needsReason ? input({ name: "reason", words: reasonWords, required: !isReasonOptional, maxlength: 1000 }) : null;
+  const reason = needsReason ? input({ name: "reason", words: reasonWords, required: !isReasonOptional, maxlength: reasonLength }) : null;
   const same = commandShown();
   const form = el("form", { submit: submit, input: (event) => { if (event.target.name !== "reason") soon(); else tellCommand(); } },
     el("h2", { id: "dialog-title" }, name), inputs.map((one) => one.node), shown, reason?.node, same.node, outcome, once, el("div", { class: "row" }, go, close));

@@ -3,12 +3,12 @@ import { me } from "./api.js";
 import { el } from "./dom.js";
 
 const all = [
-  ["/", "filter what the page shows; on the overview, Enter opens the first channel"],
-  ["g o", "overview"], ["g w", "what waits"], ["g a", "audit"], ["g p", "operations"], ["g y", "you"],
+  ["/", "search releases, files, people and messages; Enter opens the first result"], ["f", "filter what the page shows"],
+  ["g o", "overview"], ["g s", "search"], ["g w", "what waits"], ["g a", "audit"], ["g p", "operations"], ["g y", "you"],
   ["Tab", "to the next link, field or button"], ["Esc", "close a dialog"], ["?", "these keys"],
 ];
 /** `g` and one of these, within so many milliseconds. */
-const places = { o: "#/", w: "#/waiting", a: "#/audit", p: "#/operations", y: "#/you" };
+const places = { o: "#/", s: "#/search", w: "#/waiting", a: "#/audit", p: "#/operations", y: "#/you" };
 const span = 1500;
 let goesUntil = 0;
 
@@ -28,15 +28,16 @@ function help() {
     el("dt", {}, keys.split(" ").map((key) => [el("kbd", {}, key), " "])), el("dd", {}, words)])));
 }
 
-/** The field of this page that filters what it shows; else the overview's, which finds a channel. */
-async function search() {
-  const own = () => document.querySelector("#view form[role=search] input");
-  if (!own()) {
-    location.hash = "#/";
-    for (let turns = 0; turns < 60 && !own(); turns += 1) await new Promise((done) => { setTimeout(done, 50); });
-  }
-  own()?.focus();
-  own()?.select();
+/** The search page, from everywhere; on it, its field. */
+function search() {
+  if (document.getElementById("search")) focus("#search");
+  else location.hash = "#/search";
+}
+
+function focus(selector) {
+  const field = document.querySelector(selector);
+  field?.focus();
+  field?.select?.();
 }
 
 addEventListener("keydown", (event) => {
@@ -48,6 +49,7 @@ addEventListener("keydown", (event) => {
   else if (event.key === "g") goesUntil = event.timeStamp + span;
   else if (event.key === "?") help();
   else if (event.key === "/") search();
+  else if (event.key === "f") focus("#view form[role=search] input:not([type=checkbox])");
   else return;
   event.preventDefault();
 });

@@ -44,7 +44,7 @@ export function spark(values, marks, words, most = 0) {
 /** Columns for numbers that are mostly none; the last one may be told apart. */
 export function columns(values, words, isLastOwn = false) {
   const highest = Math.max(...values) || 1;
-  const step = 200 / Math.max(values.length, isLastOwn ? 6 : 1);
+  const step = 200 / Math.max(values.length, isLastOwn ? 12 : 1);
   return svg("svg", { class: `spark${isLastOwn ? " own" : ""}`, viewBox: "0 0 200 32", preserveAspectRatio: "none", role: "img", "aria-label": words },
     svg("line", { class: "axis", x1: 0, x2: 200, y1: 31.5, y2: 31.5 }),
     values.map((value, index) => (value === null ? null : svg("rect", { x: index * step + 1, width: step - 2, y: 31 - (value * 29) / highest, height: (value * 29) / highest }))).filter(Boolean));

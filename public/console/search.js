@@ -1,6 +1,81 @@
-// Search over what one may read.
-import { el } from "./dom.js";
+// Search over what one may read: channels, releases, changes, files and people.
+import { channelLink, get } from "./api.js";
+import { badge, card, count, el, fill, named, plural, table, when } from "./dom.js";
+import { address } from "./parts.js";
+import { states } from "./overview.js";
 
-export async function open() {
-  return { title: "Search", node: el("h1", {}, "Search") };
+/** Characters that the server takes, and results of a kind. */
+const [least, longest, most] = [2, 100, 20];
+const kinds = { policy: "Policy", prefetch: "Prefetch" };
+
+/** A text with the parts that were looked for. */
+function found(text, words) {
+  const at = text.toLowerCase().indexOf(words.toLowerCase());
+  return at < 0 ? text : [text.slice(0, at), el("mark", {}, text.slice(at, at + words.length)), text.slice(at + words.length)];
+}
+
+export async function open({ query, overview: fleet }) {
+  let asked = 0;
+  let first = "";
+  let timer = 0;
+  const field = el("input", { id: "search", type: "search", name: "q", value: query.get("q") ?? "", maxlength: longest, autocomplete: "off", spellcheck: "false", placeholder: "Releases, files, people, messages", "aria-label": "Search", "aria-describedby": "search-note",
+    input: () => { clearTimeout(timer); timer = setTimeout(look, 250); } });
+  const note = el("p", { id: "search-note", class: "quiet", role: "status" });
+  const results = el("div", { id: "results" });
+  const form = el("form", { role: "search", class: "inline finder", submit: async (event) => {
+    event.preventDefault();
+    clearTimeout(timer);
+    await look();
+    if (first) location.hash = first;
+  } }, field);
+  const all = async () => (fleet ??= await get("overview")).channels;
+
+  const place = (one) => el("a", { href: channelLink("channel", one.app, one.channel) }, `${one.app} ${one.channel}`);
+  const version = (one) => el("a", { href: channelLink("release", one.app, one.channel, `/${one.version}`) }, `Version ${one.version}`);
+
+  function draw(words, channels, answer) {
+    const { releases, changes, files, people } = answer;
+    first = channels[0] ? channelLink("channel", channels[0].app, channels[0].channel)
+      : releases[0] ? channelLink("release", releases[0].app, releases[0].channel, `/${releases[0].version}`)
+        : changes[0] ? channelLink("channel", changes[0].app, changes[0].channel, `?kinds=${changes[0].kind}`)
+          : files[0] ? channelLink("release", files[0].app, files[0].channel, `/${files[0].version}?filter=${encodeURIComponent(files[0].url)}`)
+            : people[0] ? `#/search?q=${encodeURIComponent(people[0].name)}` : "";
+    const part = (title, rows) => (rows ? el("section", { class: "card flush" }, el("div", { class: "card-head" }, el("h2", {}, title)), rows) : null);
+    fill(results,
+      part(`Channels (${count(channels.length)})`, channels.length ? table("Channels", [["Channel"], ["State"], ["Released", false]], channels.slice(0, most).map((one) => [place(one), states(one, fleet.problems), one.at ? when(one.at) : "—"])) : null),
+      part(`Releases (${count(releases.length)})`, releases.length ? table("Releases", [["Release"], ["Message", false, true], ["Who"], ["When"]], releases.map((one) => [
+        [version(one), el("div", { class: "sub" }, `${one.app} ${one.channel}`)], [found(one.message || "no message", words), one.kind === "publish" ? "" : [" ", badge("quiet", one.kind)]], named(one.author), when(one.at)])) : null),
+      part(`Changes beside releases (${count(changes.length)})`, changes.length ? table("Changes", [["Change"], ["Message", false, true], ["Who"], ["When"]], changes.map((one) => [
+        [el("a", { href: channelLink("channel", one.app, one.channel, `?kinds=${one.kind}`) }, `${kinds[one.kind] ?? one.kind}${one.version ? ` ${one.version}` : ""}`), el("div", { class: "sub" }, `${one.app} ${one.channel}`)],
+        found(one.message || "no message", words), named(one.author), when(one.at)])) : null),
+      part(`Files (${count(files.length)})`, files.length ? table("Files", [["URL"]], files.map((one) => [[
+        el("a", { class: "url", href: channelLink("release", one.app, one.channel, `/${one.version}?filter=${encodeURIComponent(one.url)}`) }, found(one.url, words)), el("div", { class: "sub" }, `${one.app} ${one.channel}, version ${one.version}`)]])) : null),
+      part(`People (${count(people.length)})`, people.length ? table("People", [["Name"], ["Releases", true], ["Last one"]], people.map((one) => [
+        el("a", { href: `#/search?q=${encodeURIComponent(one.name)}` }, found(one.name, words)), count(one.releases), when(one.lastAt)])) : null));
+    const sum = channels.length + releases.length + changes.length + files.length + people.length;
+    note.textContent = !sum ? `Nothing has “${words}” in it.` : `${plural(sum, "result")}${answer.isCut ? "; there are more: write more of what you look for" : ""}. Enter opens the first one.`;
+  }
+
+  async function look() {
+    asked += 1;
+    const mine = asked;
+    const words = field.value.trim();
+    history.replaceState(null, "", words ? `#/search?q=${encodeURIComponent(words)}` : "#/search");
+    first = "";
+    if (new TextEncoder().encode(words).length < least) {
+      fill(results);
+      note.textContent = words ? "Write two characters at least." : "Finds text in channels, releases and their messages, policy changes, URLs of files, and names of people.";
+      return;
+    }
+    try {
+      const channels = (await all()).filter((one) => words.toLowerCase().split(/\s+/).every((word) => `${one.app} ${one.channel}`.toLowerCase().includes(word)));
+      const answer = await get(`search?limit=${most}&q=${encodeURIComponent(words)}`);
+      if (mine === asked) draw(words, channels, answer);
+    } catch (error) {
+      if (mine === asked) note.textContent = `✖ ${error.message}`;
+    }
+  }
+
+  await look();
+  return { title: "Search", node: [el("h1", {}, "Search"), form, note, results], shown: () => { field.focus(); field.select(); } };
 }

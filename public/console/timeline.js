@@ -1,2 +1,135 @@
-// What happened in a channel: releases, policy, prefetch configs, freezes and rollouts in one list.
-export const kinds = { release: "Releases", policy: "Policy", prefetch: "Prefetch", rollout: "Rollouts", freeze: "Freezes" };
+// What happened in a channel, newest first: releases, changes of its policy and prefetch config, rollouts, freezes and settings in one list.
+import { channelLink, get, Refusal } from "./api.js";
+import { badge, el, fill, named, size, when } from "./dom.js";
+import { ofBuckets } from "./rollout.js";
+
+const page = 20;
+/** Pages that are asked for at once at most, until some entries of the chosen kinds are found. */
+const mostPages = 10;
+
+/** The groups that one chooses from; what an origin doesn't name here, or only a newer one knows, is among the last. */
+export const groups = { release: "Releases", policy: "Policy", prefetch: "Prefetch", rollout: "Rollouts", freeze: "Freezes", other: "Settings" };
+const groupOf = ({ kind }) => (kind === "thaw" ? "freeze" : kind !== "other" && Object.hasOwn(groups, kind) ? kind : "other");
+const names = { policy: "Policy", prefetch: "Prefetch", rollout: "Rollout", freeze: "Freeze", thaw: "Thaw", settings: "Settings", protect: "Protection", schedule: "Planned" };
+const keyOf = (one) => [one.kind, one.at, one.version, one.detail].join("\n");
+
+/** A release that went to a part of the devices first. */
+const ofRollout = ({ rollout: its }) => (!its ? null
+  : [" ", badge(its.state === "halted" ? "bad" : "quiet", its.state === "open" ? `candidate, ${ofBuckets(its.share)}` : `candidate, ${its.state}`, its.reason ?? undefined)]);
+
+/**
+ * The list with its choice of kinds. `chosen`: names of groups, none for all; `choose(names)`: tells of a choice; `grown(releases)`: of the
+ * releases that were read. Gives `{node, costs, newer, cost}`: `cost(version)` is where a release's update is told.
+ */
+export function timeline({ app, channel, path, chosen, choose, grown }) {
+  const list = el("ol", { class: "timeline", id: "timeline" });
+  const more = el("button", { type: "button", id: "older", hidden: true }, "Older");
+  const note = el("p", { role: "status", id: "older-note" });
+  let shownGroups = new Set(chosen.filter((one) => Object.hasOwn(groups, one)));
+  let entries = [];
+  let next = null;
+  let isAsking = false;
+
+  async function read(before) {
+    try {
+      return await get(`${path}/timeline?limit=${page}${before ? `&before=${encodeURIComponent(before)}` : ""}`);
+    } catch (error) {
+      if (!(error instanceof Refusal && error.status === 404)) throw error;
+    }
+    // An older origin has only the log of releases.
+    const { releases } = await get(`${path}/log?limit=${page}${before ? `&before=${before}` : ""}`);
+    const last = releases.at(-1);
+    return { items: releases.map((release) => ({ ...release, kind: "release", release, detail: "" })), next: releases.length === page && last.version !== "1" ? last.version : null };
+  }
+
+  function made(one) {
+    const cost = el("div");
+    const { release } = one;
+    const version = release ? el("a", { id: `release-${release.version}`, href: channelLink("release", app, channel, `/${release.version}`) }, `Version ${release.version}`) : null;
+    const group = groupOf(one);
+    const by = el("div", { class: "quiet small" }, when(one.at), " by ", named(one.author),
+      release?.source ? `, content of ${release.source.channel} ${release.source.version}` : "", release?.bundles.length ? `; ${release.bundles.map((each) => each.bundle).join(", ")}` : "");
+    const message = one.message ? el("div", { class: "message" }, one.message) : null;
+    const node = el("li", { class: `of-${group}`, hidden: shownGroups.size > 0 && !shownGroups.has(group) }, release ? [
+      el("div", { class: "what" }, version, el("div", {}, badge(release.kind === "rollback" ? "warn" : "quiet", release.kind), ofRollout(release))),
+      el("div", {}, message ?? el("div", { class: "quiet" }, "no message"),
+        release.breakGlass ? el("div", { class: "warn" }, `▲ despite a freeze by ${release.breakGlass.frozenBy}: ${release.breakGlass.reason}`) : null, by),
+      el("div", { class: "side" }, cost, el("div", { class: "small" }, `+${release.added} ~${release.changed} −${release.removed}, ${size(release.newBytes)} new`)),
+    ] : [
+      el("div", { class: "what" }, el("b", {}, names[one.kind] ?? one.kind), one.version ? el("div", { class: "quiet small" }, `${one.kind === "rollout" ? "version" : "config"} ${one.version}`) : null),
+      el("div", {}, el("div", {}, one.detail), el("div", { class: "quiet small" }, one.message ? `${one.message} · ` : "", when(one.at), " by ", named(one.author))),
+    ]);
+    return { one, key: keyOf(one), group, node, cost };
+  }
+
+  const visible = () => entries.filter((each) => !each.node.hidden).length;
+
+  function told() {
+    more.hidden = next === null;
+    grown(entries.flatMap(({ one }) => one.release ?? []), next !== null);
+    if (note.className !== "bad") note.textContent = !entries.length ? "Nothing has happened in this channel yet." : visible() ? "" : next === null ? "Nothing of this kind has happened." : "Nothing of this kind among what is shown; there are older entries.";
+  }
+
+  async function older(least) {
+    if (isAsking) return;
+    isAsking = true;
+    more.setAttribute("aria-disabled", "true");
+    note.className = "quiet";
+    note.textContent = "";
+    try {
+      for (let pages = 0; pages === 0 || next !== null && visible() < least && pages < mostPages; pages += 1) {
+        const answer = await read(next);
+        const fresh = answer.items.map(made);
+        entries.push(...fresh);
+        list.append(...fresh.map((each) => each.node));
+        next = answer.next ?? null;
+      }
+    } catch (error) {
+      note.className = "bad";
+      note.textContent = `✖ Older entries can't be read: ${error.message}`;
+    }
+    more.removeAttribute("aria-disabled");
+    isAsking = false;
+    told();
+  }
+  more.addEventListener("click", () => { if (next !== null) older(visible() + 1); });
+
+  const choice = el("div", { class: "row chips", role: "group", "aria-label": "Kinds that the list shows" });
+  function drawChoice() {
+    fill(choice, [["", "All"], ...Object.entries(groups)].map(([name, words]) => el("button", {
+      type: "button", id: `kind-${name || "all"}`, "aria-pressed": String(name ? shownGroups.has(name) : !shownGroups.size), click: () => pick(name),
+    }, words)));
+  }
+  function pick(name) {
+    if (!name) shownGroups = new Set();
+    else if (!shownGroups.delete(name)) shownGroups.add(name);
+    for (const each of entries) each.node.hidden = shownGroups.size > 0 && !shownGroups.has(each.group);
+    drawChoice();
+    choose([...shownGroups]);
+    if (visible() < 5 && next !== null) older(5);
+    else told();
+  }
+
+  drawChoice();
+  return {
+    choice, node: [list, more, note],
+    begin: () => older(shownGroups.size ? 5 : 1),
+    entries: () => entries,
+    /** What is newer than the newest entry; what is shown of older ones stays. */
+    async newer() {
+      const answer = await read(null);
+      const known = new Set(entries.map((each) => each.key));
+      const first = answer.items.findIndex((one) => known.has(keyOf(one)));
+      if (first === 0) return;
+      if (first < 0) {
+        entries = [];
+        list.replaceChildren();
+        next = answer.next ?? null;
+      }
+      const fresh = (first < 0 ? answer.items : answer.items.slice(0, first)).map(made);
+      entries.unshift(...fresh);
+      list.prepend(...fresh.map((each) => each.node));
+      told();
+    },
+  };
+}
