@@ -324,9 +324,9 @@ export function buttons({ app, channel, status, fleet, reload }) {
         ...(is.knowsSamples ? [{ name: "samples", words: "Samples of errors on devices: message, stack and page", kind: "select", options: [["on", "on"], ["off", "off"]], value: is.samples, help: "Query values and ids are taken out on the device." }] : [])],
       effect: async (values) => {
         const change = Object.entries(body(values));
+        if (!change.length) throw new Unchanged("Nothing is changed yet.");
         const now = await read();
-        return { plan: now, nodes: [change.length ? el("ul", {}, change.map(([name, value]) => el("li", {}, `${name}: ${words(name, now[name])} → ${words(name, name === "reports" && value !== null ? value / 100 : value)}`))) : el("p", {}, "Nothing."),
-          ].concat(body(values).samples === false ? el("p", { class: "warn" }, "▲ Devices send none from their next poll on, and the origin forgets those that it has of this channel.") : []) };
+        return { plan: now, nodes: [el("ul", {}, change.map(([name, value]) => el("li", {}, `${name}: ${words(name, now[name])} → ${words(name, name === "reports" && value !== null ? value / 100 : value)}`)))].concat(body(values).samples === false ? el("p", { class: "warn" }, "▲ Devices send none from their next poll on, and the origin forgets those that it has of this channel.") : []) };
       },
       guard: async (_, plan) => {
         const now = await read();

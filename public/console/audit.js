@@ -1,5 +1,5 @@
 import { channelLink, get, hindrance, long } from "./api.js";
-import { badge, card, count, el, fill, table, when } from "./dom.js";
+import { badge, card, count, el, fill, named, table, when } from "./dom.js";
 import { exactly, wholeMinute } from "./parts.js";
 
 const page = 50;
@@ -7,10 +7,10 @@ const page = 50;
 export async function open({ query }) {
   const hindered = hindrance("admin", "", "", true);
   if (hindered) return { title: "Audit", node: [el("h1", {}, "Audit trail"), card("", el("p", { class: "quiet" }, `○ ${hindered}`))] };
-  const box = el("div");
+  const box = el("div", { id: "rows" });
   const verdict = el("div", { role: "status" });
   const more = el("button", { type: "button", id: "older-rows" }, "Older rows");
-  const note = el("p", { class: "quiet", role: "status" });
+  const note = el("span", { class: "quiet small", role: "status" });
   let rows = [];
   let asked = 0;
   let isAsking = false;
@@ -20,7 +20,7 @@ export async function open({ query }) {
   const form = el("form", { role: "search", class: "filters", submit: (event) => { event.preventDefault(); load(true); } },
     names.map(([name, words]) => el("div", { class: "field" }, el("label", { for: `by-${name}` }, words), el("input", { id: `by-${name}`, name, value: query.get(name) ?? "", autocomplete: "off", size: 12, spellcheck: "false" }))),
     [["since", "From"], ["until", "Until"]].map(([name, words]) => el("div", { class: "field" }, el("label", { for: `by-${name}` }, words), el("input", { id: `by-${name}`, name, type: "datetime-local" }))),
-    el("button", {}, "Filter"));
+    el("button", {}, "Filter"), note);
 
   const conditions = () => {
     const parts = [`limit=${page}`];
@@ -34,9 +34,9 @@ export async function open({ query }) {
     note.textContent = isAll ? `${count(rows.length)} rows` : `${count(rows.length)} rows; there are older ones`;
     more.hidden = isAll;
     fill(box, table("Audit trail, newest first", [["Row", true], ["When"], ["Who"], ["Act"], ["Where"], ["What", false, true]], rows.map((row) => [
-      count(row.id), when(row.at), [row.author, row.address ? el("div", { class: "quiet small" }, row.address) : null], row.act,
+      count(row.id), when(row.at), named(row.author), row.act,
       row.app ? row.channel ? el("a", { href: channelLink("channel", row.app, row.channel) }, `${row.app} ${row.channel}`) : row.app : "—",
-      el("details", { id: `row-${row.id}` }, el("summary", {}, summary(row)), el("p", {}, "At: ", exactly(row.at)), el("p", {}, "Asked: ", el("code", {}, row.parameters)), el("p", {}, "Result: ", el("code", {}, row.result)), el("p", {}, "Hash: ", el("code", {}, row.hash))),
+      el("details", { id: `row-${row.id}` }, el("summary", {}, summary(row)), el("p", {}, "At: ", exactly(row.at), row.address ? ` from ${row.address}` : ""), el("p", {}, "Asked: ", el("code", {}, row.parameters)), el("p", {}, "Result: ", el("code", {}, row.result)), el("p", {}, "Hash: ", el("code", {}, row.hash))),
     ]), "No rows match."));
   }
 
@@ -75,7 +75,7 @@ export async function open({ query }) {
   }, "Verify the trail");
   const shown = {
     title: "Audit",
-    node: [el("div", { class: "head" }, el("h1", {}, "Audit trail"), el("div", {}, verify)), verdict, card("", [form, note, box, more])],
+    node: [el("div", { class: "head" }, el("h1", {}, "Audit trail"), el("div", {}, verify)), verdict, card("", [form, box, more], null, true)],
     poll: conditions(),
     update(document) {
       // Somebody who went on to older rows is not thrown back, nor who is about to.

@@ -276,7 +276,7 @@ export async function open({ names: [app, channel], query, overview: fleet, relo
     const rest = all.length - 50;
     return [table("Failures of the last week, the most frequent first", [["What failed"], ["Version", true], ["Failures", true]],
       all.slice(0, 50).map((one) => [[el("b", {}, one.reason), el("div", { class: "sub" }, one.url ? address(one.url) : "URL not reported, or one of many")], one.version, count(one.failures)]), "Devices reported no failures in the last week."),
-      rest > 0 ? el("p", {}, `▲ ${count(rest)}${all.length < maxFailures ? "" : " or more"} further lines aren't shown.`) : null];
+      rest > 0 ? el("p", { class: "quiet" }, `▲ ${count(rest)}${all.length < maxFailures ? "" : " or more"} further lines aren't shown.`) : null];
   }
 
   /** What an older origin doesn't know, or what can't be read just now, is left out. */
@@ -294,7 +294,7 @@ export async function open({ names: [app, channel], query, overview: fleet, relo
     title: `${app} ${channel}`,
     node: [el("p", { class: "crumbs" }, el("a", { href: "#/" }, "Overview")), head, rollout, plans, vitals,
       el("div", { class: "columns" },
-        el("div", {}, card("Fleet", charts, choice, source), card("Failures of the last week", failures, el("a", { id: "to-failures", href: channelLink("failures", app, channel) }, "Messages and stacks")),
+        el("div", {}, card("Fleet", charts, choice, source), card("Failures of the last week", failures, el("a", { id: "to-failures", href: channelLink("failures", app, channel) }, "Messages and stacks"), true),
           card("What happened", [happened.choice, happened.node], el("a", { href: channelLink("compare", app, channel) }, "Compare two versions or moments"))),
         el("div", {}, card("This channel", about), card("Bundles", bundles), signed, card("Back in time", [ask, moment])))],
     get poll() { return Date.now() - readAt >= maxAge ? path : Date.now() - countedAt >= maxAge ? `${path}/adoption` : series(); },

@@ -90,7 +90,7 @@ export function propose({ title, where, fields = [], effect, guard, command, sen
       if (isUnknown(error)) {
         fill(shown, el("h3", {}, "What it would do isn't known"), el("p", { class: "bad" }, `✖ ${error.message} Asking again …`));
         timer = setTimeout(show, 5000);
-      } else if (error instanceof Unchanged) fill(shown, el("p", { class: "quiet" }, error.message));
+      } else if (error instanceof Unchanged) fill(shown, el("h3", {}, "What it would do"), el("p", { class: "quiet" }, error.message));
       else fill(shown, el("h3", {}, "It would be refused"), el("p", { class: "bad" }, `✖ ${error.message}`));
     }
   }

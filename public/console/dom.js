@@ -37,9 +37,9 @@ export function fill(node, ...children) {
   if (focused) document.getElementById(focused)?.focus({ preventScroll: true });
 }
 
-/** A part of a page with a heading of its own, and what belongs beside that. */
-export function card(title, content, tools) {
-  return el("section", { class: "card" }, title ? el("div", { class: "card-head" }, el("h2", {}, title), tools) : null, content);
+/** A part of a page with a heading of its own, and what belongs beside that. `isFlush`: a table that reaches the edges. */
+export function card(title, content, tools, isFlush) {
+  return el("section", { class: isFlush ? "card flush" : "card" }, title ? el("div", { class: "card-head" }, el("h2", {}, title), tools) : null, content);
 }
 
 /** Figures that matter: `{name, value, notes, kind, extra}`. */

@@ -15,11 +15,10 @@ export async function open({ reload }) {
     part(disk, drawDisk);
     part(tokens, async () => drawTokens((await get("tokens")).tokens));
   }
-  const drawMirrors = (all) => table("Mirrors", [["Where"], ["Last run"], ["Channels"], ["gc"], ["Act"]], all.map((one) => {
+  const drawMirrors = (all) => table("Mirrors", [["Where"], ["Last run"], ["Channels"], ["Act"]], all.map((one) => {
     const channels = new Map(one.versions.map((item) => [`${item.app} ${item.channel}`, item]));
-    return [one.name, when(one.at),
+    return [[one.name, el("div", {}, one.keeps === false ? badge("warn", "no longer kept by gc") : badge("good", "gc keeps its versions"))], when(one.at),
       el("details", { id: `mirror-${one.name}` }, el("summary", {}, count(channels.size)), el("ul", {}, [...channels].map(([words, item]) => el("li", {}, el("a", { href: channelLink("channel", item.app, item.channel) }, words), ` to ${item.version}`)))),
-      one.keeps === false ? badge("warn", "no longer kept") : badge("good", "keeps its versions"),
       el("button", {
         type: "button", "aria-disabled": one.mayForget ? null : "true", title: one.mayForget ? null : notYours, "aria-describedby": one.mayForget ? null : "not-yours",
         click: () => { if (one.mayForget) forgetMirror(one.name, reload); else tell(notYours); },
@@ -46,10 +45,10 @@ export async function open({ reload }) {
       el("div", { class: "columns even" },
         el("div", {}, card("Disk", only(disk))),
         el("div", {},
-          card("Mirrors", mirrors),
+          card("Mirrors", mirrors, null, true),
           card("Garbage collection", only(el("div", {}, el("p", {}, "Drops versions that nobody needs, and their files. The daily round of the server is set by ", el("code", {}, "serve --gc"), "."),
             el("button", { type: "button", id: "gc", click: () => collectGarbage(reload) }, "Collect garbage …")))))),
-      card("Tokens and sessions", only(tokens), hindered ? null : el("button", { type: "button", id: "make-token", click: () => createToken(reload) }, "Create a token …"))],
+      card("Tokens and sessions", only(tokens), hindered ? null : el("button", { type: "button", id: "make-token", click: () => createToken(reload) }, "Create a token …"), !hindered)],
     poll: "mirrors",
     update(document) {
       if (document === last) return;

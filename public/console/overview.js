@@ -12,7 +12,7 @@ export function states(one, problems) {
   const mine = ofChannel(one, problems);
   const words = { damaged: `${one.damaged} damaged`, failing: plural(one.failures.hour, "failure"), lagging: "old versions", mirror: "mirror behind" };
   const kind = (item) => (item.acknowledged ? "quiet" : item.severity === "error" ? "bad" : "warn");
-  const found = [...pressing(mine), ...mine.filter((item) => item.acknowledged)].map((item) => badge(kind(item), `${words[item.code] ?? item.code}${item.acknowledged ? ", acknowledged" : ""}`, item.detail));
+  const found = [...pressing(mine), ...mine.filter((item) => item.acknowledged)].map((item) => badge(kind(item), `${words[item.code] ?? item.code}${item.acknowledged ? ", known" : ""}`, item.detail));
   if (one.failures.hour && !mine.some((item) => item.code === "failing")) found.push(badge("quiet", plural(one.failures.hour, "failure")));
   if (one.bypasses) found.push(badge("quiet", `${one.bypasses} bypassed`));
   if (!found.length) found.push(one.version === "0" ? badge("quiet", "empty") : badge("good", "fine"));
@@ -146,9 +146,8 @@ export async function open({ overview: fleet, reload }) {
   return {
     title: "Overview",
     node: [el("h1", {}, "Overview"), figures,
-      el("section", { class: "card flush" }, el("div", { class: "card-head" }, el("h2", {}, "Channels"),
-        el("form", { role: "search", class: "inline", submit: (event) => { event.preventDefault(); if (first) location.hash = channelLink("channel", first.app, first.channel); } },
-          note, el("label", { class: "check" }, only, " problems only"), filter)), list),
+      card("Channels", list, el("form", { role: "search", class: "inline", submit: (event) => { event.preventDefault(); if (first) location.hash = channelLink("channel", first.app, first.channel); } },
+        note, el("label", { class: "check" }, only, " problems only"), filter), true),
       rest],
     fleet(next) {
       if (next === shown) return;

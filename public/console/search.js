@@ -40,7 +40,7 @@ export async function open({ query, overview: fleet }) {
         : changes[0] ? channelLink("channel", changes[0].app, changes[0].channel, `?kinds=${changes[0].kind}`)
           : files[0] ? channelLink("release", files[0].app, files[0].channel, `/${files[0].version}?filter=${encodeURIComponent(files[0].url)}`)
             : people[0] ? `#/search?q=${encodeURIComponent(people[0].name)}` : "";
-    const part = (title, rows) => (rows ? el("section", { class: "card flush" }, el("div", { class: "card-head" }, el("h2", {}, title)), rows) : null);
+    const part = (title, rows) => (rows ? card(title, rows, null, true) : null);
     fill(results,
       part(`Channels (${count(channels.length)})`, channels.length ? table("Channels", [["Channel"], ["State"], ["Released", false]], channels.slice(0, most).map((one) => [place(one), states(one, fleet.problems), one.at ? when(one.at) : "—"])) : null),
       part(`Releases (${count(releases.length)})`, releases.length ? table("Releases", [["Release"], ["Message", false, true], ["Who"], ["When"]], releases.map((one) => [

@@ -58,7 +58,7 @@ export async function open({ signOut: goOut }) {
         who.hosts ? el("p", {}, `Files of the hosts ${who.hosts.join(", ")} only.`) : null,
         el("p", { class: "quiet small" }, [...new Set(grants().map((one) => one.scope))].map((scope, index) => [index ? "; " : "", el("b", {}, scope), `: ${scopes[scope] ?? "known to newer servers"}`]), "."),
         isPerson() ? el("p", { class: "quiet small" }, "Roles come from the provider's groups when you sign in.") : null]))),
-    isSession() ? card("Where you are signed in", sessions) : null],
+    isSession() ? card("Where you are signed in", sessions, null, true) : null],
     async refresh() { if (isSession()) await draw(); },
   };
 }
