@@ -77,6 +77,7 @@ def check_console(page, site):
     until(lambda: "+ the line that changed" in page.eval("document.querySelector('#content pre')?.textContent ?? ''"), "the line")
     shown = page.eval("document.querySelector('#content').textContent")
     assert "− line 19990" in shown and "19,987 lines are the same" in shown and "6 lines are the same" in shown, shown
+    hostile_search(page)
     open_at(page, "#/audit", "table")
     open_at(page, "#/operations", "table")
     assert author in page.eval("document.querySelector('#view').textContent"), "the token isn't listed"
@@ -108,7 +109,21 @@ def check_console(page, site):
       const image = new Image(); image.onload = () => done('loaded'); image.src = '/configure.json?app=shop'; })
       """) == "refused", "an image is loaded"
     page.reload()
-    assert page.eval("document.querySelector('#token').value") == "", "the token outlives its page"
+    until(lambda: page.eval("!document.querySelector('#nav').hidden"), "the session after a reload")
+    assert site.token not in page.eval("document.documentElement.outerHTML"), "the token outlives its page"
+    assert page.eval("document.cookie") == "" and page.eval("localStorage.length + sessionStorage.length") == 0, "a script can read the session"
+
+
+def hostile_search(page):
+    """What is found, what was looked for, a problem and why somebody knows it are texts."""
+    words = message[:40]
+    page.eval(f"location.hash = '#/search?q=' + encodeURIComponent({json.dumps(words)})")
+    until(lambda: message in page.eval("document.querySelector('#results')?.textContent ?? ''"), "the message that was looked for")
+    page.eval("location.hash = '#/search?q=' + encodeURIComponent('<svg onload=')")
+    until(lambda: "Nothing has “<svg onload=" in page.eval("document.querySelector('#search-note')?.textContent ?? ''"), "the words that were looked for")
+    open_at(page, "#/", "#all-problems li")
+    shown = page.eval("document.querySelector('#all-problems').textContent")
+    assert author in shown and message in shown, shown
 
 
 def check_published(browser, url):
@@ -149,11 +164,16 @@ def main():
             downloads = site.publish(files | {"long.txt": "\n".join(lines)}, message=message)
             lines[19990] = "the line that changed"
             downloads = site.publish(files | {"long.txt": "\n".join(lines)}, message="a late line")
+            # A problem that somebody knows of.
+            site.ask("POST", "apps/shop/channels/test/create", {})
+            site.ask("POST", "apps/shop/channels/test/freeze", {"reason": message})
+            status, answer = site.ask("POST", "problems/acknowledge", {
+                "app": "shop", "channel": "test", "code": "frozen", "reason": message, "until": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() + 3600))})
+            assert status == 200, (status, answer)
             site.token = admin
             with Browser() as browser:
                 console = browser.new_page()
                 check_console(console, site)
-                sign_in(console, site.token)
                 for name in ("index.html", "image.svg"):
                     page = check_published(browser, downloads[name])
                     framed = [frame for frame in frames_of(page)[1:] if frame["url"].startswith(site.url)]

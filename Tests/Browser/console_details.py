@@ -110,7 +110,7 @@ def long_lists(console, site):
     console.says("Only the newest 20 releases are marked", "#marks-note")
     # A failed request is reported, and repeated by the next click.
     console.eval("window.ask ??= window.fetch; window.fetch = async () => { throw new TypeError(); }; document.querySelector('#older').click()")
-    console.says("✖ The older releases can't be read", "#older-note")
+    console.says("✖ Older entries can't be read", "#older-note")
     late(console, "before=", 700)
     for _ in range(3):
         console.eval("document.querySelector('#older').click(); document.querySelector('#older').click()")
@@ -546,7 +546,7 @@ def commands(console, site):
     # No command is shown for what can't be confirmed.
     console.go(test, "#act-settings")
     console.click("#act-settings")
-    console.says("Nothing.", "dialog #preview")
+    console.says("Nothing is changed yet.", "dialog #preview")
     assert not console.eval("document.querySelector('dialog details.command').offsetParent"), "a command that does nothing"
     closed(console)
 

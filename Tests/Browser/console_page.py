@@ -42,7 +42,8 @@ class Console:
     """A page that shows the console."""
 
     def __init__(self, browser, site, width=1280, height=900, **page):
-        self.site, self.page = site, browser.new_page(**page)
+        # Each has its own session.
+        self.site, self.page = site, browser.new_page(**{"apart": True, **page})
         self.page.send("Log.enable")
         self.page.send("Emulation.setTimezoneOverride", timezoneId=zone)
         self.wide(width, height)
@@ -73,6 +74,15 @@ class Console:
     def sign_in(self, token):
         self.eval(f"document.querySelector('#token').value = {json.dumps(token)}")
         self.press("Enter", "#token")
+
+    def reload(self):
+        """Reloads the page of who is signed in, which keeps them signed in."""
+        self.page.reload()
+        until(lambda: self.eval("!document.querySelector('#nav').hidden"), f"the session after a reload; there is {self.text()[:200]!r}")
+
+    def flat(self, selector="body"):
+        """A text without its line ends: what only screen readers get is on lines of its own."""
+        return " ".join(self.text(selector).split())
 
     def press(self, key, selector=None):
         """Presses a key on the focused element."""

@@ -22,6 +22,7 @@ answers = """(() => {
     const url = new URL(address, location.href), { headers = {}, method = 'GET' } = options;
     window.asked.push({ method, path: url.pathname, headers, body: options.body ?? null, credentials: options.credentials });
     const answer = (status, body) => new Response(status === 204 ? null : JSON.stringify(body), { status });
+    if (url.pathname === '/auth/session') return answer(409, { status: 409, code: 'insecure', detail: 'a session takes https' });
     if (url.pathname === '/auth/') return answer(200, { sso: made.sso });
     if (headers.Authorization) return ask(address, options);
     if (url.pathname === '/auth/logout') {
@@ -99,7 +100,8 @@ def with_provider(browser, site):
         console.wait("#timeline li")
     sent = asked(console, "GET", "/api/v1/token")
     assert len(sent) == 1 and sent[0]["headers"].get("Xcache-Console") == "1" and sent[0]["credentials"] == "same-origin", sent
-    assert console.text("#who").replace("\n", " ").startswith("<b>ana</b>@example.com (3 roles)"), console.text("#who")
+    assert console.text("#who").replace("\n", " ").startswith("<b>ana</b>@example.com"), console.text("#who")
+    assert console.eval("document.querySelector('#you').title") == "3 roles"
     # Roles: publish here, release in the app's other channels.
     assert console.eval("document.querySelector('#act-promote-here').ariaDisabled") is None
     console.go("#/channel/shop/online", "#act-promote-here")
@@ -138,11 +140,13 @@ def with_provider(browser, site):
     console.click("#sign-out")
     console.wait("#token")
     assert asked(console, "POST", "/auth/logout")[-1]["headers"]["Xcache-Console"] == "1"
-    # A token stays what it was: in memory, without a cookie.
+    # Where a token gets no session it stays in memory, without a cookie, and the page says so.
     console.sign_in(site.token)
     console.wait("#sign-out")
     sent = asked(console, "GET", "/api/v1/token")[-1]
     assert sent["credentials"] == "omit" and "Xcache-Console" not in sent["headers"], sent
+    console.go("#/you", "#you-facts")
+    console.says("No session was given for it: a session takes https", "#you-facts")
     console.go("#/signin/BCDF-GHJK", "#signin-outcome")
     console.says("You signed in with a token", "#signin")
     console.check_clean("sessions")

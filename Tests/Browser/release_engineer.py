@@ -4,10 +4,11 @@
     Tests/Browser/release_engineer.py [XCACHE]      XCACHE: the program (default: .build/debug/xcache)
 
 Signs in, finds what broke and when, compares, rolls back and watches the fleet follow; freezes, tries to publish, thaws; uses
-every action; signs in with a read-only token; restarts the server. Every page is checked with axe, at 1,440, 1,100 and 390 px,
+every action; twice finds a failing page, sees its stack, looks at it and rolls back, in under 20 clicks and 90 seconds; signs in
+with a read-only token; restarts the server. Every page is checked with axe, at 1,440, 1,100 and 390 px,
 dark and light. Needs Chromium, and pip for axe-playwright-python.
 """
-import os, sys, tempfile, time
+import json, os, sys, tempfile, time
 from cdp import Browser
 from console_page import Console, here, local, until, zone_text
 from site_under_test import Site
@@ -74,8 +75,22 @@ def times(console, site):
     # Relative times are updated.
     console.eval("window.later = Date.now() + 7_200_000; Date.now = () => window.later")
     console.says("2 h ago", "#timeline li", 20)
-    console.page.reload()
-    console.sign_in(site.token)
+    kept(console, site)
+
+
+def kept(console, site):
+    """A reload keeps one signed in, by a cookie that no script reads; the token is sent once and forgotten."""
+    console.reload()
+    console.wait("#timeline li")
+    assert console.eval("document.cookie") == "" and console.eval("sessionStorage.length") == 0, "a script can read the session"
+    loaded = max(event["at"] for event in console.page.events if event["method"] == "Page.frameNavigated")
+    sent = [event["params"]["request"] for event in console.page.events if event["method"] == "Network.requestWillBeSent" and event["at"] > loaded
+            and "/api/" in event["params"]["request"]["url"]]
+    assert sent and not [one for one in sent if "Authorization" in one["headers"]], "the token outlives its page"
+    console.go("#/you", "#you-facts")
+    console.says("a token, which this page has forgotten", "#you-facts")
+    console.says("this one", "#sessions")
+    console.go(channel, "#timeline li")
 
 
 def fleet(console, site):
@@ -88,13 +103,16 @@ def fleet(console, site):
     console.go("#/", "table")
     console.go(channel, "#timeline li")
     for words in ("On version 3\n58 %", "of 103 polls", "Hit rate\n70 %\nof 1,000 requests\nversion 2: 90 %",
-                  "First paint\n≤ 512 ms\nhalf of the pages from the device\nfrom the network ≤ 2,048 ms\nversion 2: ≤ 256 ms",
-                  "Load\n≤ 1,024 ms", "Failed pages per 1,000\n15\nof 200 openings\nversion 2: 0\n25 failed downloads in 24 hours",
+                  "First paint (median)\n≤ 512 ms\nnetwork: ≤ 2,048 ms\nversion 2: ≤ 256 ms",
+                  "Load (median)\n≤ 1,024 ms", "Failed pages per 1,000\n15\nof 200 openings\nversion 2: 0\n25 failed downloads in 24 h",
                   "from version 2"):
         console.says(words, "#health")
-    console.says("more pages fail: 15 of 1,000 instead of 0; fewer requests are answered from the device: 70 % instead of 90 %; "
-                 "first paint from the device is slower: ≤ 512 ms instead of ≤ 256 ms; load from the device is slower", "#since")
+    for words in ("more pages fail: 15 of 1,000 instead of 0", "fewer requests are answered from the device: 70 % instead of 90 %",
+                  "first paint from the device is slower: ≤ 512 ms instead of ≤ 256 ms", "load from the device is slower"):
+        console.says(words, "#since")
     assert console.has("#health .spark polyline"), "no trend line"
+    lines = console.eval("[...document.querySelectorAll('#health svg')].map((one) => one.getAttribute('aria-label'))")
+    assert "Hit rate by version: 2: 90 %; 3: 70 %".replace(" %", "\u00a0%") in [one.replace(" %", "\u00a0%") for one in lines], lines
 
 
 def roll_back(console, site):
@@ -157,7 +175,7 @@ def freeze(console, site):
 def every_act(console, site):
     path = "apps/shop/channels/online"
     console.act("#act-kill-switch", "white pages")
-    console.says("✖ Error: shop online: The kill switch is on", "#problems")
+    until(lambda: "✖ Error: shop online: The kill switch is on" in console.flat("#problems"), "the problem")
     assert site.ask("GET", f"{path}/policy")[1]["policy"]["intercept"] is False
     console.check("a killed channel")
     console.act("#act-resume", "mended")
@@ -188,6 +206,111 @@ def every_act(console, site):
     assert '"reason":"calmer"' in audit["rows"][0]["parameters"], audit["rows"][0]
     _, audit = site.ask("GET", "audit?act=unpin")
     assert '"reason":"no longer"' in audit["rows"][0]["parameters"], audit["rows"][0]
+
+
+def acknowledged(console, site):
+    """Who knows of a problem says so: it leaves the banner for everybody, until its time or until it is taken back."""
+    site.ask("POST", "apps/shop/channels/test/freeze", {"reason": "a long test"})
+    console.go("#/", "#channels table")
+    until(lambda: "a long test" in console.text("#problems"), "the problem", 20)
+    console.says("since", "#problems")
+    button = "#problems [data-acknowledge=frozen]"
+    shown, _ = console.act(button, "ann knows, it ends on Friday")
+    assert "a long test" in shown and "leaves the banner" in shown, shown
+    until(lambda: "a long test" not in console.text("#problems"), "the banner without it", 20)
+    for words in ("Acknowledged problems", "a long test", "admin", "ann knows, it ends on Friday", "ends in 4 h"):
+        console.says(words, "#all-problems")
+    console.says("frozen, known", "#channels")
+    console.check("an acknowledged problem")
+    _, found = site.ask("GET", "overview")
+    assert [one["acknowledged"]["reason"] for one in found["problems"] if one["code"] == "frozen"] == ["ann knows, it ends on Friday"], found["problems"]
+    console.act("#all-problems button", "it is not known")
+    console.says("a long test", "#problems", 20)
+    site.ask("POST", "apps/shop/channels/test/thaw", {})
+    until(lambda: "a long test" not in console.text("#problems"), "the end of the problem", 20)
+
+
+def happened(console, site):
+    """Releases, freezes and policy in one list; the address names the kinds that are shown, and the time."""
+    console.go(f"{channel}?span=week", "#timeline li")
+    assert console.eval("document.querySelector('#span-week').ariaPressed") == "true"
+    for group in ("release", "freeze", "policy"):
+        assert console.has(f"#timeline li.of-{group}"), f"no {group}"
+    moments = console.eval("[...document.querySelectorAll('#timeline time')].map((one) => one.dateTime)")
+    assert moments == sorted(moments, reverse=True), moments
+    console.click("#kind-freeze")
+    kinds = "[...document.querySelectorAll('#timeline li:not([hidden])')].map((one) => one.className)"
+    assert set(console.eval(kinds)) == {"of-freeze"}, console.eval(kinds)
+    assert console.eval("location.hash") == f"{channel}?span=week&kinds=freeze", console.eval("location.hash")
+    console.reload()
+    console.wait("#timeline li")
+    assert set(console.eval(kinds)) == {"of-freeze"}, "a reload shows something else"
+    console.click("#kind-all")
+    console.click("#span-day")
+    assert console.eval("location.hash") == channel
+
+
+failing = "TypeError: undefined is not an object (evaluating 'basket.items')"
+
+
+def incident(browser, site):
+    """Finds a page that fails, sees what happened on the devices, looks at it, rolls back, and watches it recover."""
+    begun = time.monotonic()
+    _, status = site.ask("GET", "apps/shop/channels/online")
+    good = status["version"]
+    site.publish({"index.html": "<!doctype html><title>shop</title><h1>Autumn</h1><script src=basket.js></script>\n",
+                  "basket.js": f"// {good}\nrender();\n"}, "the basket of autumn")
+    bad = str(int(good) + 1)
+    page = "https://m.example.com/index.html"
+    site.poll(bad, 40)
+    site.count(bad, {"local": 900, "passed": 100, "paint-local-256": 150, "page-failed": 30})
+    for _ in range(3):
+        site.sample(bad, failing, page, ["render@https://m.example.com/basket.js:2:1"])
+    for _ in range(25):
+        site.report("integrity", bad, 1, "https://m.example.com/basket.js")
+    console = Console(browser, site)
+    clicks = 0
+
+    def press(selector):
+        nonlocal clicks
+        clicks += 1
+        console.click(selector)
+
+    console.sign_in(site.token)
+    clicks += 1
+    console.says("failures", "#problems", 20)
+    press("#problems li a")
+    console.says("more pages fail" if int(good) > 1 else "Failed pages", "#view")
+    press("#to-failures")
+    console.says(failing, "#view")
+    console.says("basket.js", "#view")
+    console.says("Chromium 141", "#view")
+    console.check("failures")
+    # The page as devices have it, in a frame of another origin.
+    press(f"#view a[href^='#/preview/shop/online/{bad}']")
+    console.wait("#view iframe")
+    source = console.eval("new URL(document.querySelector('#view iframe').src).origin")
+    assert source != site.url, "the page is shown in the console's own origin"
+    console.check("a preview")
+    console.eval("history.back()")
+    clicks += 1
+    console.says(failing, "#view")
+    console.eval("[...document.querySelectorAll('#view button')].find((one) => one.innerText.startsWith('Roll back')).id ||= 'roll-back-here'")
+    press("#" + console.eval("[...document.querySelectorAll('#view button')].find((one) => one.innerText.startsWith('Roll back')).id"))
+    console.wait("dialog #confirm:not([aria-disabled])")
+    console.set("reason", "the basket of autumn fails")
+    press("dialog #confirm")
+    console.says(f"Version {int(bad) + 1} is live", "dialog #outcome")
+    press("dialog #cancel")
+    console.eval(f"location.hash = {json.dumps(channel)}")
+    clicks += 1
+    site.poll(int(bad) + 1, 120)
+    console.says(f"On version {int(bad) + 1}", "#health", 20)
+    console.says("%", "#health dd.number", 20)
+    seconds = time.monotonic() - begun
+    assert clicks < 20, f"{clicks} clicks"
+    assert seconds < 90, f"{seconds:.0f} s"
+    say(f"an incident of {seconds:.0f} s and {clicks} clicks")
 
 
 def audit_and_operations(console, site):
@@ -309,7 +432,7 @@ def restarted(console, site):
 
 
 def every_page(console):
-    places = [("#/", "table"), (channel, "#timeline li"), ("#/release/shop/online/3", ".tree li"),
+    places = [("#/", "table"), (channel, "#timeline li"), (f"{channel}?span=week&kinds=freeze,policy", "#timeline li"), ("#/search?q=sale", "#results section"), ("#/you", "#you-facts"), ("#/waiting", "h1"), ("#/release/shop/online/3", ".tree li"),
               ("#/compare/shop/online?from=1&to=2", ".tree li"), ("#/audit", "table"), ("#/operations", "table"),
               ("#/channel/shop/nothing", "[role=alert]")]
     for scheme in ("light", "dark"):
@@ -373,6 +496,17 @@ def by_keyboard(browser, site):
     console.press("Escape")
     until(lambda: not console.has("dialog"), "the dialog's end")
     assert console.eval("document.activeElement.id") == "act-freeze", "the focus doesn't come back"
+    # What is needed less often is in a menu.
+    tab_to("more")
+    console.press("Enter")
+    tab_to("act-settings")
+    console.press("Enter")
+    console.wait("dialog #preview h3")
+    console.press("Escape")
+    until(lambda: not console.has("dialog"), "the dialog's end")
+    assert console.eval("document.activeElement.id") == "act-settings", "the focus doesn't come back to the menu"
+    console.press("Escape")
+    until(lambda: console.eval("document.activeElement.id") == "more" and not console.has("#more-acts[open]"), "the menu's end")
 
 
 def keys(console):
@@ -385,20 +519,38 @@ def keys(console):
     assert console.eval("location.hash") == "#/", "a key went through a dialog"
     console.press("Escape")
     until(lambda: not console.has("dialog"), "the dialog's end")
-    for letter, place in (("a", "#/audit"), ("p", "#/operations"), ("o", "#/")):
+    for letter, place in (("a", "#/audit"), ("s", "#/search"), ("p", "#/operations"), ("o", "#/")):
         console.press("g", "#view")
         console.press(letter)
         until(lambda: console.eval("location.hash") == place, place)
+        if letter == "s":
+            until(lambda: console.eval("document.activeElement.id") == "search", "the field to search in")
+            console.eval("document.activeElement.blur()")
+    console.wait("#filter")
+    console.press("f", "#view")
+    until(lambda: console.eval("document.activeElement.id") == "filter", "the filter")
+    console.eval("document.activeElement.blur()")
+    search(console)
+
+
+def search(console):
+    """From everywhere: channels, releases, files, people; Enter opens the first; the address names what was looked for."""
     console.go("#/channel/shop/online", "#timeline li")
     console.press("/", "#view")
-    until(lambda: console.eval("document.activeElement.id") == "filter", "the filter")
-    for letter in "goonline":
+    until(lambda: console.eval("document.activeElement.id") == "search", "the field to search in")
+    for letter in "gosummer":
         console.press(letter)
-    assert console.eval("document.querySelector('#filter').value") == "goonline", "a key that somebody wrote went elsewhere"
-    console.eval("document.querySelector('#filter').value = ''")
+    assert console.eval("document.querySelector('#search').value") == "gosummer", "a key that somebody wrote went elsewhere"
+    console.says("Nothing has “gosummer” in it", "#search-note")
+    for words, found in (("summer", "summer sale"), ("part-7", "https://m.example.com/js/part-7.js"), ("adm", "People (1)")):
+        console.go(f"#/search?q={words}", "#results section")
+        console.says(found, "#results")
+        console.check(f"search for {words}")
+    assert console.eval("location.hash") == "#/search?q=adm"
+    console.eval("document.querySelector('#search').value = ''")
     for letter in "test":
-        console.press(letter)
-    console.press("Enter")
+        console.press(letter, "#search")
+    console.press("Enter", "#search")
     until(lambda: console.eval("location.hash") == "#/channel/shop/test", "the first channel")
 
 
@@ -426,7 +578,8 @@ def theme(console):
 
 def main():
     with tempfile.TemporaryDirectory() as folder:
-        site = Site(xcache, folder)
+        # Pages of releases are looked at in an origin of their own.
+        site = Site(xcache, folder, ("--preview-listen", "127.0.0.1:0"))
         try:
             prepared(site)
             with Browser() as browser:
@@ -444,6 +597,12 @@ def main():
                 say("frozen, refused, thawed")
                 every_act(console, site)
                 say("every act")
+                happened(console, site)
+                acknowledged(console, site)
+                say("what happened, and who knows of it")
+                for _ in range(2):
+                    incident(browser, site)
+                console.page.send("Page.bringToFront")
                 audit_and_operations(console, site)
                 say("audit and operations")
                 only_reading(browser, site)

@@ -8,15 +8,16 @@ def get(url):
 
 
 class Site:
-    def __init__(self, xcache, folder):
-        self.xcache, self.folder, self.published = xcache, folder, 0
+    def __init__(self, xcache, folder, options=()):
+        """`options`: further ones of `serve`."""
+        self.xcache, self.folder, self.published, self.options = xcache, folder, 0, options
         self.log = f"{folder}/access.log"
         self.start("127.0.0.1:0")
 
     def start(self, listen):
         """Starts the server; after a stop at its old address with start(site.url.removeprefix("http://"))."""
         self.server = subprocess.Popen(
-            [self.xcache, "serve", "--data", f"{self.folder}/data", "--listen", listen, "--access-log", self.log],
+            [self.xcache, "serve", "--data", f"{self.folder}/data", "--listen", listen, "--access-log", self.log, *self.options],
             stderr=subprocess.PIPE, text=True)
         said = []
         for line in self.server.stderr:
@@ -57,6 +58,12 @@ class Site:
         """Reports a device's batch of counts (docs/protocol.md, section 12)."""
         urllib.request.urlopen(urllib.request.Request(
             f"{self.url}/report?app=shop", data=json.dumps({"counts": counts, "version": str(version)}).encode())).read()
+
+    def sample(self, version, message, page, stack, engine="Chromium 141", kind="script"):
+        """Reports what a page that failed said (docs/protocol.md, section 12)."""
+        urllib.request.urlopen(urllib.request.Request(
+            f"{self.url}/report?app=shop", data=json.dumps({"sample": {
+                "engine": engine, "kind": kind, "message": message, "page": page, "stack": stack}, "version": str(version)}).encode())).read()
 
     def evidence(self, arm, failed, version, channel="online"):
         """Reports that a device of an arm opened a page of a rollout, and whether one failed."""

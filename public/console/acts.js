@@ -68,7 +68,7 @@ export function buttons({ app, channel, status, fleet, reload }) {
   const menu = el("details", { class: "menu", id: "more-acts",
     keydown: (event) => { if (event.key === "Escape" && menu.open) { menu.open = false; menu.firstChild.focus(); } },
     focusout: (event) => { if (event.relatedTarget && !menu.contains(event.relatedTarget) && !event.relatedTarget.closest("dialog")) menu.open = false; } },
-  el("summary", {}, "More"), el("div", {}, made.slice(few)));
+  el("summary", { id: "more" }, "More"), el("div", {}, made.slice(few)));
   const row = el("div", { class: "row acts", role: "group", "aria-label": "Actions" }, made.slice(0, few), menu);
   return [row, notes.size ? el("p", { id: "why-not", class: "quiet" }, [...notes].join(" ")) : null];
 

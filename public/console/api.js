@@ -7,6 +7,8 @@ let whyNone = "";
 let self = null;
 /** Counts sign-ins and sign-outs: an answer to an earlier one is nobody's any more. */
 let session = 0;
+/** Pages in other tabs, which have the same cookie: told when it is another session's. */
+export const tabs = new BroadcastChannel("xcache-session");
 /** What was answered, by path, with its entity tag. */
 const known = new Map();
 
@@ -118,6 +120,7 @@ async function exchange() {
   try {
     await ask("/auth/session", { method: "POST", by: "both" });
     hasSession = true;
+    tabs.postMessage("signed in");
   } catch (error) {
     // Who signed out meanwhile has no use for it.
     if (error instanceof Ended) ask("/auth/logout", { method: "POST", by: "cookie" }).catch(() => {});

@@ -1,4 +1,4 @@
-import { currentSession, endSession, Ended, get, grants, isSession, me, provider, Refusal, resume, signIn, signOut, Unreachable } from "./api.js";
+import { currentSession, endSession, Ended, get, grants, isSession, me, provider, Refusal, resume, signIn, signOut, tabs, Unreachable } from "./api.js";
 import { el, fill, keepAges, plural, tell } from "./dom.js";
 
 const $ = (id) => document.getElementById(id);
@@ -306,6 +306,12 @@ async function begin() {
 }
 $("skip").addEventListener("click", (event) => { event.preventDefault(); $("view").focus(); });
 addEventListener("hashchange", () => { closeDialogs(false); if (me()) show(); else offer(); });
+// The cookie is that of whoever signed in last, in whatever tab.
+tabs.addEventListener("message", () => {
+  if (!isSession()) return;
+  leave("");
+  begin();
+});
 // Who comes back sees what is, not what was.
 addEventListener("visibilitychange", () => { if (!document.hidden) tick(); });
 
