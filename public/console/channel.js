@@ -243,11 +243,13 @@ export async function open({ names: [app, channel], query, overview: fleet, relo
   async function refresh(next) {
     fleet = next ?? fleet;
     countedAt = 0;
+    const document = await get(path);
+    take(document);
     // Asked again at the next turn where one of these fails.
     readAt = 0;
-    const document = await get(path);
     await newer();
-    take(document);
+    readAt = Date.now();
+    drawHead();
     drawFailures();
     drawStanding();
     drawSigned();
