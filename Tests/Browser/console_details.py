@@ -80,8 +80,12 @@ def first_view(console):
         if one["request"]["url"].endswith("/api/v1/token"):
             continue
         assert one["initiator"]["type"] == "parser" and one["initiator"]["url"] == console.site.console, one
-    ended = {event["params"]["requestId"]: event["params"]["encodedDataLength"] for event in console.page.events
-             if event["method"] == "Network.loadingFinished"}
+    def sizes():
+        ended = {event["params"]["requestId"]: event["params"]["encodedDataLength"] for event in console.page.events
+                 if event["method"] == "Network.loadingFinished"}
+        return ended if all(one["requestId"] in ended for one in sent) else None
+
+    ended = until(sizes, "the end of the first view")
     size = sum(ended[one["requestId"]] for one in sent)
     assert 5_000 < size < 20_000, f"the first view is {size} bytes"
     return size
