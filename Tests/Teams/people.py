@@ -19,7 +19,8 @@ class Profile:
         self.browser = browser
         self.context = browser.root.send("Target.createBrowserContext")["browserContextId"]
 
-    def new_page(self):
+    def new_page(self, apart=True):
+        """`apart`: as all of a profile's pages are."""
         made = self.browser.root.send("Target.createTarget", url="about:blank", browserContextId=self.context)
         page = self.browser.attach(made["targetId"])
         for domain in ("Page", "Runtime", "Network"):
