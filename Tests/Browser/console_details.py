@@ -56,10 +56,13 @@ def late(console, part, milliseconds):
       return answer; }}; }})()""")
 
 
-def opened(console, place, button):
-    """Opens a dialog, and waits for its preview."""
+def opened(console, place, button, values={}):
+    """Opens a dialog, fills it in, and waits for its preview."""
     console.go(place, button)
     console.click(button)
+    console.wait("dialog[open]")
+    for name, value in values.items():
+        console.set(name, value)
     console.wait("dialog #confirm:not([aria-disabled])")
 
 
@@ -191,7 +194,7 @@ def late_answers(console):
 
 
 def only_what_was_previewed(console, site):
-    opened(console, online, "#act-settings")
+    opened(console, online, "#act-settings", {"interval": "60"})
     console.set("reason", "calmer")
     # Faster than a preview, and without an input event, as by some form fillers.
     for event in ("field.dispatchEvent(new Event('input', { bubbles: true }))", "0"):
@@ -199,7 +202,7 @@ def only_what_was_previewed(console, site):
           document.querySelector('dialog form').requestSubmit(); }})()""")
         assert "there is no preview of these values" in console.text("dialog #outcome"), console.text("dialog")
         closed(console)
-        opened(console, online, "#act-settings")
+        opened(console, online, "#act-settings", {"interval": "60"})
         console.set("reason", "calmer")
     closed(console)
     assert site.ask("GET", f"{path}/online/settings")[1]["interval"] is None
@@ -282,7 +285,7 @@ def changed_meanwhile(console, site):
     confirm(console)
     console.says("✔", "dialog #outcome")
     closed(console)
-    opened(console, online, "#act-settings")
+    opened(console, online, "#act-settings", {"interval": "60"})
     console.set("interval", "90")
     console.set("reason", "calmer")
     console.says("interval: not set → 90 s", "dialog #preview")

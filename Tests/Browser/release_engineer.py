@@ -318,7 +318,7 @@ def audit_and_operations(console, site):
     console.click("#verify")
     console.says("✔ whole", "#view")
     console.eval("document.querySelector('#by-act').value = 'channel.freeze'; document.querySelector('#view form').requestSubmit()")
-    console.says("1 rows")
+    console.says("2 rows")
     console.says("the incident of today", "#view table")
     console.check("audit")
     site.ask("POST", "mirrors", {"name": "s3://copy", "versions": [{"app": "shop", "channel": "online", "version": "2"}]})

@@ -153,12 +153,13 @@ export async function open({ names: [app, channel], query, overview: fleet, relo
     })).reverse();
     const order = versions.filter((one) => !one.isRest).reverse();
     for (const one of versions) one.tone = one.isRest ? "rest" : `v${Math.min(order.indexOf(one), 4)}`;
-    fill(charts,
+    const isQuiet = ![...document.versions.map((one) => one.polls), ...document.failures.map((one) => one.failures)].some((all) => all.some(Boolean));
+    fill(charts, isQuiet ? el("p", { class: "quiet" }, `No device of this channel polled or failed in this time (${spans[chosen].words.toLowerCase()}).`) : [
       el("h3", {}, "What devices run"), stacked("Polls by version", starts, seconds, versions, marks),
       el("h3", {}, "What went wrong on them"),
       chosen === "hour" ? el("p", { class: "quiet" }, "Failures are counted by the hour; choose a longer time.")
         : stacked("Failures by reason", starts, seconds,
-          document.failures.map((one, index) => ({ name: one.reason, values: one.failures, tone: `f${index % 8}` })), marks, "failures", 140),
+          document.failures.map((one, index) => ({ name: one.reason, values: one.failures, tone: `f${index % 8}` })), marks, "failures", 140)],
       isCut ? el("p", { class: "quiet", id: "marks-note" }, `▲ Only the newest ${plural(releases.length, "release")} are marked, since `, exactly(oldest.at), "; “Older” below marks more.") : null);
   }
 
@@ -296,7 +297,7 @@ export async function open({ names: [app, channel], query, overview: fleet, relo
     title: `${app} ${channel}`,
     node: [el("p", { class: "crumbs" }, el("a", { href: "#/" }, "Overview")), head, rollout, plans, vitals,
       el("div", { class: "columns" },
-        el("div", {}, card("Fleet", charts, choice, source), card("Failures of the last week", failures, el("a", { id: "to-failures", href: channelLink("failures", app, channel) }, "Messages and stacks"), true),
+        el("div", {}, card("Fleet", [charts, source], choice), card("Failures of the last week", failures, el("a", { id: "to-failures", href: channelLink("failures", app, channel) }, "Messages and stacks"), true),
           card("What happened", [happened.choice, happened.node], el("a", { href: channelLink("compare", app, channel) }, "Compare two versions or moments"))),
         el("div", {}, card("This channel", about), card("Bundles", bundles), signed, card("Back in time", [ask, moment])))],
     get poll() { return Date.now() - readAt >= maxAge ? path : Date.now() - countedAt >= maxAge ? `${path}/adoption` : series(); },

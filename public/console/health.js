@@ -83,23 +83,26 @@ export function health({ line, version, before, reports, costs, series, marks, s
       extra: byVersion(name, all.map(([one, its]) => [one, height(its[key][0])]), (value) => within(value > 7.5 ? Infinity : 2 ** value * 64)),
     };
   };
-  return stats("health", [
+  // Nothing to tell yet: one line says what would be told.
+  const isCounted = all.some(([, its]) => its.requests || its.openings);
+  const counted = (made) => (isCounted ? made : null);
+  return [stats("health", [
     { name: `On version ${version}`, value: polls ? percent(line.adoption.newest, polls) : "—", kind: polls ? "" : "none",
       notes: [polls ? `of ${polled(polls, line.adoption.sample)} in ${line.adoption.minutes} minutes` : "no polls in the last minutes", sampled(line?.adoption.sample)],
       extra: lines && spark(lines.share, marks, `Share of polls on version ${version}, ${span}`, 1) },
-    { name: "Hit rate", value: now.hits === null ? "—" : percent(now.local, now.requests), kind: now.hits === null ? "none" : "",
+    counted({ name: "Hit rate", value: now.hits === null ? "—" : percent(now.local, now.requests), kind: now.hits === null ? "none" : "",
       notes: [now.hits === null ? "not reported yet" : `of ${plural(now.requests, "request")}`, than(old.hits === null ? null : percent(old.local, old.requests))],
-      extra: byVersion("Hit rate", all.map(([one, { hits }]) => [one, hits]), (value) => percent(value, 1), true) },
-    time("First paint", "paint"),
-    time("Load", "load"),
-    { name: "Failed pages per 1,000", value: rate(now.perThousand), kind: now.perThousand === null ? "none" : isFailing ? "bad" : "",
-      notes: [now.perThousand === null ? "not reported yet" : `of ${plural(now.openings, "opening")}`, than(old.perThousand === null ? null : rate(old.perThousand)),
+      extra: byVersion("Hit rate", all.map(([one, { hits }]) => [one, hits]), (value) => percent(value, 1), true) }),
+    counted(time("First paint", "paint")),
+    counted(time("Load", "load")),
+    { name: isCounted ? "Failed pages per 1,000" : "Failed downloads", value: isCounted ? rate(now.perThousand) : line ? count(line.failures.day) : "—", kind: isFailing ? "bad" : isCounted && now.perThousand === null ? "none" : "",
+      notes: !isCounted ? ["reported in 24 hours"] : [now.perThousand === null ? "not reported yet" : `of ${plural(now.openings, "opening")}`, than(old.perThousand === null ? null : rate(old.perThousand)),
         line ? `${plural(line.failures.day, "failed download")} in 24 h` : null],
       extra: lines?.failures.some(Boolean) && spark(lines.failures, marks, `Failures reported, ${span}`) },
     { name: "Update", value: cost ? size(bytes(cost)) : "—", kind: cost ? "" : "none",
-      notes: cost ? [`from version ${before}`, `in ${plural(cost.requests ?? cost.files, "request")}`] : ["no version before it"],
+      notes: cost ? [before === "0" ? "for a new device" : `from version ${before}`, `in ${plural(cost.requests ?? cost.files, "request")}`] : ["no version before it"],
       extra: byVersion("Update", [...costs].map(([one, its]) => [one, bytes(its)]), size) },
-  ]);
+  ]), isCounted ? null : el("p", { class: "quiet small after" }, "Hit rate, paint and load times and failed pages follow once devices report them: ", el("code", {}, "xcache channel set --reports 100"), ".")];
 }
 
 /** What is different since the release, in words; only what is more than chance. */
