@@ -121,6 +121,18 @@ static const unsigned char timeline_js[] = {
 #embed "../../../public/console/timeline.js"
 };
 
+static const unsigned char failures_js[] = {
+#embed "../../../public/console/failures.js"
+};
+
+static const unsigned char preview_js[] = {
+#embed "../../../public/console/preview.js"
+};
+
+static const unsigned char pretty_js[] = {
+#embed "../../../public/console/pretty.js"
+};
+
 static const xcache_asset pages[] = {
     {"index.html", root_html, sizeof root_html},
     {"console/index.html", index_html, sizeof index_html},
@@ -150,6 +162,9 @@ static const xcache_asset pages[] = {
     {"console/dialog.js", dialog_js, sizeof dialog_js},
     {"console/audit.js", audit_js, sizeof audit_js},
     {"console/operations.js", operations_js, sizeof operations_js},
+    {"console/failures.js", failures_js, sizeof failures_js},
+    {"console/preview.js", preview_js, sizeof preview_js},
+    {"console/pretty.js", pretty_js, sizeof pretty_js},
     {"console/search.js", search_js, sizeof search_js},
     {"console/timeline.js", timeline_js, sizeof timeline_js},
 };
