@@ -124,6 +124,8 @@ struct UpdateCost: Sendable {
 struct DiffTransfers: Sendable {
   let cost: UpdateCost
   private let sizes: [SHA256: (plain: Int64, delta: Int64?)]
+  /// The bases of the deltas that result in a new file, each with the share of its download that the delta saves.
+  let bases: [SHA256: [SHA256: Double]]
 
   init(_ changes: [ContentChange], _ channel: ChannelInfo, from base: ManifestVersion, _ facts: DerivedFacts)
     throws(StoreError)
@@ -131,8 +133,8 @@ struct DiffTransfers: Sendable {
     let new = changes.compactMap { change in change.now.map { (url: change.url, content: $0) } }
     let targets = Set(new.map(\.content.sha256))
     let pairs = try facts.store.derived.pairs(of: Array(targets)).mapValues { $0.filter { $0.size != nil } }
-    let bases = Set(pairs.values.joined().map(\.base)).union(targets)
-    let held = try facts.store.held(bases, channel, at: base, withoutLazy: true)
+    let known = Set(pairs.values.joined().map(\.base)).union(targets)
+    let held = try facts.store.held(known, channel, at: base, withoutLazy: true)
     var sizes: [SHA256: (plain: Int64, delta: Int64?)] = [:]
     for (_, content) in new where sizes[content.sha256] == nil {
       try Store.checkCancellation()
@@ -142,6 +144,11 @@ struct DiffTransfers: Sendable {
       sizes[content.sha256] = held.contains(content.sha256) ? (0, nil) : (plain, delta)
     }
     self.sizes = sizes
+    bases = pairs.reduce(into: [:]) { bases, file in
+      let plain = Double(max(1, sizes[file.key]?.plain ?? 1))
+      let shares = file.value.map { ($0.base, 1 - Double($0.size ?? 0) / plain) }
+      bases[file.key] = Dictionary(shares) { max($0, $1) }
+    }
     cost = UpdateCost(new, holding: held, pairs: pairs, facts)
   }
 

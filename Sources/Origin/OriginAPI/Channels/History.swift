@@ -112,6 +112,9 @@ package struct DiffAnswer: Codable, Sendable {
   /// For a paged diff: the totals over all pages, and the last URL of this page if more follow.
   package var counts: ChangeCounts?
   package var next: String?
+  /// How many of the added files are removed ones under another URL, over all pages; nil from an older origin, and where no files
+  /// were asked for.
+  package var renamed: Int?
 
   package init(from: ManifestVersion, to: ManifestVersion, cost: TransferCost) {
     self.from = from
@@ -139,6 +142,25 @@ package struct DiffAnswer: Codable, Sendable {
     package var lazy: Bool?
     /// The previous content of a changed resource.
     package var was: ResourceContent?
+    /// What an added file was before, if it is a removed one under another URL.
+    package var renamedFrom: Former?
+    /// The URL that a removed file went on under.
+    package var renamedTo: String?
+
+    /// A removed resource that another one continues.
+    package struct Former: Codable, Sendable {
+      package let url: String
+      package let ctype: ContentType
+      package let md5: MD5
+      package let sha256: SHA256
+      /// The size in bytes.
+      package let size: Int64
+
+      package init(_ content: ResourceContent, at url: ResourceURL) {
+        self.url = url.text
+        (ctype, md5, sha256, size) = (content.ctype, content.md5, content.sha256, content.size)
+      }
+    }
 
     package init(_ content: ResourceContent, at url: ResourceURL) {
       self.url = url.text

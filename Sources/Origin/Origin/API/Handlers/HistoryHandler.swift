@@ -1,3 +1,4 @@
+import Compression
 import HTTP
 import Manifests
 import OriginAPI
@@ -43,27 +44,60 @@ struct HistoryHandler: APIHandler {
     let transfers = try DiffTransfers(changes, channel, from: from, DerivedFacts(store: store))
     let cost = try transfers.cost(channel, from: from, to: to, store)
     var answer = DiffAnswer(from: from, to: to, cost: TransferCost(cost))
-    let page = try page(of: changes, &answer)
+    let renames = try renames(changes, transfers)
+    let page = try page(of: changes, renames, &answer)
     for change in page {
       guard let content = change.now ?? change.was else { continue }
       var file = DiffAnswer.File(content, at: change.url)
       if change.now == nil {
+        file.renamedTo = renames?.after[change.url]?.text
         answer.removed.append(file)
         continue
       }
       (file.plain, file.delta) = transfers.sizes(of: content)
       file.was = change.was
+      if let former = renames?.before[change.url], let was = former.was {
+        file.renamedFrom = .init(was, at: former.url)
+      }
       if change.was == nil { answer.added.append(file) } else { answer.changed.append(file) }
     }
     return .json(answer)
   }
 
-  /// Returns the changes selected by `limit`, `after` and `filter`, sorted by URL; without these, all of them.
-  private func page(of changes: [ContentChange], _ answer: inout DiffAnswer) throws -> [ContentChange] {
+  /// Returns which files only have another URL; nil if no files are asked for.
+  private func renames(_ changes: [ContentChange], _ transfers: DiffTransfers) throws -> RenamedFiles? {
+    if try request.number("limit", in: 0...10_000) == 0 { return nil }
+    let derived = store.derived
+    return try RenamedFiles(changes, bases: transfers.bases) { (files) throws(StoreError) in
+      var sketches: [SHA256: Sketch] = [:]
+      for (cut, group) in Dictionary(grouping: files, by: \.cut.number) {
+        for (sha256, encoded) in try derived.sketches(of: group.map(\.sha256), cut: cut) {
+          sketches[sha256] = Sketch(encoded: encoded)
+        }
+      }
+      return sketches
+    }
+  }
+
+  /// Returns the changes selected by `limit`, `after` and `filter`, sorted by URL; without these, all of them. A filter that finds
+  /// one URL of a renamed file finds the other one, too.
+  private func page(of changes: [ContentChange], _ renames: RenamedFiles?, _ answer: inout DiffAnswer) throws
+    -> [ContentChange]
+  {
     let limit = try request.number("limit", in: 0...10_000)
     let (after, filter) = (request.text("after"), request.text("filter"))
-    guard limit != nil || after != nil || filter != nil else { return changes }
-    let meant = filter.map { words in changes.filter { $0.url.text.contains(words) } } ?? changes
+    guard limit != nil || after != nil || filter != nil else {
+      answer.renamed = renames?.before.count
+      return changes
+    }
+    let meant =
+      filter.map { words in
+        changes.filter { change in
+          let other = renames?.before[change.url]?.url ?? renames?.after[change.url]
+          return change.url.text.contains(words) || other?.text.contains(words) == true
+        }
+      } ?? changes
+    answer.renamed = renames.map { renames in meant.count { renames.before[$0.url] != nil } }
     var (added, removed) = (0, 0)
     for change in meant {
       if change.was == nil { added += 1 } else if change.now == nil { removed += 1 }

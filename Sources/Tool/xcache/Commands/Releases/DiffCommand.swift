@@ -37,9 +37,13 @@ enum DiffCommand {
       return .done
     }
     let diff = answer.value
+    // A renamed file is one row, and one changed file in the sums.
+    let added = diff.added.filter { $0.renamedFrom == nil }
+    let renamed = diff.added.filter { $0.renamedFrom != nil }
+    let removed = diff.removed.filter { $0.renamedTo == nil }
     let marks: [([DiffAnswer.File], FileStatistics.Change, String, Terminal.Colour)] = [
-      (diff.added, .added, "+", .green), (diff.changed, .changed, "~", .yellow),
-      (diff.removed, .removed, "−", .red),
+      (added, .added, "+", .green), (renamed, .changed, "R", .yellow), (diff.changed, .changed, "~", .yellow),
+      (removed, .removed, "−", .red),
     ]
     if arguments.has("stat") {
       var sums = FileStatistics()
@@ -49,22 +53,42 @@ enum DiffCommand {
       let lines = marks.flatMap { files, _, mark, colour in
         files.map { file in
           let delta = file.delta.map { ", \(Bytes.text($0)) as a delta" } ?? ""
-          return
-            "\(terminal.colour(mark, colour)) \(file.url)  \(Bytes.text(file.size))\(was(file))\(delta)\(laziness(file))"
+          let size = "\(Bytes.text(file.size))\(was(file))\(delta)\(laziness(file))"
+          return "\(terminal.colour(mark, colour)) \(address(file))  \(size)"
         }
       }
       terminal.say(list: lines, all: arguments.has("all"))
     }
     for line in transfers(diff) { terminal.say(line) }
-    let bytes = (diff.added + diff.changed).clampedSum { $0.was?.sha256 == $0.sha256 ? 0 : $0.size }
-    terminal.say(
-      "version \(diff.from) → \(diff.to): +\(diff.added.count) ~\(diff.changed.count) −\(diff.removed.count), \(Bytes.text(bytes)) new"
-    )
+    terminal.say(sum(diff))
     return .done
+  }
+
+  /// The last line: how many files changed in which way.
+  static func sum(_ diff: DiffAnswer) -> String {
+    let bytes = (diff.added + diff.changed).clampedSum { file in
+      (file.was?.sha256 ?? file.renamedFrom?.sha256) == file.sha256 ? 0 : file.size
+    }
+    let renamed = diff.added.count { $0.renamedFrom != nil }
+    let counts =
+      "+\(diff.added.count - renamed)\(renamed == 0 ? "" : " R\(renamed)") ~\(diff.changed.count) −\(diff.removed.count - renamed)"
+    return "version \(diff.from) → \(diff.to): \(counts), \(Bytes.text(bytes)) new"
+  }
+
+  /// A file's URL, or both of a renamed file: `https://m.example.com/js/{app.1.js → app.2.js}`.
+  static func address(_ file: DiffAnswer.File) -> String {
+    guard let former = file.renamedFrom?.url else { return file.url }
+    let same = zip(former, file.url).prefix { $0 == $1 }.count
+    let folder = former.prefix(same).lastIndex(of: "/").map { former[...$0] } ?? ""
+    guard folder.count > "https://".count else { return "\(former) → \(file.url)" }
+    return "\(folder){\(former.dropFirst(folder.count)) → \(file.url.dropFirst(folder.count))}"
   }
 
   /// Describes what a changed file was, or what changed besides its bytes.
   static func was(_ file: DiffAnswer.File) -> String {
+    if let former = file.renamedFrom {
+      return former.sha256 == file.sha256 ? " (the same bytes)" : " (was \(Bytes.text(former.size)))"
+    }
     guard let was = file.was else { return "" }
     guard was.sha256 == file.sha256 else { return " (was \(Bytes.text(was.size)))" }
     let others =
