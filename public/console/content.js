@@ -1,5 +1,5 @@
 import { file, get } from "./api.js";
-import { count, el, size } from "./dom.js";
+import { count, el, size, svg } from "./dom.js";
 import { address } from "./parts.js";
 
 /** Bytes of a file that is loaded at most. */
@@ -8,56 +8,158 @@ const largest = 4e6;
 const most = 512 << 10;
 const around = 4000;
 const maxLines = 4000;
+/** Lines that are shown at once, and characters of one. */
+const maxShown = 400;
+const maxWide = 600;
 
 const isText = (type) => /^(text\/|application\/(.*\+)?(json|xml|javascript|ecmascript|manifest)|image\/svg)/.test(type);
 const isImage = (type) => /^image\//.test(type);
 
-/** One file before and after: texts line by line, images side by side. */
-export async function compareContents(path, change, from, to) {
-  const sides = [change.kind === "removed" ? change : change.was, change.kind === "removed" ? null : change];
+/** One file before and after: texts line by line, images side by side. `renames`: what files were called before, by what they are called now. */
+export async function compareContents(path, change, from, to, renames = new Map()) {
+  const former = change.was ?? change.renamedFrom;
+  const sides = [change.kind === "removed" ? change : former, change.kind === "removed" ? null : change];
   const type = (sides[1] ?? sides[0]).ctype;
   const isLarge = sides.some((content) => content?.size > largest);
   const isShown = (isImage(type) || isText(type)) && !isLarge;
-  const read = async (version, content) => {
+  const isSame = sides[0]?.sha256 !== undefined && sides[0]?.sha256 === sides[1]?.sha256;
+  const read = async (version, content, url) => {
     if (!content) return null;
-    if (!isShown) return { content };
-    const entry = await get(`${path}/entry?url=${encodeURIComponent(change.url)}&version=${version}`);
+    if (!isShown || isSame && !isImage(type)) return { content };
+    const entry = await get(`${path}/entry?url=${encodeURIComponent(url)}&version=${version}`);
     return { content, bytes: await file(entry.download) };
   };
-  const [before, after] = await Promise.all([read(from, sides[0]), read(to, sides[1])]);
-  const head = [el("h3", {}, address(change.url)), el("p", { class: "quiet small" }, describe(before, "before"), "; ", describe(after, "after"))];
+  const [before, after] = await Promise.all([read(from, sides[0], change.renamedFrom?.url ?? change.url), read(to, sides[1], change.url)]);
+  const head = [el("h3", {}, address(change.url)),
+    change.renamedFrom ? el("p", { class: "quiet small" }, "renamed from ", address(change.renamedFrom.url)) : null,
+    sizes(before, after)];
+  if (isImage(type) && !isLarge) return [head, el("div", { class: "sides" }, picture(before, "Before"), picture(after, "After"))];
+  if (isSame) return [head, el("p", {}, change.renamedFrom ? "Only the URL changed: the bytes are the same." : "The bytes are the same; the type, the headers, the fallback or \"lazy\" changed.")];
   if (isLarge) return [head, el("p", {}, `Files above ${size(largest)} aren't loaded here; xcache show has them.`)];
-  if (isImage(type)) return [head, el("div", { class: "sides" }, picture(before, "Before"), picture(after, "After"))];
   if (!isText(type)) return [head, el("p", {}, "This is neither a text nor an image; only its size and type are shown.")];
-  return [head, texts(before, after)];
+  return [head, await texts(before, after, type, renames)];
 }
 
-function describe(side, words) {
-  return side ? `${words}: ${size(side.content.size)}, ${side.content.ctype}` : `${words}: not there`;
+/** Both sizes as bars of one scale. */
+function sizes(before, after) {
+  const largest = Math.max(before?.content.size ?? 0, after?.content.size ?? 0, 1);
+  const [old, now] = [before?.content.size, after?.content.size];
+  const change = old && now !== undefined && old !== now ? `${now > old ? "+" : "−"}${size(Math.abs(now - old))} (${now > old ? "+" : "−"}${(Math.abs(now - old) * 100 / old).toFixed(1)} %)` : null;
+  const row = (words, side, kind) => [el("dt", {}, words), el("dd", {},
+    svg("svg", { viewBox: "0 0 100 6", preserveAspectRatio: "none", "aria-hidden": "true", class: "size-bar" }, svg("rect", { width: 100, height: 6 }),
+      svg("rect", { width: side ? Math.max(0.5, side.content.size * 100 / largest) : 0, height: 6, class: kind })),
+    el("span", {}, side ? size(side.content.size) : "not there"),
+    el("span", { class: "quiet" }, kind === "new" ? [change, change && side ? " · " : "", side?.content.ctype] : side && side.content.ctype !== after?.content.ctype ? side.content.ctype : null))];
+  return el("dl", { class: "sizes" }, row("Before", before, "old"), row("After", after, "new"));
 }
 
 function picture(side, words) {
   if (!side) return el("figure", {}, el("figcaption", {}, `${words}: not there`));
   const image = el("img", { alt: `${words}: ${side.content.ctype}, ${size(side.content.size)}` });
+  const caption = el("figcaption", {}, words);
   // As an image nothing of it runs, and from memory nothing of it is fetched.
   const url = URL.createObjectURL(new Blob([side.bytes], { type: side.content.ctype.split(";")[0] }));
-  image.addEventListener("load", () => URL.revokeObjectURL(url));
+  image.addEventListener("load", () => { URL.revokeObjectURL(url); caption.textContent = `${words}, ${image.naturalWidth} × ${image.naturalHeight}`; });
+  image.addEventListener("error", () => { URL.revokeObjectURL(url); caption.textContent = `${words}: no picture can be made of it`; });
   image.src = url;
-  return el("figure", {}, el("figcaption", {}, words), image);
+  return el("figure", {}, caption, image);
 }
 
-function texts(before, after) {
+async function texts(before, after, type, renames) {
   const [old, now] = [before, after].map((side) => new Uint8Array(side?.bytes ?? 0));
   const found = differing(old, now);
   if (!found) return el("p", {}, before && after ? "The text is the same; the type, the headers, the fallback or \"lazy\" changed." : "The text is empty.");
+  const { formatted } = await import("./pretty.js");
+  const decoded = [old, now].map((bytes) => new TextDecoder().decode(bytes));
+  // Both or none: two ways of writing have no line in common.
+  const pretty = decoded.map((text) => formatted(text, type));
+  if (pretty.some(Boolean) && (pretty.every(Boolean) || !before || !after)) {
+    const shaped = pretty.map((lines) => lines ?? []);
+    const isRenamed = before && after && renames.size > 0;
+    const box = el("div");
+    const note = el("p", { class: "quiet small" }, "Shown formatted: the file has long lines, and white space is all that differs from it. ");
+    const show = (isHidden) => {
+      const shown = difference(isHidden ? renamedIn(shaped[0], renames) : shaped[0], shaped[1]);
+      box.replaceChildren(shown.some((line) => line.mark === "-" || line.mark === "+") ? lined(shown)
+        : el("p", { class: "good" }, "✔ Only names of files that were renamed changed in it."));
+    };
+    if (isRenamed) {
+      const check = el("input", { type: "checkbox", id: "hide-renames", checked: true, change: () => show(check.checked) });
+      note.append(el("label", { for: "hide-renames" }, check, " Hide new names of renamed files"));
+    }
+    show(isRenamed);
+    return [note, box];
+  }
   const parts = [old, now].map((bytes, index) => lines(bytes, found.start, found.ends[index]));
   const isCut = parts.some((part) => part.isCut);
   const note = isCut ? el("p", { class: "warn", id: "cut" }, `▲ Shown are ${size(most)} of each side from the first difference, at byte ${count(found.first)}; `
     + "what follows isn't compared here. xcache show has all of it.") : null;
   const shown = difference(parts[0].lines, parts[1].lines, found.before, isCut ? null : found.after);
   if (isCut) shown.push({ mark: "…", text: `not compared: ${size(parts[0].rest)} before, ${size(parts[1].rest)} after` });
-  return [note, el("pre", { tabindex: 0, "aria-label": "Lines that changed; − before, + after" }, shown.map((line) =>
-    el("span", { class: { "-": "del", "+": "ins", " ": "", "…": "quiet" }[line.mark] }, `${line.mark === "-" ? "−" : line.mark} ${line.text}`)))];
+  return [note, lined(shown)];
+}
+
+/** Lines in which files have the names that they were given. */
+function renamedIn(lines, renames) {
+  return lines.map((line) => line.replace(/[\w~-]+(?:\.[\w~-]+)*/g, (word) => renames.get(word) ?? word));
+}
+
+/** Lines with their numbers; of many, the first ones, and a button for more. */
+function lined(lines) {
+  const pre = el("pre", { class: "diff", tabindex: 0, "aria-label": "Lines that changed; − before, + after" });
+  const more = el("button", { type: "button", click: () => add() });
+  let next = 0;
+  function add() {
+    const end = Math.min(lines.length, next + maxShown);
+    pre.append(...lines.slice(next, end).map((line, index) => drawn(line, lines, next + index)));
+    next = end;
+    more.hidden = next >= lines.length;
+    more.textContent = `Show ${count(Math.min(maxShown, lines.length - next))} more of ${count(lines.length - next)} lines`;
+  }
+  add();
+  const [gone, come] = ["-", "+"].map((mark) => lines.filter((line) => line.mark === mark).length);
+  return [el("p", { class: "small counts" }, el("span", { class: "good" }, `+${count(come)}`), " ", el("span", { class: "bad" }, `−${count(gone)}`), come + gone === 1 ? " line" : " lines"), pre, more];
+}
+
+const kinds = { "-": "del", "+": "ins", " ": null, "…": "skip" };
+
+function drawn(line, lines, index) {
+  const mark = line.mark === "-" ? "−" : line.mark;
+  const node = el("span", { class: kinds[line.mark], "data-old": line.old ?? "", "data-new": line.new ?? "" }, `${mark} `);
+  const other = line.mark === "-" || line.mark === "+" ? partner(lines, index) : null;
+  const text = line.text;
+  let [start, end] = [0, 0];
+  if (other !== null) {
+    while (start < text.length && start < other.length && text[start] === other[start]) start += 1;
+    while (end < text.length - start && end < other.length - start && text[text.length - 1 - end] === other[other.length - 1 - end]) end += 1;
+  }
+  // Of a long line, the part around its difference.
+  const from = text.length > maxWide && start > maxWide / 2 ? start - 80 : 0;
+  const to = Math.min(text.length, from + maxWide);
+  if (from) node.append(el("span", { class: "cut" }, `${count(from)} characters … `));
+  if (other !== null && start + end > 0 && start < text.length - end) {
+    const [first, last] = [Math.min(to, start), Math.min(to, text.length - end)];
+    node.append(text.slice(from, first), el("b", {}, text.slice(first, last)), text.slice(last, to));
+  } else {
+    node.append(text.slice(from, to));
+  }
+  if (to < text.length) node.append(el("span", { class: "cut" }, ` … ${count(text.length - to)} characters`));
+  return node;
+}
+
+/** The line that one came for, or that came for it, where as many came as went. */
+function partner(lines, index) {
+  const mark = lines[index].mark;
+  let first = index;
+  while (first > 0 && lines[first - 1].mark === mark && index - first < 50) first -= 1;
+  let last = index;
+  while (last < lines.length - 1 && lines[last + 1].mark === mark && last - index < 50) last += 1;
+  const many = last - first + 1;
+  const opposite = mark === "-" ? "+" : "-";
+  const begin = mark === "-" ? last + 1 : first - many;
+  if (begin < 0 || lines[begin]?.mark !== opposite || lines[begin + many - 1]?.mark !== opposite) return null;
+  if ((mark === "-" ? lines[begin + many] : lines[begin - 1])?.mark === opposite) return null;
+  return lines[begin + index - first].text;
 }
 
 const newline = 10;
@@ -102,38 +204,93 @@ function lines(bytes, from, to) {
 }
 
 /**
- * Lines that went and came, with three lines around them.
+ * Lines that went and came, with three lines around them, and their numbers.
  * @param before lines in front of these that are the same; `after`: behind them; null: not known
  */
 export function difference(old, now, before = 0, after = 0) {
-  let start = 0;
-  while (start < old.length && start < now.length && old[start] === now[start]) start += 1;
-  let end = 0;
-  while (end < old.length - start && end < now.length - start && old[old.length - 1 - end] === now[now.length - 1 - end]) end += 1;
-  const [a, b] = [old.slice(start, old.length - end), now.slice(start, now.length - end)];
-  const middle = a.length * b.length > maxLines * maxLines / 4
-    ? [...a.map((text) => ({ mark: "-", text })), ...b.map((text) => ({ mark: "+", text }))] : common(a, b);
-  const same = (texts) => texts.map((text) => ({ mark: " ", text }));
-  return near([...same(old.slice(0, start)), ...middle, ...same(old.slice(old.length - end))], before, after ?? 0);
+  const [a, b] = numbered(old, now);
+  const pairs = [];
+  match(a, 0, a.length, b, 0, b.length, pairs, 0);
+  const all = [];
+  let [i, j] = [0, 0];
+  const upTo = (endA, endB) => {
+    for (; i < endA; i += 1) all.push({ mark: "-", text: old[i], old: before + i + 1 });
+    for (; j < endB; j += 1) all.push({ mark: "+", text: now[j], new: before + j + 1 });
+  };
+  for (const [atA, atB, many] of pairs) {
+    upTo(atA, atB);
+    for (let k = 0; k < many; k += 1, i += 1, j += 1) all.push({ mark: " ", text: old[i], old: before + i + 1, new: before + j + 1 });
+  }
+  upTo(a.length, b.length);
+  return near(all, before, after ?? 0);
+}
+
+/** Lines as numbers: the same for the same text. */
+function numbered(old, now) {
+  const known = new Map();
+  const number = (text) => { const have = known.get(text); if (have !== undefined) return have; known.set(text, known.size); return known.size - 1; };
+  return [Int32Array.from(old, number), Int32Array.from(now, number)];
+}
+
+/** Runs of lines that are the same on both sides, as `[in a, in b, how many]`, in their order. */
+function match(a, startA, endA, b, startB, endB, pairs, depth) {
+  let head = 0;
+  while (startA + head < endA && startB + head < endB && a[startA + head] === b[startB + head]) head += 1;
+  let tail = 0;
+  while (endA - tail > startA + head && endB - tail > startB + head && a[endA - 1 - tail] === b[endB - 1 - tail]) tail += 1;
+  if (head) pairs.push([startA, startB, head]);
+  const [fromA, toA, fromB, toB] = [startA + head, endA - tail, startB + head, endB - tail];
+  if (toA > fromA && toB > fromB) {
+    if ((toA - fromA) * (toB - fromB) <= maxLines * maxLines / 4) common(a, fromA, toA, b, fromB, toB, pairs);
+    else if (depth < 12) {
+      // Lines that both sides have once hold the rest together; where there are none, all of it counts as changed.
+      let [atA, atB] = [fromA, fromB];
+      const anchors = onlyOnce(a, fromA, toA, b, fromB, toB);
+      for (const [inA, inB] of anchors) {
+        match(a, atA, inA, b, atB, inB, pairs, depth + 1);
+        pairs.push([inA, inB, 1]);
+        [atA, atB] = [inA + 1, inB + 1];
+      }
+      if (anchors.length) match(a, atA, toA, b, atB, toB, pairs, depth + 1);
+    }
+  }
+  if (tail) pairs.push([toA, toB, tail]);
+}
+
+/** Lines that each side has once, in an order that both have: the longest such row. */
+function onlyOnce(a, fromA, toA, b, fromB, toB) {
+  const seen = new Map();
+  for (let at = fromA; at < toA; at += 1) { const one = seen.get(a[at]); if (one) one.a = -1; else seen.set(a[at], { a: at, b: -1 }); }
+  for (let at = fromB; at < toB; at += 1) { const one = seen.get(b[at]); if (one) { if (one.b >= 0) one.a = -1; else one.b = at; } }
+  const both = [...seen.values()].filter((one) => one.a >= 0 && one.b >= 0);
+  const ends = [];
+  const previous = new Int32Array(both.length).fill(-1);
+  both.forEach((one, index) => {
+    let [low, high] = [0, ends.length];
+    while (low < high) { const middle = (low + high) >> 1; if (both[ends[middle]].b < one.b) low = middle + 1; else high = middle; }
+    if (low) previous[index] = ends[low - 1];
+    ends[low] = index;
+  });
+  const row = [];
+  for (let at = ends.length ? ends.at(-1) : -1; at >= 0; at = previous[at]) row.push([both[at].a, both[at].b]);
+  return row.reverse();
 }
 
 /** By the longest common subsequence. */
-function common(a, b) {
-  const wide = b.length + 1;
-  const lengths = new Uint16Array((a.length + 1) * wide);
-  for (let i = a.length - 1; i >= 0; i -= 1) {
-    for (let j = b.length - 1; j >= 0; j -= 1) {
-      lengths[i * wide + j] = a[i] === b[j] ? lengths[(i + 1) * wide + j + 1] + 1 : Math.max(lengths[(i + 1) * wide + j], lengths[i * wide + j + 1]);
+function common(a, fromA, toA, b, fromB, toB, pairs) {
+  const [n, m] = [toA - fromA, toB - fromB];
+  const wide = m + 1;
+  const lengths = new Uint32Array((n + 1) * wide);
+  for (let i = n - 1; i >= 0; i -= 1) {
+    for (let j = m - 1; j >= 0; j -= 1) {
+      lengths[i * wide + j] = a[fromA + i] === b[fromB + j] ? lengths[(i + 1) * wide + j + 1] + 1 : Math.max(lengths[(i + 1) * wide + j], lengths[i * wide + j + 1]);
     }
   }
-  const lines = [];
-  let [i, j] = [0, 0];
-  while (i < a.length || j < b.length) {
-    if (i < a.length && j < b.length && a[i] === b[j]) { lines.push({ mark: " ", text: a[i] }); i += 1; j += 1; }
-    else if (j >= b.length || i < a.length && lengths[(i + 1) * wide + j] >= lengths[i * wide + j + 1]) { lines.push({ mark: "-", text: a[i] }); i += 1; }
-    else { lines.push({ mark: "+", text: b[j] }); j += 1; }
+  for (let i = 0, j = 0; i < n && j < m;) {
+    if (a[fromA + i] === b[fromB + j]) { pairs.push([fromA + i, fromB + j, 1]); i += 1; j += 1; }
+    else if (lengths[(i + 1) * wide + j] >= lengths[i * wide + j + 1]) i += 1;
+    else j += 1;
   }
-  return lines;
 }
 
 function near(lines, before, after) {

@@ -1,5 +1,6 @@
 import { channelLink, channelPath, get, Refusal } from "./api.js";
-import { badge, card, count, el, fill, percent, plural, sampled, size, table, when } from "./dom.js";
+import { badge, card, count, el, fill, named, percent, plural, sampled, size, stats, svg, table, when } from "./dom.js";
+import { figures } from "./health.js";
 import { exactly, facts, hash, part, wholeMinute } from "./parts.js";
 
 /** Changes that are asked for at once. */
@@ -7,74 +8,128 @@ const page = 1000;
 /** Older versions whose updates are worked out at once. */
 const few = 6;
 
-/** `#/release/APP/CHANNEL/VERSION` and `#/compare/APP/CHANNEL?from=A&to=B`. */
+/** `#/release/APP/CHANNEL/VERSION` and `#/compare/APP/CHANNEL?from=A&to=B`; both with `file=` and `filter=`. */
 export async function open(place) {
   return place.name === "release" ? release(place) : compare(place);
 }
 
-async function release({ names: [app, channel, version] }) {
+async function release({ names: [app, channel, version], query }) {
   const path = channelPath(app, channel);
   const info = await get(`${path}/releases/${encodeURIComponent(version)}`);
-  const before = (await get(`${path}/log?limit=${few}&before=${info.version}`)).releases;
+  const [log, adoption] = await Promise.all([get(`${path}/log?limit=${few}&before=${info.version}`), get(`${path}/adoption`).catch(() => null)]);
+  const before = log.releases;
   const previous = before[0]?.version ?? "0";
   const costs = el("div", { id: "update-costs" });
-  const holders = el("div");
-  part(holders, async () => {
-    const adoption = await get(`${path}/adoption`);
-    return table("Who has it", [["Time"], ["Polls", true], ["Of all", true]],
-      [["this hour and the last", adoption.hour], ["24 hours", adoption.day], ["7 days", adoption.week]].map(([words, span]) => {
-        const own = span.versions.find((one) => one.version === info.version)?.polls ?? 0;
-        return [words, count(own), [percent(own, span.polls), span.sample ? `, ${sampled(span.sample)}` : ""]];
-      }));
-  });
-  const rows = [];
-  async function costsFrom(some) {
-    const made = [];
-    for (const { version: from } of some) {
-      const { cost } = await get(`${path}/diff?from=${from}&to=${info.version}&limit=0`);
-      made.push([el("a", { href: channelLink("compare", app, channel, `?from=${from}&to=${info.version}`) }, from), size(cost.total ?? cost.bytes),
-        count(cost.files), count(cost.deltas), size(cost.plainBytes), cost.pack ? size(cost.pack) : "—"]);
-    }
-    rows.push(...made);
-    const last = some.at(-1)?.version;
-    const failed = el("p", { class: "bad", role: "alert" });
-    const older = some.length < few || last === "1" ? null : el("button", { type: "button" }, "From older versions");
-    older?.addEventListener("click", async () => {
-      if (older.getAttribute("aria-disabled")) return;
-      older.setAttribute("aria-disabled", "true");
-      try {
-        fill(costs, await costsFrom((await get(`${path}/log?limit=${few}&before=${last}`)).releases));
-      } catch (error) {
-        older.removeAttribute("aria-disabled");
-        failed.textContent = `✖ ${error.message}`;
-      }
-    });
-    return [table("The update from older versions", [["From version", true], ["Over the wire", true], ["Files", true], ["As deltas", true], ["Files without deltas", true], ["Pack", true]], rows,
-      "No older version is kept."), older, failed];
-  }
-  part(costs, () => costsFrom(before));
+  part(costs, () => updateCosts(app, channel, info.version, before, adoption));
+  const link = (words, page, rest) => el("a", { class: "button", href: channelLink(page, app, channel, rest) }, words);
   return {
     title: `Version ${info.version} of ${app} ${channel}`,
     node: [
       crumbs(app, channel),
       el("div", { class: "head" }, el("div", {},
         el("h1", {}, `Version ${info.version} `, badge(info.kind === "rollback" ? "warn" : "quiet", info.kind)),
-        info.message ? el("p", { class: "message lead" }, info.message) : null)),
-      el("div", { class: "columns" }, el("div", {},
-        card(`What changed since version ${previous}`, changes(app, channel, previous, info.version)),
-        card("What the update costs a device", costs)),
-      el("div", {}, card("This release", facts([
-        ["Released", when(info.at)], ["By", info.author],
-        info.source && ["Content of", `${info.source.channel} ${info.source.version}${info.source.bundle ? `, bundle ${info.source.bundle}` : ""}`],
-        info.breakGlass && ["Despite a freeze", `by ${info.breakGlass.frozenBy}: ${info.breakGlass.reason}`],
-        ["Changes", `+${info.added} ~${info.changed} −${info.removed}, ${size(info.newBytes)} new`],
-        ["Holds", `${plural(info.resources, "resource")}, ${size(info.bytes)}`],
-        info.cost && ["Update", `${size(info.cost.total ?? info.cost.bytes)} in ${plural(info.cost.requests ?? info.cost.files, "request")}`],
-        ["Digest", hash(info.digest)],
-        ["Receipt", info.receipt ? hash(info.receipt) : "none: this release came with a restore, or is older than the trail"],
-      ])), card("Who has it", holders))),
+        info.message ? el("p", { class: "message said" }, info.message) : null,
+        el("p", { class: "lead" }, "Released ", when(info.at), " by ", named(info.author))),
+      el("div", { class: "row" }, link("Look at its pages", "preview", `/${info.version}`), link("Failures", "failures", `?version=${info.version}`),
+        link("Compare", "compare", `?from=${previous}&to=${info.version}`))),
+      stats("release-figures", vitals(info, previous, adoption)),
+      card(`What changed since version ${previous}`, changes(app, channel, previous, info.version, query, channelLink("release", app, channel, `/${info.version}`))),
+      el("div", { class: "columns" }, el("div", {}, card("What the update costs a device", costs)),
+        el("div", {}, card("This release", facts([
+          info.source && ["Content of", `${info.source.channel} ${info.source.version}${info.source.bundle ? `, bundle ${info.source.bundle}` : ""}`],
+          info.breakGlass && ["Despite a freeze", `by ${info.breakGlass.frozenBy}: ${info.breakGlass.reason}`],
+          ["Released", exactly(info.at)], ["By", named(info.author)],
+          ["Changes", `+${info.added} ~${info.changed} −${info.removed}, ${size(info.newBytes)} new`],
+          ["Holds", `${plural(info.resources, "resource")}, ${size(info.bytes)}`],
+          ["Digest", hash(info.digest)],
+          ["Receipt", info.receipt ? hash(info.receipt) : "none: this release came with a restore, or is older than the trail"],
+        ])), adoption ? card("Who has it", holders(info.version, adoption)) : null)),
     ],
   };
+}
+
+/** What one asks first of a release. */
+function vitals(info, previous, adoption) {
+  const own = adoption?.hour.versions.find((one) => one.version === info.version)?.polls ?? 0;
+  const reported = (version) => adoption?.reports?.find((one) => one.version === version);
+  const [mine, older] = [info.version, previous].map((one) => figures(reported(one)));
+  const rate = (number) => (number === null ? "—" : number.toFixed(1));
+  const isWorse = mine.perThousand !== null && older.perThousand !== null && mine.perThousand > older.perThousand * 1.2 && mine.perThousand - older.perThousand >= 0.5;
+  return [
+    { name: "Files", value: count(info.added + info.changed + info.removed), notes: [el("span", { id: "in-words" }, `+${count(info.added)} ~${count(info.changed)} −${count(info.removed)}`), `${size(info.newBytes)} new`] },
+    { name: previous === "0" ? "First install" : `Update from ${previous}`, value: info.cost ? size(info.cost.total ?? info.cost.bytes) : "—",
+      notes: info.cost ? [`in ${plural(info.cost.requests ?? info.cost.files, "request")}`, info.cost.plainBytes ? `${size(info.cost.plainBytes)} without deltas` : null] : [] },
+    { name: "Devices on it", value: adoption?.hour.polls ? percent(own, adoption.hour.polls) : "—", kind: adoption?.hour.polls ? "" : "none",
+      notes: [adoption?.hour.polls ? `of ${plural(adoption.hour.polls, "poll")}, this hour and the last` : "no polls yet", sampled(adoption?.hour.sample)] },
+    { name: "Failed pages per 1,000", value: rate(mine.perThousand), kind: mine.perThousand === null ? "none" : isWorse ? "bad" : "",
+      notes: [older.perThousand === null ? null : `${rate(older.perThousand)} on version ${previous}`, mine.perThousand === null ? "nothing reported" : `${plural(mine.openings, "page")} counted`] },
+  ];
+}
+
+function holders(version, adoption) {
+  return table("Who has it", [["Time"], ["Polls", true], ["Of all", true]],
+    [["this hour and the last", adoption.hour], ["24 hours", adoption.day], ["7 days", adoption.week]].map(([words, span]) => {
+      const own = span.versions.find((one) => one.version === version)?.polls ?? 0;
+      return [words, count(own), [percent(own, span.polls), span.sample ? `, ${sampled(span.sample)}` : ""]];
+    }));
+}
+
+/** A share as a bar and a number. */
+const bar = (part, all) => [svg("svg", { class: "bar", viewBox: "0 0 100 6", preserveAspectRatio: "none", "aria-hidden": "true" },
+  svg("rect", { width: 100, height: 6 }), svg("rect", { width: all ? (part * 100) / all : 0, height: 6 })), percent(part, all)];
+
+/** What the update costs devices, by the version that they are on: the versions before, and older ones that still poll. */
+async function updateCosts(app, channel, version, before, adoption) {
+  const path = channelPath(app, channel);
+  const polls = new Map((adoption?.hour.versions ?? []).map((one) => [one.version, one.polls]));
+  const all = adoption?.hour.polls ?? 0;
+  const inUse = [...polls.keys()].filter((one) => /^[1-9]\d{0,8}$/.test(one) && Number(one) < Number(version) && polls.get(one) * 100 >= all);
+  const rows = new Map();
+  let oldest = null;
+  async function add(versions) {
+    for (const from of versions) {
+      if (rows.has(from)) continue;
+      try {
+        rows.set(from, (await get(`${path}/diff?from=${from}&to=${version}&limit=0`)).cost);
+      } catch (error) {
+        // It polls, and isn't kept.
+        if (!(error instanceof Refusal && error.status === 404)) throw error;
+      }
+    }
+  }
+  function drawn(listed) {
+    oldest = listed.at(-1)?.version ?? oldest;
+    const largest = Math.max(1, ...[...rows.values()].map((cost) => cost.total ?? cost.bytes));
+    const sorted = [...rows].sort(([a], [b]) => Number(b) - Number(a));
+    const older = listed.length < few || oldest === "1" ? null : el("button", { type: "button" }, "From older versions");
+    const failed = el("p", { class: "bad", role: "alert" });
+    const box = document.getElementById("update-costs");
+    older?.addEventListener("click", async () => {
+      if (older.getAttribute("aria-disabled")) return;
+      older.setAttribute("aria-disabled", "true");
+      try {
+        const next = (await get(`${path}/log?limit=${few}&before=${oldest}`)).releases;
+        await add(next.map((one) => one.version));
+        fill(box, drawn(next));
+      } catch (error) {
+        older.removeAttribute("aria-disabled");
+        failed.textContent = `✖ ${error.message}`;
+      }
+    });
+    const known = sorted.filter(([from]) => polls.get(from));
+    const shares = known.reduce((sum, [from]) => sum + polls.get(from), 0);
+    const mean = known.reduce((sum, [from, cost]) => sum + polls.get(from) * (cost.total ?? cost.bytes), 0) / (shares || 1);
+    return [
+      shares ? el("p", { class: "lead" }, `Devices that aren't on it download ${size(Math.round(mean))} on average, by what they poll with.`) : null,
+      table("The update from older versions", [["From version", true], ["Of polls", true], ["Over the wire", true], ["Files", true], ["As deltas", true], ["Without deltas", true], ["Pack", true]],
+        sorted.map(([from, cost]) => [el("a", { href: channelLink("compare", app, channel, `?from=${from}&to=${version}`) }, from),
+          all ? bar(polls.get(from) ?? 0, all) : "—", [svg("svg", { class: "bar wire", viewBox: "0 0 100 6", preserveAspectRatio: "none", "aria-hidden": "true" },
+            svg("rect", { width: 100, height: 6 }), svg("rect", { width: ((cost.total ?? cost.bytes) * 100) / largest, height: 6 })), size(cost.total ?? cost.bytes)],
+          count(cost.files), count(cost.deltas), size(cost.plainBytes), cost.pack ? size(cost.pack) : "—"]),
+        "No older version is kept."), older, failed];
+  }
+  await add([...before.map((one) => one.version), ...inUse]);
+  return drawn(before);
 }
 
 async function compare({ names: [app, channel], query }) {
@@ -89,7 +144,7 @@ async function compare({ names: [app, channel], query }) {
         [["from", from, first, diff.from], ["to", to, second, diff.to]].filter(([, text, at]) => at !== text.trim()).map(([words, , at, version]) =>
           el("p", { class: "quiet" }, `“${words}”: what was live at `, exactly(at), `: version ${version}.`)),
         el("p", {}, `A device at ${diff.from} downloads ${size(diff.cost.total ?? diff.cost.bytes)}: ${plural(diff.cost.files, "file")}, ${count(diff.cost.deltas)} of them as deltas.`),
-        changes(app, channel, diff.from, diff.to)]);
+        changes(app, channel, diff.from, diff.to, query, channelLink("compare", app, channel, `?from=${encodeURIComponent(from)}&to=${encodeURIComponent(to)}`))]);
     });
   }
   return {
@@ -129,19 +184,35 @@ function moment(text) {
   return new Date(Math.min(end, Math.max(time, Date.now()))).toISOString();
 }
 
-/** The changes as a tree, asked for in pages; what isn't there yet is said. */
-function changes(app, channel, from, to) {
+const kinds = {
+  added: { mark: "+", kind: "good" }, renamed: { mark: "R", kind: "warn", words: "renamed" }, changed: { mark: "~", kind: "warn" }, removed: { mark: "−", kind: "bad" },
+};
+
+/** The changes as a tree, asked for in pages; what isn't there yet is said. The file and the filter are in the page's address, too. */
+function changes(app, channel, from, to, query, address) {
   const path = channelPath(app, channel);
   const box = el("div", { class: "tree" });
   const note = el("span", { role: "status", class: "quiet" });
   const more = el("button", { type: "button", hidden: true }, "Load more");
-  const filter = el("input", { type: "search", id: "filter-changes", autocomplete: "off", spellcheck: "false" });
-  const content = el("div", { id: "content", "aria-live": "polite" }, el("p", { class: "quiet" }, "Choose a file to see what is different in it."));
+  const filter = el("input", { type: "search", id: "filter-changes", autocomplete: "off", spellcheck: "false", placeholder: "part of a URL" });
+  const content = el("div", { id: "content", "aria-live": "polite" }, el("p", { class: "quiet empty" }, "Choose a file to see what is different in it."));
   let files = [];
   let next = null;
   let asked = 0;
   // What the changes that are shown were filtered by.
   let words = "";
+  let shown = query.get("file");
+  filter.value = query.get("filter") ?? "";
+
+  /** A link to what is shown: to be sent to somebody, or kept. It makes no step back. */
+  function keep() {
+    const state = [shown && `file=${encodeURIComponent(shown)}`, filter.value && `filter=${encodeURIComponent(filter.value)}`].filter(Boolean).join("&");
+    history.replaceState(null, "", state ? `${address}${address.includes("?") ? "&" : "?"}${state}` : address);
+  }
+
+  /** A renamed file is listed once, by the URL that it has now. */
+  const listed = (diff) => ["added", "changed", "removed"].flatMap((kind) => diff[kind].filter((file) => !file.renamedTo)
+    .map((file) => ({ ...file, kind: file.renamedFrom ? "renamed" : kind })));
 
   async function load(isNew) {
     asked += 1;
@@ -151,55 +222,90 @@ function changes(app, channel, from, to) {
     const after = isNew || next === null ? "" : `&after=${encodeURIComponent(next)}`;
     const diff = await get(`${path}/diff?from=${from}&to=${to}&limit=${page}&filter=${encodeURIComponent(words)}${after}`);
     if (mine !== asked) return;
-    const some = [["+", "added"], ["~", "changed"], ["−", "removed"]].flatMap(([mark, kind]) => diff[kind].map((file) => ({ mark, kind, ...file })));
-    files = isNew ? some : files.concat(some);
+    files = isNew ? listed(diff) : files.concat(listed(diff));
     next = diff.next ?? null;
-    const total = diff.counts.added + diff.counts.changed + diff.counts.removed;
+    const renamed = diff.renamed ?? 0;
+    const sums = { added: diff.counts.added - renamed, renamed, changed: diff.counts.changed, removed: diff.counts.removed - renamed };
+    const total = sums.added + sums.renamed + sums.changed + sums.removed;
     more.hidden = next === null;
     more.disabled = false;
-    note.textContent = total === 0 ? (words ? "No changed URL contains this." : "Nothing changed.")
-      : `${count(files.length)} of ${plural(total, "change")} shown: +${count(diff.counts.added)} ~${count(diff.counts.changed)} −${count(diff.counts.removed)}${next === null ? "" : "; more below"}`;
+    const told = [["added", "added"], ["renamed", "renamed and changed"], ["changed", "changed"], ["removed", "removed"]].filter(([kind]) => sums[kind]);
+    fill(note, total === 0 ? (words ? "No changed URL contains this." : "Nothing changed.")
+      : [next === null ? `${plural(total, "change")}: ` : `${count(files.length)} of ${plural(total, "change")} shown: `,
+        told.map(([kind, text], index) => [index ? ", " : "", el("span", { class: kinds[kind].kind }, `${kinds[kind].mark}${kind === "renamed" ? "\u00a0" : ""}${count(sums[kind])}`), ` ${text}`]), next === null ? "" : "; more below"]);
+    if (!words) {
+      const figure = document.getElementById("in-words");
+      if (figure) {
+        figure.textContent = told.map(([, text], index) => `${count(sums[told[index][0]])} ${text}`).join(", ");
+        figure.closest("div").querySelector(".number").textContent = count(total);
+      }
+    }
     fill(box, draw(tree(files), 0, ""));
   }
   const failed = (error) => { more.disabled = false; note.textContent = `✖ ${error.message}`; };
   more.addEventListener("click", () => load(false).catch(failed));
   let timer = 0;
-  filter.addEventListener("input", () => { clearTimeout(timer); timer = setTimeout(() => load(true).catch(failed), 250); });
+  filter.addEventListener("input", () => { clearTimeout(timer); timer = setTimeout(() => { keep(); load(true).catch(failed); }, 250); });
 
   function draw(folder, depth, name) {
     return [
       [...folder.folders].sort(([a], [b]) => (a < b ? -1 : 1)).map(([part, inner]) => {
         const id = `tree-${name}/${encodeURIComponent(part)}`;
-        const node = el("details", { id }, el("summary", {}, `${part}/ `, el("span", { class: "quiet" }, `${plural(inner.files, "change")}, ${size(inner.bytes)}`)));
+        const node = el("details", { id }, el("summary", {}, el("span", { class: "folder" }, `${part}/`), el("span", { class: "quiet" }, `${plural(inner.files, "change")}, ${size(inner.bytes)}`)));
         // A large folder is drawn when it is opened.
-        const open = depth < 3 && folder.folders.size === 1 || inner.files <= 50;
+        const open = depth < 3 && folder.folders.size === 1 || inner.files <= 50 || shown?.startsWith(inner.path);
         const body = () => { if (node.children.length === 1) node.append(...draw(inner, depth + 1, `${name}/${encodeURIComponent(part)}`).flat(3).filter(Boolean)); };
         node.addEventListener("toggle", () => { if (node.open) body(); });
         if (open) { node.open = true; body(); }
         return node;
       }),
-      folder.own.length ? el("ul", {}, folder.own.map((file) => el("li", {},
-        el("span", { class: { added: "good", changed: "warn", removed: "bad" }[file.kind] }, `${file.mark} `, el("span", { class: "hidden" }, `${file.kind} `)),
-        el("button", { type: "button", click: () => show(file) }, file.name || "(page)"), " ",
-        el("span", { class: "quiet" }, file.was ? `${size(file.was.size)} → ${size(file.size)}` : size(file.size), file.delta ? `; delta ${size(file.delta)}` : "")))) : null,
+      folder.own.length ? el("ul", {}, folder.own.sort((a, b) => b.size - a.size).map((file) => {
+        const { mark, kind } = kinds[file.kind];
+        const former = file.was ?? file.renamedFrom;
+        const change = former && former.size !== file.size ? `${file.size > former.size ? "+" : "−"}${size(Math.abs(file.size - former.size))}` : former ? "±0" : size(file.size);
+        return el("li", {}, el("span", { class: `mark-of ${kind}` }, el("span", { "aria-hidden": "true" }, mark), el("span", { class: "hidden" }, `${file.kind} `)),
+          el("button", { type: "button", click: () => show(file), "data-url": file.url, "aria-current": file.url === shown ? "true" : null }, file.name || "(page)"),
+          el("span", { class: "quiet", title: former ? `${size(former.size)} → ${size(file.size)}${file.delta ? `; delta ${size(file.delta)}` : ""}` : file.delta ? `delta ${size(file.delta)}` : null }, change));
+      })) : null,
     ];
   }
 
+  /** New names of renamed files, by the old ones, without their folders. */
+  function renames() {
+    const last = (url) => url.split(/[?]/)[0].split("/").at(-1);
+    return new Map(files.filter((file) => file.renamedFrom).map((file) => [last(file.renamedFrom.url), last(file.url)]).filter(([old, now]) => old && now && old !== now));
+  }
+
   async function show(file) {
+    shown = file.url;
+    keep();
+    for (const one of box.querySelectorAll("button[data-url]")) {
+      if (one.dataset.url === shown) one.setAttribute("aria-current", "true");
+      else one.removeAttribute("aria-current");
+    }
     fill(content, el("p", { class: "quiet" }, "Loading …"));
     const { compareContents } = await import("./content.js");
-    await part(content, () => compareContents(path, file, from, to));
+    await part(content, async () => { const made = await compareContents(path, file, from, to, renames()); return file.url === shown ? made : [...content.childNodes]; });
     content.scrollIntoView({ block: "nearest" });
   }
 
-  load(true).catch((error) => { note.textContent = error instanceof Refusal ? `✖ ${error.message}` : "✖ The changes can't be read."; });
+  async function begin() {
+    await load(true);
+    if (!shown) return;
+    const file = files.find((one) => one.url === shown)
+      ?? listed(await get(`${path}/diff?from=${from}&to=${to}&limit=${page}&filter=${encodeURIComponent(shown)}`)).find((one) => one.url === shown);
+    if (file) await show(file);
+    else fill(content, el("p", { class: "quiet" }, "The file of this address isn't different between the two versions."));
+  }
+
+  begin().catch((error) => { note.textContent = error instanceof Refusal ? `✖ ${error.message}` : "✖ The changes can't be read."; });
   return [el("form", { role: "search", class: "inline", submit: (event) => event.preventDefault() }, el("label", { for: "filter-changes" }, "Filter"), filter, note),
     el("div", { class: "columns files" }, el("div", {}, box, more), content)];
 }
 
 /** Folders by the parts of URLs: host, then path. */
 function tree(files) {
-  const root = { folders: new Map(), own: [], files: 0, bytes: 0 };
+  const root = { folders: new Map(), own: [], files: 0, bytes: 0, path: "" };
   for (const file of files) {
     const cut = file.url.search(/[?]/);
     const address = cut < 0 ? file.url : file.url.slice(0, cut);
@@ -209,7 +315,7 @@ function tree(files) {
     let folder = root;
     const bytes = file.kind === "removed" ? 0 : file.size;
     for (const part of parts) {
-      if (!folder.folders.has(part)) folder.folders.set(part, { folders: new Map(), own: [], files: 0, bytes: 0 });
+      if (!folder.folders.has(part)) folder.folders.set(part, { folders: new Map(), own: [], files: 0, bytes: 0, path: `${folder.path}${part}/` });
       folder = folder.folders.get(part);
       folder.files += 1;
       folder.bytes += bytes;

@@ -1,0 +1,110 @@
+// What fails on the devices of a version, by page, and what its scripts said.
+import { channelLink, channelPath, get } from "./api.js";
+import { badge, card, count, el, fill, percent, plural, stats, svg, when } from "./dom.js";
+import { figures } from "./health.js";
+import { address, part } from "./parts.js";
+
+const kinds = { script: "uncaught error", rejection: "unhandled rejection", page: "did not come up", process: "its process ended" };
+const reasons = { "page-failed": "pages didn't come up", "script-failed": "scripts failed", timeout: "downloads took too long", download: "downloads failed" };
+
+/** `#/failures/APP/CHANNEL?version=N&page=URL` */
+export async function open({ names: [app, channel], query, overview: fleet, reload }) {
+  const path = channelPath(app, channel);
+  const [status, adoption] = await Promise.all([get(path), get(`${path}/adoption`)]);
+  const version = query.get("version") || status.version;
+  const page = query.get("page") || "";
+  const line = fleet?.channels.find((one) => one.app === app && one.channel === channel);
+  const listed = el("div", { id: "failing-pages" });
+  const told = el("div", { id: "samples" });
+  const reported = adoption.failures.filter((one) => one.version === version);
+  const here = (rest) => channelLink("failures", app, channel, `?version=${encodeURIComponent(version)}${rest}`);
+
+  part(told, async () => {
+    const ask = (of) => get(`${path}/samples?version=${encodeURIComponent(version)}${of ? `&page=${encodeURIComponent(of)}` : ""}`);
+    const [all, own] = await Promise.all([ask(""), page ? ask(page) : null]);
+    fill(listed, pages(all.samples));
+    const shown = own ?? all;
+    if (!shown.samples.length) {
+      return el("p", { class: "quiet" }, shown.isOn === false ? ["Devices send no samples of errors: they are off. ", el("code", {}, "xcache channel set --samples on"), " turns them on."]
+        : page ? "Nothing was told of this page." : `Devices of version ${version} told of no error.`);
+    }
+    return [shown.samples.map((one, index) => sample(one, index)),
+      shown.others ? el("p", { class: "quiet" }, `${plural(shown.others, "further error")} of other kinds ${shown.others === 1 ? "isn't" : "aren't"} kept: 20 of a page are.`) : null];
+  });
+
+  /** Pages by how often they fail: as counted, and as their samples say where nothing was counted. */
+  function pages(samples) {
+    const sums = new Map();
+    for (const one of reported) sums.set(one.url, { ...(sums.get(one.url) ?? {}), failures: (sums.get(one.url)?.failures ?? 0) + one.failures });
+    for (const one of samples) {
+      const known = sums.get(one.page) ?? { failures: 0 };
+      sums.set(one.page, { ...known, told: (known.told ?? 0) + one.count });
+    }
+    const rows = [...sums].map(([url, one]) => ({ url, number: Math.max(one.failures, one.told ?? 0), told: one.told ?? 0 })).sort((a, b) => b.number - a.number).slice(0, 100);
+    if (!rows.length) return el("p", { class: "quiet" }, "Nothing failed in the last week.");
+    const most = rows[0].number;
+    return el("ul", { class: "failing" }, page ? el("li", {}, el("a", { href: here("") }, "All pages")) : null, rows.map((one) => el("li", {},
+      el("a", { href: one.url ? here(`&page=${encodeURIComponent(one.url)}`) : here(""), "aria-current": one.url === page && page ? "true" : null },
+        one.url ? address(one.url) : el("span", { class: "quiet" }, "page not reported"), el("span", { class: "number" }, count(one.number), el("span", { class: "hidden" }, " failures")),
+        el("span", { class: "quiet small" }, one.told ? `${plural(one.told, "time")} with what happened` : "counted only"),
+        svg("svg", { class: "share", viewBox: "0 0 100 3", preserveAspectRatio: "none", "aria-hidden": "true" }, svg("rect", { width: 100, height: 3 }), svg("rect", { width: (one.number * 100) / most, height: 3 }))))));
+  }
+
+  function sample(one, index) {
+    const sourced = one.stack.some((frame) => frame.source);
+    return el("article", { class: "sample", "aria-labelledby": `sample-${index}` },
+      el("p", { class: "top" }, badge(one.kind === "rejection" ? "warn" : "bad", kinds[one.kind] ?? one.kind), el("strong", {}, plural(one.count, "time")),
+        el("span", {}, "first ", when(one.firstAt)), el("span", {}, "last ", when(one.lastAt)), el("span", {}, (one.engines?.length ? one.engines : [one.engine]).join(", "))),
+      el("h3", { id: `sample-${index}` }, one.message || "(no message)"),
+      el("p", { class: "quiet small" }, "on ", address(one.page)),
+      one.stack.length ? [el("ol", { class: "stack-of", "aria-label": "Where it happened, innermost first" }, one.stack.map((frame, place) => el("li", {}, framed(frame, place === 0)))),
+        sourced ? el("details", { class: "command" }, el("summary", {}, "As devices sent it"), el("pre", { tabindex: 0, "aria-label": "Stack" }, one.stack.map((frame) => el("span", {}, frame.text)))) : null]
+        : one.kind === "page" || one.kind === "process" ? null : el("p", { class: "quiet small" }, "No stack was sent."),
+      el("p", { class: "row" }, el("a", { class: "button", href: channelLink("preview", app, channel, `/${encodeURIComponent(one.version)}?page=${encodeURIComponent(one.page)}`) }, "Look at the page")));
+  }
+
+  /** A line of a stack: in the sources where the publisher stored a map, else as the device had it. */
+  function framed(frame, isFirst) {
+    const source = frame.source;
+    if (!source) return el("code", { class: "raw" }, frame.text);
+    const name = source.function || frame.function;
+    return [el("code", {}, name ? [el("strong", {}, name), " "] : null, el("span", { class: "of" }, `${source.file}:${source.line}:${source.column}`)),
+      isFirst && source.excerpt?.length ? el("pre", { class: "excerpt", tabindex: 0, "aria-label": `Around line ${source.line} of ${source.file}` }, source.excerpt.map((text, index) => {
+        const number = (source.excerptLine ?? 1) + index;
+        return el("span", { class: number === source.line ? "hit" : null, "data-line": number }, text || " ");
+      })) : null];
+  }
+
+  const report = (which) => figures(adoption.reports?.find((one) => one.version === which));
+  const own = report(version);
+  const versions = [...new Set([status.version, version, ...(adoption.reports ?? []).map((one) => one.version), ...adoption.failures.map((one) => one.version)])].filter((one) => /^\d+$/.test(one)).sort((a, b) => b - a).slice(0, 30);
+  const previous = versions.find((one) => Number(one) < Number(version));
+  const older = previous ? report(previous) : null;
+  const rate = (number) => (number === null || number === undefined ? "—" : number.toFixed(1));
+  const polls = adoption.hour.versions.find((one) => one.version === version)?.polls ?? 0;
+  const sums = new Map();
+  for (const one of reported) sums.set(one.reason, (sums.get(one.reason) ?? 0) + one.failures);
+  const acts = el("div", { class: "row" });
+  // The dialogs are loaded meanwhile.
+  import("./acts.js").then(({ buttons }) => {
+    const back = buttons({ app, channel, status, fleet: line, reload })[0].querySelector("#act-roll-back");
+    if (back) { back.className = "danger"; back.removeAttribute("aria-describedby"); acts.append(back); }
+  }).catch(() => {});
+  const chooser = el("select", { id: "of-version", change: () => { location.hash = channelLink("failures", app, channel, `?version=${chooser.value}${page ? `&page=${encodeURIComponent(page)}` : ""}`); } },
+    versions.map((one) => el("option", { value: one, selected: one === version }, `${one}${one === status.version ? " (newest)" : ""}`)));
+  acts.append(el("label", { for: "of-version" }, "Version"), chooser, el("a", { class: "button", href: channelLink("release", app, channel, `/${encodeURIComponent(version)}`) }, "What changed"));
+  return {
+    title: `Failures of ${app} ${channel}`,
+    node: [
+      el("p", { class: "crumbs" }, el("a", { href: "#/" }, "Overview"), " / ", el("a", { href: channelLink("channel", app, channel) }, `${app} ${channel}`)),
+      el("div", { class: "head" }, el("div", {}, el("h1", {}, "Failures ", el("span", { class: "tag" }, `version ${version}`)), el("p", { class: "lead" }, "What devices reported in the last week.")), acts),
+      stats("failure-figures", [
+        { name: "Failed pages per 1,000", value: rate(own.perThousand), kind: own.perThousand === null ? "none" : older?.perThousand !== null && own.perThousand > (older?.perThousand ?? 0) * 1.2 && own.perThousand >= 0.5 ? "bad" : "",
+          notes: [older && older.perThousand !== null ? `${rate(older.perThousand)} on version ${previous}` : null, own.openings ? `${plural(own.openings, "page")} counted` : "nothing was counted"] },
+        { name: "Failures", value: count(reported.reduce((sum, one) => sum + one.failures, 0)), notes: [[...sums].sort(([, a], [, b]) => b - a).slice(0, 3).map(([reason, number]) => `${count(number)} ${reasons[reason] ?? reason}`).join(", ") || "none reported"] },
+        { name: "Devices on it", value: percent(polls, adoption.hour.polls), kind: adoption.hour.polls ? "" : "none", notes: [adoption.hour.polls ? "of the polls of this hour and the last" : "no polls yet"] },
+      ]),
+      el("div", { class: "columns lead-in" }, card("What happened", told), card("Pages", listed)),
+    ],
+  };
+}

@@ -1,0 +1,88 @@
+// A version's pages, as devices would show them: in a frame of another origin, with the pictures that were taken of them.
+import { act, channelLink, channelPath, get, newKey, picture, Refusal } from "./api.js";
+import { card, el, fill, when } from "./dom.js";
+import { part } from "./parts.js";
+
+const widths = [["", "Fit"], ["390", "390"], ["768", "768"], ["1440", "1,440"]];
+/** Addresses of a frame: another origin on this or another machine, and never a script. */
+const isFrame = (url) => /^https?:\/\/[a-z2-7]{26}\.[a-z0-9.-]+(:\d{1,5})?\//i.test(url);
+
+/** `#/preview/APP/CHANNEL/VERSION?page=URL&width=390` */
+export async function open({ names: [app, channel, version], query }) {
+  const path = channelPath(app, channel);
+  const [info, log] = await Promise.all([get(`${path}/releases/${encodeURIComponent(version)}`), get(`${path}/log?limit=1&before=${encodeURIComponent(version)}`).catch(() => ({ releases: [] }))]);
+  const previous = log.releases[0]?.version;
+  const place = channelLink("preview", app, channel, `/${encodeURIComponent(info.version)}`);
+  let page = query.get("page") || "";
+  let width = widths.some(([one]) => one === query.get("width")) ? query.get("width") : "";
+  let answer = null;
+  const stage = el("div", { class: "stage", id: "stage" });
+  const shots = el("div", { id: "pictures" });
+  const chooser = el("select", { id: "page", change: () => { page = chooser.value; keep(); show(); } });
+  const buttons = el("div", { class: "row joined", role: "group", "aria-label": "Width" }, widths.map(([one, words]) => el("button", {
+    type: "button", "aria-pressed": String(one === width), click: (event) => {
+      width = one;
+      for (const button of event.currentTarget.parentNode.children) button.setAttribute("aria-pressed", String(button === event.currentTarget));
+      stage.querySelector("iframe")?.setAttribute("data-width", width);
+      keep();
+    } }, words)));
+  const keep = () => {
+    const state = [page && `page=${encodeURIComponent(page)}`, width && `width=${width}`].filter(Boolean).join("&");
+    history.replaceState(null, "", state ? `${place}?${state}` : place);
+  };
+
+  /** The frame of the page that is chosen; why there is none. */
+  async function show() {
+    fill(stage, el("p", { class: "quiet" }, "Loading …"));
+    try {
+      answer = await act("POST", `${path}/preview`, { version: info.version, ...(page ? { page } : {}) }, newKey());
+      if (!isFrame(answer.url)) throw new Error("The origin gave an address that is none of a preview.");
+    } catch (error) {
+      const isOff = error instanceof Refusal && error.code === "preview-off";
+      fill(stage, el("p", { class: isOff ? "quiet" : "bad", role: "alert" }, isOff ? "" : "✖ ", error.message),
+        isOff ? el("p", {}, "The origin shows pages on a listener of its own: ", el("code", {}, "xcache serve --preview-listen ADDR:PORT --preview-url 'https://*.preview.example.com'")) : null);
+      return;
+    }
+    const known = answer.page ?? page;
+    const pages = answer.pages.includes(known) || !known ? answer.pages : [known, ...answer.pages];
+    fill(chooser, pages.map((one) => el("option", { value: one, selected: one === known }, one)));
+    chooser.value = known;
+    // Scripts run there as they do on a device; its answers let nothing out.
+    fill(stage, el("iframe", { title: `${known} of version ${info.version}`, src: answer.url, sandbox: "allow-scripts allow-same-origin allow-forms", referrerpolicy: "no-referrer", "data-width": width }));
+    drawShots();
+  }
+
+  const drawShots = () => part(shots, async () => {
+    const of = (version) => (version ? get(`${path}/releases/${version}/pictures`).then((list) => list.pictures).catch(() => []) : []);
+    const [before, after] = await Promise.all([of(previous), of(info.version)]);
+    const known = answer?.page ?? page;
+    const [old, now] = [before, after].map((all) => all.find((one) => one.page === known));
+    if (!old && !now) {
+      return el("p", { class: "quiet" }, before.length + after.length ? "There is no picture of this page." : ["There are no pictures of these versions. ", el("code", {}, "xcache publish --smoke"), " takes them."]);
+    }
+    const shot = async (one, words) => {
+      if (!one) return el("figure", {}, el("figcaption", {}, `${words}: no picture`));
+      const url = URL.createObjectURL(await picture(one.href));
+      const image = el("img", { alt: `${words}: a picture of the page`, load: () => URL.revokeObjectURL(url) });
+      image.src = url;
+      return el("figure", {}, el("figcaption", {}, `${words}, taken `, when(one.at)), image);
+    };
+    return el("div", { class: "pictures" }, await Promise.all([previous ? shot(old, `Version ${previous}`) : null, shot(now, `Version ${info.version}`)].filter(Boolean)));
+  });
+
+  show();
+  return {
+    title: `Version ${info.version} of ${app} ${channel}: pages`,
+    node: [
+      el("p", { class: "crumbs" }, el("a", { href: "#/" }, "Overview"), " / ", el("a", { href: channelLink("channel", app, channel) }, `${app} ${channel}`), " / ",
+        el("a", { href: channelLink("release", app, channel, `/${info.version}`) }, `Version ${info.version}`)),
+      el("div", { class: "head" }, el("div", {}, el("h1", {}, `Pages of version ${info.version}`),
+        el("p", { class: "lead" }, info.message ? [info.message.slice(0, 120), " · "] : null, "released ", when(info.at))),
+      el("div", { class: "row" }, previous ? el("a", { class: "button", href: channelLink("preview", app, channel, `/${previous}${page ? `?page=${encodeURIComponent(page)}` : ""}`) }, `Version ${previous}`) : null,
+        el("a", { class: "button", href: channelLink("failures", app, channel, `?version=${info.version}${page ? `&page=${encodeURIComponent(page)}` : ""}`) }, "Failures"))),
+      card("", [el("form", { class: "inline preview-bar", submit: (event) => event.preventDefault() }, el("label", { for: "page" }, "Page"), chooser, buttons),
+        stage, el("p", { class: "quiet small" }, "The page runs from this version's files at an address of its own, for an hour. It reaches no network: what it asks of servers fails, and nothing that is typed there leaves this machine.")]),
+      card("Pictures of the page", shots),
+    ],
+  };
+}
