@@ -1,5 +1,5 @@
 import { file, get } from "./api.js";
-import { count, el, size, svg } from "./dom.js";
+import { count, el, fill, size, svg } from "./dom.js";
 import { address } from "./parts.js";
 
 /** Bytes of a file that is loaded at most. */
@@ -80,7 +80,7 @@ async function texts(before, after, type, renames) {
     const note = el("p", { class: "quiet small" }, "Shown formatted: the file has long lines, and white space is all that differs from it. ");
     const show = (isHidden) => {
       const shown = difference(isHidden ? renamedIn(shaped[0], renames) : shaped[0], shaped[1]);
-      box.replaceChildren(shown.some((line) => line.mark === "-" || line.mark === "+") ? lined(shown)
+      fill(box, shown.some((line) => line.mark === "-" || line.mark === "+") ? lined(shown)
         : el("p", { class: "good" }, "✔ Only names of files that were renamed changed in it."));
     };
     if (isRenamed) {
@@ -121,7 +121,7 @@ function lined(lines) {
   return [el("p", { class: "small counts" }, el("span", { class: "good" }, `+${count(come)}`), " ", el("span", { class: "bad" }, `−${count(gone)}`), come + gone === 1 ? " line" : " lines"), pre, more];
 }
 
-const kinds = { "-": "del", "+": "ins", " ": null, "…": "skip" };
+const kinds = { "-": "del", "+": "ins", " ": null, "…": "gap" };
 
 function drawn(line, lines, index) {
   const mark = line.mark === "-" ? "−" : line.mark;

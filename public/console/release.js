@@ -120,7 +120,7 @@ async function updateCosts(app, channel, version, before, adoption) {
     const shares = known.reduce((sum, [from]) => sum + polls.get(from), 0);
     const mean = known.reduce((sum, [from, cost]) => sum + polls.get(from) * (cost.total ?? cost.bytes), 0) / (shares || 1);
     return [
-      shares ? el("p", { class: "lead" }, `Devices that aren't on it download ${size(Math.round(mean))} on average, by what they poll with.`) : null,
+      shares ? el("p", { class: "quiet" }, `Devices that aren't on it download ${size(Math.round(mean))} on average, by what they poll with.`) : null,
       table("The update from older versions", [["From version", true], ["Of polls", true], ["Over the wire", true], ["Files", true], ["As deltas", true], ["Without deltas", true], ["Pack", true]],
         sorted.map(([from, cost]) => [el("a", { href: channelLink("compare", app, channel, `?from=${from}&to=${version}`) }, from),
           all ? bar(polls.get(from) ?? 0, all) : "—", [svg("svg", { class: "bar wire", viewBox: "0 0 100 6", preserveAspectRatio: "none", "aria-hidden": "true" },
@@ -233,15 +233,19 @@ function changes(app, channel, from, to, query, address) {
     fill(note, total === 0 ? (words ? "No changed URL contains this." : "Nothing changed.")
       : [next === null ? `${plural(total, "change")}: ` : `${count(files.length)} of ${plural(total, "change")} shown: `,
         told.map(([kind, text], index) => [index ? ", " : "", el("span", { class: kinds[kind].kind }, `${kinds[kind].mark}${kind === "renamed" ? "\u00a0" : ""}${count(sums[kind])}`), ` ${text}`]), next === null ? "" : "; more below"]);
-    if (!words) {
-      const figure = document.getElementById("in-words");
-      if (figure) {
-        figure.textContent = told.map(([, text], index) => `${count(sums[told[index][0]])} ${text}`).join(", ");
-        figure.closest("div").querySelector(".number").textContent = count(total);
-      }
-    }
+    if (!words) figure(diff);
     fill(box, draw(tree(files), 0, ""));
   }
+  /** The number of files at the top of the page counts a renamed file once, too. */
+  function figure(diff) {
+    const node = document.getElementById("in-words");
+    if (!node || !diff.renamed) return;
+    const { added, changed, removed } = diff.counts;
+    const sums = [[diff.renamed, "renamed and changed"], [changed, "changed"], [added - diff.renamed, "added"], [removed - diff.renamed, "removed"]];
+    node.textContent = sums.filter(([number]) => number).map(([number, text]) => `${count(number)} ${text}`).join(", ");
+    node.closest("div").querySelector(".number").textContent = count(added + changed + removed - diff.renamed);
+  }
+
   const failed = (error) => { more.disabled = false; note.textContent = `✖ ${error.message}`; };
   more.addEventListener("click", () => load(false).catch(failed));
   let timer = 0;
@@ -291,6 +295,7 @@ function changes(app, channel, from, to, query, address) {
 
   async function begin() {
     await load(true);
+    if (words) get(`${path}/diff?from=${from}&to=${to}&limit=1`).then(figure).catch(() => {});
     if (!shown) return;
     const file = files.find((one) => one.url === shown)
       ?? listed(await get(`${path}/diff?from=${from}&to=${to}&limit=${page}&filter=${encodeURIComponent(shown)}`)).find((one) => one.url === shown);
