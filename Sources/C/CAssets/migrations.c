@@ -127,16 +127,15 @@ static const unsigned char m0031[] = {
 static const unsigned char m0032[] = {
 #embed "../../../Migrations/0032_teams.sql"
 };
-static const unsigned char m0034[] = {
-#embed "../../../Migrations/0034_source_maps.sql"
-};
-
 static const unsigned char m0033[] = {
 #embed "../../../Migrations/0033_samples.sql"
 };
-
+static const unsigned char m0034[] = {
+#embed "../../../Migrations/0034_source_maps.sql"
+};
 static const unsigned char m0035[] = {
 #embed "../../../Migrations/0035_pictures.sql"
+};
 static const unsigned char m0036[] = {
 #embed "../../../Migrations/0036_problems.sql"
 };
