@@ -64,8 +64,8 @@ case("one for each page", ["D-189"], steps, fails(), fails(message="another"), f
 case("the next version has its own", ["D-189"], steps, fails(), two, fails(), at_last(SAMPLE, SAMPLE | {"version": "2"}))
 many = World()
 pages = [f"{SITE}/{letter}.html" for letter in "abcdefghijklmnopqrst"]
-many.publish({page: "<p>one" for page in pages})
-case("sixteen for a version", ["D-189"], got(many), *[fails(page) for page in pages], at_last(*[SAMPLE | {"page": page} for page in pages[:16]]))
+many.publish({page: f"<p>{page}" for page in pages})
+case("sixteen for a version", ["D-189"], got(many), *[fails(page, f"<p>{page}") for page in pages], at_last(*[SAMPLE | {"page": page} for page in pages[:16]]))
 case("ten frames", ["D-189"], steps, fails(message="x", stack="\n".join(f"f@{APP}:{n}:1" for n in range(1, 41))),
      at_last(SAMPLE | {"message": "x", "stack": [f"f@{APP}:{n}:1" for n in range(1, 11)]}))
 case("512 bytes of a message", ["D-189"], steps, fails(message="é " * 400), at_last(SAMPLE | {"message": ("é " * 171)[:-1], "stack": []}))
