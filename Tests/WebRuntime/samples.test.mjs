@@ -10,6 +10,7 @@ const SITE = "https://m.test";
 const asked = new Map();
 globalThis.navigator ??= { userAgent: "Firefox/128.0" };
 globalThis.self = { clients: { get: async (id) => (asked.has(id) ? { postMessage: ({ xcache }) => asked.get(id).push(xcache) } : undefined) } };
+const { reaches } = await import("../../public/runtime/src/worker/evidence.js");
 const { asks, says, wants } = await import("../../public/runtime/src/worker/samples.js");
 
 test("docs/vectors/samples.json", () => {
@@ -84,14 +85,15 @@ test("what a page says of what was thrown, whatever it is", () => {
 });
 
 let count = 0;
-/** A device that holds version 7, and what it sent and wrote. */
-function device(members = {}) {
+/** A device that holds version 7 and was polled, and what it sent and wrote. */
+function device(members = {}, isReached = true) {
   const runtime = {
-    manifest: { version: "7" }, poll: { source: "origin" }, samples: {}, pages: new Map(), settings: { script: `${SITE}/xcache-sw.js` }, isOver: false,
+    manifest: { version: "7" }, samples: {}, pages: new Map(), settings: { script: `${SITE}/xcache-sw.js` }, isOver: false,
     nameOf: (url) => url.split(/[?#]/)[0], listed: (url) => (url === `${SITE}/app.20261130.js` ? url : undefined),
-    sent: [], written: [], post: async (document) => (runtime.isCut ? undefined : runtime.sent.push(document)),
+    setAside: (url) => (url === `${SITE}/old.20261130.js` ? {} : undefined), sent: [], written: [], post: (document) => void runtime.sent.push(document),
     store: { write: async (some) => void runtime.written.push(structuredClone(some)) }, ...members,
   };
+  reaches(runtime, isReached);
   return runtime;
 }
 
@@ -103,9 +105,9 @@ async function fails(runtime, said = {}, { path = "/", version = "7", lost = und
   runtime.pages.set(id, page);
   await asks(runtime, page, failure);
   const imports = asked.get(id).map(({ trial }) => trial);
-  await says(runtime, page, { kind: "script", message: "Error: a", stack: "", ...said });
+  says(runtime, page, { kind: "script", message: "Error: a", stack: "", ...said });
   // What it says besides counts no more.
-  await says(runtime, page, { kind: "rejection", message: "more", stack: "" });
+  says(runtime, page, { kind: "rejection", message: "more", stack: "" });
   return imports;
 }
 
@@ -137,35 +139,70 @@ test("a page that failed is asked, and the origin told once for each page and ki
   assert.deepEqual(await fails(next, {}, { path: "/a/" }), []);
   Object.assign(next, { manifest: { version: "8" } });
   await fails(next, {}, { path: "/a/", version: "8" });
-  assert.deepEqual(next.samples.sent, [`script ${SITE}/a/`]);
+  assert.equal(next.samples.sent.at(-1), `8 script ${SITE}/a/`);
+  // A page of the version before, by what that one listed.
+  await fails(next, { stack: `f@${SITE}/app.20261130.js:1:2\ng@${SITE}/old.20261130.js:1:2` }, { path: "/c/" });
+  assert.deepEqual(next.sent.map(({ version, sample: { stack } }) => [version, ...stack]), [["8"], ["7", `f@${SITE}/*:1:2`, `g@${SITE}/old.20261130.js:1:2`]]);
 });
 
-test("at most 16 of a version, and what didn't arrive doesn't count", async () => {
-  const runtime = device({ isCut: true });
-  await fails(runtime);
-  runtime.isCut = false;
-  for (let page = 0; page < 20; page++) await fails(runtime, {}, { path: `/${page}/` });
-  assert.equal(runtime.sent.length, 16);
+test("at most 16 of a version", async () => {
+  for (const isReached of [true, false]) {
+    const runtime = device({}, isReached);
+    for (let page = 0; page < 20; page++) await fails(runtime, {}, { path: `/${page}/` });
+    reaches(runtime, true);
+    wants(runtime, "origin", {});
+    assert.equal(runtime.sent.length, 16);
+    assert.equal(runtime.written.at(-1).samples.sent.length, 16);
+  }
 });
 
-test("nothing is told without a failure, off, on the copy, of another version, or without anything to say", async () => {
+test("what is made before the origin has answered a poll waits for that, and is forgotten if it wants none", async () => {
+  for (const [data, sent] of [[{}, 1], [{ samples: 0 }, 0]]) {
+    const runtime = device({}, false);
+    await fails(runtime);
+    await fails(runtime);
+    assert.deepEqual([runtime.sent, runtime.written], [[], []]);
+    wants(runtime, "mirror", data);
+    reaches(runtime, true);
+    wants(runtime, "origin", data);
+    wants(runtime, "origin", {});
+    assert.equal(runtime.sent.length, sent);
+    await fails(runtime);
+    assert.equal(runtime.sent.length, 1);
+  }
+});
+
+test("nothing is told without a failure, off, or of a worker that is gone; fixed words where nothing is known", async () => {
   const page = { url: `${SITE}/`, version: "7" };
   const unasked = device();
   unasked.pages.set("page", page);
-  await says(unasked, page, { kind: "script", message: "Error: a", stack: "" });
+  says(unasked, page, { kind: "script", message: "Error: a", stack: "" });
   assert.deepEqual(unasked.sent, []);
-  for (const members of [{ samples: { isOff: true } }, { poll: { source: "mirror" } }, { manifest: { version: "8" } }, { isOver: true }]) {
+  for (const members of [{ samples: { isOff: true } }, { isOver: true }]) {
     const runtime = device(members);
     assert.deepEqual(await fails(runtime), []);
     await fails(runtime, {}, { failure: "page-failed" });
     assert.deepEqual(runtime.sent, [], JSON.stringify(members));
   }
-  const silent = device();
-  await fails(silent, { message: "" });
-  await fails(silent, { message: 7, kind: {}, stack: [] });
-  assert.deepEqual(silent.sent, []);
-  await fails(silent, { message: "", kind: undefined }, { lost: [`${SITE}/a.js`] });
-  assert.equal(silent.sent[0].sample.message, `Not loaded: ${SITE}/a.js`);
+  const words = [];
+  for (const [said, more] of [
+    [{ message: "" }], [{ message: 7, kind: {}, stack: [] }], [{ message: "", kind: "rejection" }], [{}, { failure: "page-failed" }],
+    [{ message: "", kind: undefined }, { lost: [`${SITE}/a.js`] }], [{ message: "Error: a" }, { lost: [`${SITE}/a.js`] }],
+  ]) {
+    const silent = device();
+    await fails(silent, said, more);
+    words.push(silent.sent[0].sample.message);
+  }
+  assert.deepEqual(words, [
+    "A script of the page failed.", "A script of the page failed.", "A promise was rejected, and nothing handled it.", "The page did not come up in time.",
+    `Not loaded: ${SITE}/a.js`, `Error: a. Not loaded: ${SITE}/a.js`,
+  ]);
+  // What is kept may be damaged.
+  for (const sent of [5, "x", [null, 7], { a: 1 }]) {
+    const damaged = device({ samples: { sent } });
+    await fails(damaged);
+    assert.equal(damaged.sent.length, 1);
+  }
 });
 
 test("the origin turns them off and on, and the copy says nothing of it", async () => {
@@ -180,6 +217,7 @@ test("the origin turns them off and on, and the copy says nothing of it", async 
   assert.equal(runtime.written.at(-1).samples.isOff, false);
   await fails(runtime);
   assert.equal(runtime.sent.length, 1);
+  const last = runtime.written.length;
   for (const value of ["0", false, null, 1]) wants(runtime, "origin", { samples: value });
-  assert.equal(runtime.samples.isOff, false);
+  assert.deepEqual([runtime.samples.isOff, runtime.written.length], [false, last]);
 });

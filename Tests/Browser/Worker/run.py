@@ -9,7 +9,7 @@ Exits with 0 if all cases pass. Needs Chromium (Debian: apt-get install chromium
 import os, sys
 
 import bench
-import answers, attacks, copies, costs, failing, firsts, healing, hostile, lazies, lives, opening, routes, shared, sources, stops, switches, tended, trust, trusted, updates, workers
+import answers, attacks, copies, costs, failing, firsts, healing, hostile, lazies, lives, opening, routes, samples, shared, sources, stops, switches, tended, trust, trusted, updates, workers
 
 here = os.path.dirname(os.path.abspath(__file__))
 xcache = os.path.abspath(sys.argv[1] if len(sys.argv) > 1 else os.path.join(here, "../../../.build/debug/xcache"))

@@ -27,8 +27,9 @@ let cookies;
 let stores;
 /** The worker's requests while a page opens, if they are recorded instead of sent. */
 let seen;
-/** What scripts of pages threw. */
+/** What scripts of pages threw, and what a page does to say it. */
 const errors = new Map();
+let explaining;
 /** What was told, or is on its way. */
 const reports = [];
 
@@ -225,7 +226,7 @@ const commands = {
     const page = (opened += 1);
     pages.set(idOf(page), {
       id: idOf(page), url, isSeen: true, visibilityState: "visible",
-      postMessage: ({ xcache }) => void (xcache?.trial?.endsWith("/xcache-samples.js") && reports.push(explains(page))),
+      postMessage: ({ xcache }) => void (xcache?.trial?.endsWith("/xcache-samples.js") && (explaining = explains(page))),
     });
     notesTabs();
     await opens(url, page, sends);
@@ -242,6 +243,7 @@ const commands = {
   async scriptFailed({ page, message, stack }) {
     if (message !== undefined) errors.set(page, { message, stack });
     await tell({ ask: "up", isFailed: true }, page);
+    await explaining;
     return {};
   },
   async pageClose({ page }) {

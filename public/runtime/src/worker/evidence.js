@@ -55,7 +55,7 @@ export const reaches = (runtime, isReached) => void reached[isReached ? "add" : 
  * Whether what is told now arrives, as far as that is known.
  * @param {Runtime} runtime
  */
-const isHeard = (runtime) => reached.has(runtime) && navigator.onLine !== false;
+export const isHeard = (runtime) => reached.has(runtime) && navigator.onLine !== false;
 
 /**
  * Tells the origin, once and when it hears it, that the device went back, as soon as a page has come up since.

@@ -948,14 +948,11 @@ export class Runtime {
     this.post({ reason, url, version });
   }
 
-  /**
-   * @param {object} document
-   * @returns {Promise<Response | void>} nothing: it didn't arrive
-   */
+  /** @param {object} document */
   post(document) {
     const { server, query } = this.settings;
     // A text, which needs no leave of another origin.
-    return fetch(`${server}/report?${query}`, { method: "POST", body: JSON.stringify(document), credentials: "omit" }).catch(() => {});
+    fetch(`${server}/report?${query}`, { method: "POST", body: JSON.stringify(document), credentials: "omit" }).catch(() => {});
   }
 
   // MARK: The end

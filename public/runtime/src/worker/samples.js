@@ -1,46 +1,61 @@
 import { engineOf, framesOf, messageOf, urlOf } from "../protocol/samples.js";
+import { isHeard } from "./evidence.js";
 
-// Error samples (docs/protocol.md §12): what happened in a page that counts as failed, told once for each version, page and kind.
+// Error samples (docs/protocol.md §11 and §12): what happened in a page that counts as failed, once for each version, page and kind.
 
 /** @typedef {import("./runtime.js").Runtime} Runtime */
 /** @typedef {import("./store.js").Page} Page */
 /** @typedef {"script" | "rejection" | "page"} Kind */
 /**
- * What is kept of them. `isOff`: the origin said that it wants none; `sent`: kinds and pages of `version` that it was told.
- * @typedef {{isOff?: boolean, version?: string, sent?: string[]}} Samples
+ * What is kept of them. `isOff`: the origin said that it wants none; `sent`: what it was told, as versions, kinds and pages.
+ * @typedef {{isOff?: boolean, sent?: string[]}} Samples
  */
 
 /** Samples of one version. */
 const MOST = 16;
-const LATE = "The page did not come up in time.";
+/** What is said where nothing is known of an error. @type {{[kind in Kind]: string}} */
+const WORDS = {
+  script: "A script of the page failed.", rejection: "A promise was rejected, and nothing handled it.",
+  page: "The page did not come up in time.",
+};
 /** @type {WeakSet<Page>} those that were asked what happened */
 const asked = new WeakSet();
+/** @type {WeakMap<Runtime, Map<string, object>>} samples that wait for an answer to a poll: only then it is known that they are wanted, and arrive */
+const waiting = new WeakMap();
 
 /**
- * Takes note of whether the origin wants samples.
+ * Takes note of whether the origin wants samples, and sends those that wait.
  * @param {Runtime} runtime
  * @param {import("./polling.js").Source} source
  * @param {{samples?: unknown}} data of its answer
  */
-export function wants({ samples, store }, source, data) {
+export function wants(runtime, source, data) {
+  if (source !== "origin") return;
+  const { samples } = runtime;
   const isOff = data.samples === 0;
-  if (source !== "origin" || isOff === (samples.isOff === true)) return;
-  samples.isOff = isOff;
-  void store.write({ samples }).catch(() => {});
+  if (isOff) waiting.delete(runtime);
+  if (isOff !== (samples.isOff === true)) {
+    samples.isOff = isOff;
+    keeps(runtime);
+  }
+  sends(runtime);
 }
 
 /**
- * Asks a page that was counted as failed what happened, or tells it where the page says nothing.
+ * Asks a page that was counted as failed what happened, or says it where the page says nothing.
  * @param {Runtime} runtime
  * @param {Page} page
  * @param {"page-failed" | "script-failed"} failure
  */
 export async function asks(runtime, page, failure) {
   try {
-    if (failure === "page-failed") return await sends(runtime, page, { kind: "page", message: LATE, stack: "" });
+    if (failure === "page-failed") {
+      makes(runtime, page, { kind: "page", message: "", stack: "" });
+      return;
+    }
+    if (!isNew(runtime, page, "script") && !isNew(runtime, page, "rejection")) return;
     const [id] = [...runtime.pages].find(([, one]) => one === page) ?? [];
-    if (id === undefined || (!mayTell(runtime, page, "script") && !mayTell(runtime, page, "rejection"))) return;
-    const client = await /** @type {any} */ (self).clients.get(id);
+    const client = id !== undefined && (await /** @type {any} */ (self).clients.get(id));
     if (!client) return;
     asked.add(page);
     // A page imports it as it does what a version on trial has it run. A site without it, of an earlier release, says nothing.
@@ -56,56 +71,71 @@ export async function asks(runtime, page, failure) {
  * @param {Page} page
  * @param {{kind?: unknown, message?: unknown, stack?: unknown}} said
  */
-export async function says(runtime, page, { kind, message, stack }) {
+export function says(runtime, page, { kind, message, stack }) {
   if (!asked.delete(page)) return;
-  await sends(runtime, page, {
+  makes(runtime, page, {
     kind: kind === "rejection" ? kind : "script", message: typeof message === "string" ? message : "", stack: typeof stack === "string" ? stack : "",
   });
 }
 
 /**
- * Whether the origin is to be told: not by a device that is on the static copy, or was told to send none.
  * @param {Runtime} runtime
  * @param {Page} page
  * @param {Kind} kind
  */
-function mayTell(runtime, page, kind) {
-  const { samples, manifest, poll, isOver } = runtime;
-  const { version } = page;
-  if (isOver || samples.isOff || version === "0" || version !== manifest.version || poll?.source === "mirror") return false;
-  const sent = samples.version === version && Array.isArray(samples.sent) ? samples.sent : [];
-  Object.assign(samples, { version, sent });
-  return sent.length < MOST && !sent.includes(keyOf(runtime, page, kind));
-}
+const keyOf = (runtime, { url, version }, kind) => `${version} ${kind} ${runtime.nameOf(url)}`;
 
 /**
+ * Whether a sample may be made: the origin wants some, and has none of this version, page and kind.
  * @param {Runtime} runtime
  * @param {Page} page
  * @param {Kind} kind
  */
-const keyOf = (runtime, { url }, kind) => `${kind} ${runtime.nameOf(url)}`;
+function isNew(runtime, page, kind) {
+  const { samples: { isOff, sent }, isOver } = runtime;
+  const all = [...(Array.isArray(sent) ? sent : []), ...(waiting.get(runtime)?.keys() ?? [])];
+  const own = all.filter((key) => String(key).startsWith(`${page.version} `));
+  return !isOver && !isOff && page.version !== "0" && own.length < MOST && !own.includes(keyOf(runtime, page, kind));
+}
 
 /**
  * @param {Runtime} runtime
  * @param {Page} page
  * @param {{kind: Kind, message: string, stack: string}} what as the page has it
  */
-async function sends(runtime, page, { kind, message, stack }) {
+function makes(runtime, page, { kind, message, stack }) {
+  if (!isNew(runtime, page, kind)) return;
   const missing = page.lost?.[0];
-  // It may be why the error came.
-  const whole = missing ? `${message}${/[^.]$/.test(message) ? "." : ""} Not loaded: ${missing}` : message;
-  if (!whole || !mayTell(runtime, page, kind)) return;
-  const { samples, store } = runtime;
+  // It may be why the error came, and is all that is known where there was none.
+  const words = message || (missing && kind === "script" ? "" : WORDS[kind]);
+  const whole = missing ? `${words}${/[^.]$/.test(words) ? "." : ""} Not loaded: ${missing}` : words;
   const { version } = page;
-  const key = keyOf(runtime, page, kind);
-  samples.sent?.push(key);
-  const isListed = (/** @type {string} */ url) => runtime.listed(url, true) !== undefined;
+  // What another version lists says nothing about the paths of this one.
+  const isListed = (/** @type {string} */ url) =>
+    (version === runtime.manifest.version ? runtime.listed(url, false) : runtime.setAside(url, page)) !== undefined;
   const sample = {
     engine: engineOf(navigator.userAgent), kind, message: messageOf(whole, isListed), page: urlOf(runtime.nameOf(page.url), isListed),
     stack: framesOf(stack, isListed),
   };
-  const isTaken = await runtime.post({ sample, version });
-  // Without a network nobody was told: the next time.
-  if (!isTaken && samples.version === version) samples.sent = samples.sent?.filter((one) => one !== key);
-  await store.write({ samples }).catch(() => {});
+  const all = waiting.get(runtime) ?? new Map();
+  waiting.set(runtime, all.set(keyOf(runtime, page, kind), { sample, version }));
+  sends(runtime);
 }
+
+/**
+ * Sends what waits, once, if the origin answered the last poll of this process.
+ * @param {Runtime} runtime
+ */
+function sends(runtime) {
+  const { samples } = runtime;
+  const all = waiting.get(runtime);
+  if (!all || !isHeard(runtime)) return;
+  waiting.delete(runtime);
+  // Of versions before, pages may still be open.
+  samples.sent = [...(Array.isArray(samples.sent) ? samples.sent : []), ...all.keys()].slice(-4 * MOST);
+  keeps(runtime);
+  for (const document of all.values()) runtime.post(document);
+}
+
+/** @param {Runtime} runtime */
+const keeps = ({ samples, store }) => void store.write({ samples }).catch(() => {});

@@ -325,10 +325,10 @@ class Update {
     const data = await ask(this.settings, source, base, true, this.following, this.hearing(source));
     this.isPastPoll = true;
     this.share = source === "origin" ? data.reports : 0;
-    wants(runtime, source, data);
     this.countPoll(data, source, base);
     this.tell(held, false);
     reaches(runtime, source === "origin");
+    wants(runtime, source, data);
     // Before an update that ends what would be told.
     tells(runtime);
     await counts(runtime, {});
