@@ -10,7 +10,8 @@ import Values
 struct WebTests {
   private static let page = "<!doctype html><html><head><title>x</title></head><body></body></html>"
 
-  private static let wrote = "wrote xcache-sw.js\nwrote xcache-sw-packs.js\nwrote xcache.js\n"
+  private static let removed = "wrote xcache-sw.js\nwrote xcache-sw-packs.js\nwrote xcache.js\n"
+  private static let wrote = removed + "wrote xcache-samples.js\n"
 
   private static func run(_ scratch: Scratch, _ words: String...) throws -> Outcome {
     try Outcome(Child([Binary.path, "web"] + words, environment: [:], in: scratch.path))
@@ -46,9 +47,11 @@ struct WebTests {
     // The embedded files equal those in the repository.
     let built = try DurableFile.read("\(Repository.root)/public/runtime/dist/xcache-sw.js")
     #expect(built.map { worker == head + "\n" + String(decoding: $0, as: UTF8.self) } == true)
-    let packs = try DurableFile.read("\(Repository.root)/public/runtime/dist/xcache-sw-packs.js")
-    let written = try DurableFile.read("\(scratch.path)/dist/xcache-sw-packs.js")
-    #expect(packs != nil && packs == written)
+    for name in ["xcache-sw-packs.js", "xcache-samples.js"] {
+      let built = try DurableFile.read("\(Repository.root)/public/runtime/dist/\(name)")
+      let written = try DurableFile.read("\(scratch.path)/dist/\(name)")
+      #expect(built != nil && built == written)
+    }
     #expect(
       try Self.text(scratch, "dist/index.html")
         == "<!doctype html><html><head><title>x</title><script src=\"xcache.js\" defer></script></head><body></body></html>"
@@ -254,10 +257,11 @@ struct WebTests {
     try scratch.folder("dist", ["index.html": Self.page])
     #expect(try Self.run(scratch, "remove", "--dir", "dist").exitCode == 3)
     let outcome = try Self.run(scratch, "remove", "--dir", "dist", "--create")
-    #expect(outcome.exitCode == 0 && outcome.output == Self.wrote)
+    #expect(outcome.exitCode == 0 && outcome.output == Self.removed)
     #expect(try Self.text(scratch, "dist/xcache-sw.js").contains("unregister"))
     #expect(try Self.text(scratch, "dist/xcache.js").hasPrefix("//"))
     #expect(try Self.text(scratch, "dist/xcache-sw-packs.js").hasPrefix("//"))
+    #expect(try DurableFile.read("\(scratch.path)/dist/xcache-samples.js") == nil)
   }
 
   @Test(

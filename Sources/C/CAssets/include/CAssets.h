@@ -13,9 +13,11 @@ size_t xcache_migration_count(void);
 xcache_asset xcache_migration(size_t index);
 size_t xcache_page_count(void);
 xcache_asset xcache_page(size_t index);
-// The web runtime: the service worker, its pack decoder, its check of signatures, the worker that removes it, and the pages' script.
+// The web runtime: the service worker, its pack decoder, its check of signatures, the worker that removes it, the pages' script, and
+// what pages load after something failed.
 xcache_asset xcache_web_worker(void);
 xcache_asset xcache_web_packs(void);
 xcache_asset xcache_web_trust(void);
 xcache_asset xcache_web_remover(void);
 xcache_asset xcache_web_page(void);
+xcache_asset xcache_web_samples(void);

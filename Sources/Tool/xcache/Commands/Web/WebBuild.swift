@@ -12,6 +12,8 @@ struct WebBuild {
   /// What it imports besides if the site has a root: the check of what publishers signed.
   static let trustName = "xcache-sw-trust.js"
   static let scriptName = "xcache.js"
+  /// What pages import after they failed, to say what happened; without it, they say nothing.
+  static let samplesName = "xcache-samples.js"
 
   let folder: String
 
@@ -25,7 +27,7 @@ struct WebBuild {
     self.folder = folder
   }
 
-  /// Writes the worker with its import, and the pages' script; returns their names.
+  /// Writes the worker with its import, the pages' script, and what that imports; returns their names.
   func write(_ settings: WebSettings, worker: String?) throws -> [String] {
     try write(Self.head(settings.json) + Self.bytes(xcache_web_worker()), to: Self.workerName)
     try write(Self.bytes(xcache_web_packs()), to: Self.packsName)
@@ -36,20 +38,24 @@ struct WebBuild {
     }
     let page: JSONValue = worker.map { ["worker": .string($0)] } ?? [:]
     try write(Self.head(page) + Self.bytes(xcache_web_page()), to: Self.scriptName)
-    return written + [Self.scriptName]
+    try write(Self.bytes(xcache_web_samples()), to: Self.samplesName)
+    return written + [Self.scriptName, Self.samplesName]
   }
 
   /// Writes a worker that removes the other one, and replaces the other files with scripts that do nothing.
   func writeRemover() throws -> [String] {
     try write(Self.bytes(xcache_web_remover()), to: Self.workerName)
-    let hasTrust = try Kernel.status("\(folder)/\(Self.trustName)")?.kind == .file
-    let others = [Self.packsName] + (hasTrust ? [Self.trustName] : []) + [Self.scriptName]
+    func present(_ name: String) throws -> [String] {
+      try Kernel.status("\(folder)/\(name)")?.kind == .file ? [name] : []
+    }
+    let others =
+      try [Self.packsName] + present(Self.trustName) + [Self.scriptName] + present(Self.samplesName)
     for name in others { try write(Array("// xcache was removed from this site.\n".utf8), to: name) }
     return [Self.workerName] + others
   }
 
   /// The files that a build with the worker may have.
-  private static let names = [workerName, packsName, trustName, scriptName]
+  private static let names = [workerName, packsName, trustName, scriptName, samplesName]
 
   func write(_ bytes: [UInt8], to name: String) throws {
     try DurableFile.write(bytes, to: "\(folder)/\(name)")

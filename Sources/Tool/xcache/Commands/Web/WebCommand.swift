@@ -14,9 +14,10 @@ enum WebCommand {
       .init("remove --dir dist --create", "remove it for good from browsers that have it"),
     ],
     notes: """
-      init writes three files into the build: xcache-sw.js, the worker with its settings; xcache-sw-packs.js, which
-      the worker imports when it is installed; and xcache.js, which pages load. --inject adds the line that loads it
-      to each page, and exits with 1 if a page can't have it, or has a Content-Security-Policy that refuses it. It
+      init writes four files into the build: xcache-sw.js, the worker with its settings; xcache-sw-packs.js, which
+      the worker imports when it is installed; xcache.js, which pages load; and xcache-samples.js, which a page loads
+      after it failed, to say what happened. --inject adds the line that loads xcache.js to each page, and exits with
+      1 if a page can't have it, or has a Content-Security-Policy that refuses it. It
       leaves out node_modules and hidden folders. Run init after each build, before publishing. The worker controls
       the folder that it is served from and everything below it. Serve the worker's files with Cache-Control: no-cache.
       With --root browsers take only what the app's publishers have signed; init then writes xcache-sw-trust.js, too,

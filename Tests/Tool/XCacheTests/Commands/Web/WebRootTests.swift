@@ -49,6 +49,7 @@ import Values
       answer["written"]
         == .strings([
           WebBuild.workerName, WebBuild.packsName, WebBuild.trustName, WebBuild.scriptName,
+          WebBuild.samplesName,
         ]))
     let settings = try #require(WebBuild.settings(in: folder.path))
     #expect(
@@ -96,7 +97,11 @@ import Values
     let outcome = CapturedTerminal.run(["web", "remove", "--dir", folder.path, "--json"])
     #expect(
       outcome.output.contains(
-        #"{"written":["xcache-sw.js","xcache-sw-packs.js","xcache-sw-trust.js","xcache.js"]}"#), "\(outcome)")
-    #expect(try text(WebBuild.trustName) == "// xcache was removed from this site.\n")
+        #"{"written":["xcache-sw.js","xcache-sw-packs.js","xcache-sw-trust.js","xcache.js","xcache-samples.js"]}"#
+      ),
+      "\(outcome)")
+    for name in [WebBuild.trustName, WebBuild.samplesName] {
+      #expect(try text(name) == "// xcache was removed from this site.\n")
+    }
   }
 }
