@@ -134,7 +134,9 @@ def commands(origin):
     run(publish + " --dry-run --if-version 1")
     run(publish)
     ahead = time.strftime("%Y-%m-%dT%H:%MZ", time.gmtime(time.time() + 86_400))
-    for line in ("status", "log --limit 5", "show 1", "show 1 --manifest", "diff 1 2", "pin 1 kept", "pin list", "pin remove 1",
+    for line in ("status", "samples", "samples --version 1", "channel set --samples off",
+                 "channel set --samples on", "log --limit 5", "show 1", "show 1 --manifest", "diff 1 2", "pin 1 kept", "pin list",
+                 "pin remove 1",
                  "channel create --channel test", "channel freeze --channel test --reason sale", "channel thaw --channel test",
                  "channel set --interval 60 --hosts m.example.com", "channel default-app shop",
                  "promote --from online --to test --create", "rollback --bundle main --steps 1 --dry-run",

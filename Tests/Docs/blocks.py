@@ -42,7 +42,8 @@ TABLE = {
     "docs/guide-commands.md": [
         ("xcache publish", GUIDES), ("[{", GUIDES), ("$ xcache prefetch", GUIDES), ("xcache policy", GUIDES), ("$ xcache check", GUIDES),
         ('"check"', GUIDES), ("xcache rollback", GUIDES), ("$ xcache mirror", GUIDES), ("$ xcache restore", GUIDES),
-        ("$ xcache backup", GUIDES), ("$ xcache webhook", GUIDES), ("(printf whsec_", GUIDES), ("{", GUIDES)],
+        ("$ xcache backup", GUIDES),
+        ("$ xcache samples", "not: XCacheTests.SamplesOutputTests compares such lines"), ("$ xcache webhook", GUIDES), ("(printf whsec_", GUIDES), ("{", GUIDES)],
     "docs/guide-app.md": [("xcache web init", GUIDES), ("let runtime", SWIFT), ("let host", SWIFT)],
     "docs/guide-web.md": [("$ export XCACHE_SERVER", GUIDES), ('xcache.on("updated"', TEXTS), ("xcache.describe", TEXTS),
                           ("Content-Security-Policy", TEXTS), ('"bundles"', TEXTS), ("xcache web init", GUIDES)],
@@ -73,7 +74,7 @@ TABLE = {
     "docs/conformance.md": [("Tests/Conformance/run.py", TEXTS), ("{", TEXTS)],
     "docs/protocol.md": [
         ("GET", TEXTS), *[("{", TEXTS)] * 2, ('"first"', TEXTS), *[("{", TEXTS)] * 2, ('"fallback"', TEXTS), *[("{public-url}", TEXTS)] * 3, ("pack", "not: it is a grammar, in words"),
-        ("old URL", TEXTS), ("{public-url}", TEXTS), *[("{", TEXTS)] * 8, ('"rollout"', TEXTS),
+        ("old URL", TEXTS), ("{public-url}", TEXTS), *[("{", TEXTS)] * 9, ('"rollout"', TEXTS),
         *[("{", "not: Tests/Conformance/trust/make.py --check compares its members with those that are read")] * 6],
     "docs/evidence.md": [("", "not: a formula; docs/vectors/evidence.py computes by them")] * 8,
     "docs/openapi/README.md": [("curl", GUIDES)],

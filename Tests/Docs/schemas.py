@@ -116,7 +116,9 @@ def documents(origin):
                 {"counts": {"local": 41, "paint-local-256": 1}, "version": "3"},
                 {"evidence": {"age": 3, "arm": "candidate", "failed": 1, "opened": 0, "version": "3"}},
                 {"cause": "page", "evidence": {"arm": "candidate", "failed": 1, "opened": 0, "version": "3"}, "reason": "returned",
-                 "url": "https://m.example.com/", "version": "3"}):
+                 "url": "https://m.example.com/", "version": "3"},
+                {"sample": {"engine": "Chromium 141", "kind": "script", "message": "x is not defined", "page": "https://m.example.com/",
+                            "stack": ["f@https://m.example.com/app.js:1:7"]}, "version": "3"}):
         holds("report", one, "a report")
         holds("reported", origin.get(report, json.dumps(one).encode()), "the answer to a report")
     holds("reported", origin.get(report, b'{"reason":"because"}'), "the answer to a wrong report")
@@ -177,6 +179,7 @@ def documents(origin):
     refuses("report", {"reason": "because", "url": "", "version": "3"}, lambda d: None)
     refuses("report", {"counts": {"local": 1000001}, "version": "3"}, lambda d: None)
     refuses("report", {"evidence": {"arm": "both", "failed": 0, "opened": 1, "version": "3"}}, lambda d: None)
+    refuses("report", {"sample": {"kind": "other", "message": "", "page": "https://m.example.com/"}, "version": "3"}, lambda d: None)
     refuses("reported", {"code": 400}, lambda d: None)
     refuses("mirror", mirror, lambda d: d["channels"][0].pop("files"))
     refuses("release", {"kind": "publish"}, lambda d: None)

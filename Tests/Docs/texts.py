@@ -144,7 +144,7 @@ def document(text):
     value = json.loads(text)
     data = value.get("data", value)
     name = ("prefetchConfig" if "config" in data else "policy" if "bypass" in data else "info" if "files" in data
-            else "report" if {"reason", "counts", "evidence"} & set(data) else "configure")
+            else "report" if {"reason", "counts", "evidence", "sample"} & set(data) else "configure")
     schema = json.loads((ROOT / f"docs/schemas/{name}.schema.json").read_text())
     errors = [error.message for error in Draft202012Validator(schema).iter_errors(value)]
     assert not errors, f"{name}.schema.json: {errors}"

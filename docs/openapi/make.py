@@ -55,7 +55,7 @@ OWN = {
         "description": "where something changed, the members of DocumentVersion, too"},
     "ChannelSettingsRequest": {"type": "object", "minProperties": 1, "properties": {
         "interval": {"type": ["integer", "null"]}, "hosts": {"type": ["array", "null"], "items": {"type": "string"}},
-        "reports": {"type": ["integer", "null"]}}},
+        "reports": {"type": ["integer", "null"]}, "samples": {"type": "boolean"}}},
     "EmptyRequest": {"type": "object"},
     "WaitingAct": both(ref("ScheduledInfo"), {"type": "object", "required": ["app", "channel"], "properties": {
         "app": SIMPLE["AppName"], "channel": SIMPLE["ChannelName"]}}),

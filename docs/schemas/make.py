@@ -62,11 +62,17 @@ NEWEST = {
     "interval": {"type": "integer", "minimum": 30, "maximum": 3600, "description": "seconds between polls"},
     "policy": VERSION, "prefetch": VERSION, "rollback": VERSION, "rollout": ROLLOUT,
     "root": {"type": "string", "pattern": "^[1-9][0-9]{0,15}$", "description": "the number of the newest root"},
-    "reports": {"type": "integer", "minimum": 0, "maximum": 10000, "description": "batches asked for, of 10,000"}}
+    "reports": {"type": "integer", "minimum": 0, "maximum": 10000, "description": "batches asked for, of 10,000"},
+    "samples": {"const": 0, "description": "no error samples are asked for"}}
 DIGEST = {**SHA256, "description": "of the resourcemap that the answer leads to"}
 EVIDENCE = {"type": "object", "required": ["arm", "failed", "opened", "version"], "properties": {
     "age": {"type": "integer", "minimum": 0, "maximum": 24, "description": "whole hours since the device opened its first page"},
     "arm": {"enum": ["candidate", "control"]}, "failed": {"enum": [0, 1]}, "opened": {"enum": [0, 1]}, "version": VERSION}}
+SAMPLE = {"type": "object", "required": ["kind", "message", "page"], "properties": {
+    "engine": {"type": "string", "maxLength": 64, "description": "name and major version"},
+    "kind": {"enum": ["script", "rejection", "page", "process"]}, "message": {"type": "string", "maxLength": 512},
+    "page": {"type": "string", "pattern": "^https?://", "maxLength": 1024},
+    "stack": {"type": "array", "maxItems": 10, "items": {"type": "string", "maxLength": 300, "description": "FUNCTION@URL:LINE:COLUMN"}}}}
 FAILURE = {"type": "object", "required": ["code", "message"],
            "properties": {"code": {"type": "integer", "minimum": 400, "maximum": 599}, "message": {"type": "string"}}}
 
@@ -115,7 +121,7 @@ SCHEMAS = {
         "type": "object", "required": ["files", "version"], "properties": {
             "files": {"type": "array", "items": LISTED}, "version": {"type": "string", "pattern": "^[0-9a-f]{20}$"}}}),
     "envelope": ("A root (`root/N.json`) or a head (`head.json`) of a channel with a root, and what answers have in `trust`", ENVELOPE),
-    "report": ("What a device reports: a failure, a batch of counts, or what a rollout came to", {"oneOf": [
+    "report": ("What a device reports: a failure, a batch of counts, what a rollout came to, or an example of how pages failed", {"oneOf": [
         {"type": "object", "required": ["reason", "url", "version"], "properties": {
             "reason": {"enum": ["download", "not-found", "integrity", "patch", "manifest", "storage", "timeout", "other",
                                 "trust-root", "trust-head", "trust-entry", "trust-content", "trust-scope", "trust-floor", "trust-policy",
@@ -127,7 +133,9 @@ SCHEMAS = {
         {"type": "object", "required": ["counts", "version"], "properties": {
             "counts": {"type": "object", "maxProperties": 128,
                        "additionalProperties": {"type": "integer", "minimum": 0, "maximum": 1000000}},
-            "version": VERSION}, "not": {"required": ["reason"]}}]}),
+            "version": VERSION}, "not": {"required": ["reason"]}},
+        {"type": "object", "required": ["sample", "version"], "properties": {"sample": SAMPLE, "version": VERSION},
+         "not": {"anyOf": [{"required": ["counts"]}, {"required": ["reason"]}, {"required": ["evidence"]}]}}]}),
     "reported": ("The answer to a report", {"oneOf": [
         {"type": "object", "required": ["code"], "properties": {"code": {"const": 200}}, "not": {"required": ["message"]}},
         FAILURE]}),

@@ -7,6 +7,15 @@ extension OriginClient {
     try get("\(channel.path)/adoption")
   }
 
+  /// Returns what happened when pages failed; of the newest version and the candidate if no version is given.
+  package func samples(
+    of channel: ChannelAddress, version: String? = nil, page: String? = nil, limit: Int
+  ) throws(OriginError) -> OriginAnswer<SampleList> {
+    let version = version.map { "&version=\(OriginCall.escaped($0))" } ?? ""
+    let page = page.map { "&page=\(OriginCall.escaped($0))" } ?? ""
+    return try get("\(channel.path)/samples?limit=\(limit)\(version)\(page)")
+  }
+
   /// Returns `points` points, the last one being now. `step` is `minute` (of the last hour), `hour`, `day` or `week`.
   package func series(of channel: ChannelAddress, step: String, points: Int) throws(OriginError)
     -> OriginAnswer<AdoptionSeries>

@@ -21,8 +21,8 @@ enum XCache {
     (
       "Inspect",
       [
-        StatusCommand.command, AcknowledgeCommand.command, LogCommand.command, ShowCommand.command,
-        DiffCommand.command, SearchCommand.command,
+        StatusCommand.command, AcknowledgeCommand.command, SamplesCommand.command, LogCommand.command,
+        ShowCommand.command, DiffCommand.command, SearchCommand.command,
         PreviewCommand.command, AuditCommand.command,
       ]
     ),

@@ -16,6 +16,9 @@ final class AdoptionService: Sendable {
   private let sampled = Locked(SampledPolls())
   /// What was reported about rollouts since the last flush.
   let evidence = Locked(EvidenceBuffer())
+  /// What was reported about pages that failed since the last flush, and who may report how much more of it.
+  let samples = Locked(SampleBuffer())
+  let quota = Locked(SampleQuota())
   /// How much of what was reported about rollouts came from other sites' pages, since the start.
   let foreignReports = Atomic<Int>(0)
   /// By channel.
@@ -125,6 +128,7 @@ final class AdoptionService: Sendable {
       // Counts are informational; an origin that can't write them has worse problems, which it reports here, too.
       log("error: polls of the last seconds are not counted: \(error)")
     }
+    flushSamples()
     flushEvidence()
   }
 

@@ -5,23 +5,28 @@ import Values
 
 /// Receives a device's report: `POST /report?app=…&channel=…` with a failure,
 /// `{"reason":"integrity","url":"https://…","version":"553"}`, a batch of counts, `{"counts":{"local":12,"passed":3},"version":"553"}`,
-/// or what a rollout came to, `{"evidence":{"arm":"candidate","failed":0,"opened":1,"version":"554"}}`, which a failure may carry, too.
+/// what a rollout came to, `{"evidence":{"arm":"candidate","failed":0,"opened":1,"version":"554"}}`, which a failure may carry, too, or
+/// an example of how pages failed, `{"sample":{…},"version":"553"}`.
 final class FailureReceiver: BodyReceiver {
   private let origin: Origin
   private let channel: ChannelCatalog
   private let peer: IPAddress
   private let isForeign: Bool
+  private let sender: ReportSender
   private var body: [UInt8] = []
 
   /// In bytes: room for a URL and a few words.
   static let limit = 8 << 10
 
   /// `isForeign` is whether another site's page sent it: its evidence doesn't count.
-  init(_ origin: Origin, _ channel: ChannelCatalog, from peer: IPAddress, isForeign: Bool) {
+  init(
+    _ origin: Origin, _ channel: ChannelCatalog, from peer: IPAddress, _ sender: ReportSender, isForeign: Bool
+  ) {
     self.origin = origin
     self.channel = channel
     self.peer = peer
     self.isForeign = isForeign
+    self.sender = sender
   }
 
   func receive(_ bytes: RawSpan) -> Bool {
@@ -31,6 +36,7 @@ final class FailureReceiver: BodyReceiver {
 
   func finish() -> Response {
     let document = try? JSONValue.parse(body)
+    if let document, document["sample"] != nil { return finish(sample: document) }
     if let document, document["counts"] != nil { return finish(batch: document) }
     if let evidence = document?["evidence"] {
       if let refusal = take(evidence) { return refusal }
@@ -44,7 +50,7 @@ final class FailureReceiver: BodyReceiver {
       let reasons = FailureReason.sent.map(\.rawValue).joined(separator: ", ")
       return ClientFailure.response(
         .badRequest,
-        "a report must be {\"reason\",\"url\",\"version\"}, {\"counts\",\"version\"} or {\"evidence\"}; \"reason\" must be one of \(reasons)"
+        "a report must be {\"reason\",\"url\",\"version\"}, {\"counts\",\"version\"}, {\"sample\",\"version\"} or {\"evidence\"}; \"reason\" must be one of \(reasons)"
       )
     }
     let version = document["version"]?.string.flatMap { ManifestVersion(text: $0)?.number } ?? PollCount.none
@@ -91,6 +97,27 @@ final class FailureReceiver: BodyReceiver {
     }
   }
 
+  /// Takes an error sample. What isn't kept is accepted all the same: devices can't do better.
+  private func finish(sample document: JSONValue) -> Response {
+    guard origin.adoption.takesSample(from: peer), channel.extras.samples != 0 else { return Self.accepted }
+    do throws(JSONError) {
+      // Which paths are listed is looked up when it is written; everything else is stripped before it is kept in memory.
+      let report = try SampleReport(json: document) { _ in true }
+      if report.version > .none, report.version <= channel.highest,
+        sender.mayReport(about: report.sample.page)
+      {
+        origin.adoption.record(report, of: channel.channel.id)
+      }
+      return Self.accepted
+    } catch {
+      let kinds = ErrorSample.Kind.allCases.map(\.rawValue).joined(separator: ", ")
+      return ClientFailure.response(
+        .badRequest,
+        "\"sample\" must have a \"kind\" (\(kinds)), a \"message\", the URL of a \"page\", and may have an \"engine\" and a \"stack\" of texts; \"version\" must be a version: \(error)"
+      )
+    }
+  }
+
   func abort() {}
 
   private static let accepted = Response(
@@ -112,9 +139,9 @@ extension OriginHandler {
       let query = Self.query(request)
       let catalog = catalog.current
       guard let channel = catalog.channel(query) else { return .now(Self.noApp(query, catalog)) }
-      let (peer, isForeign) = (request.peer, channel.isForeign(request))
+      let (peer, sender, isForeign) = (request.peer, ReportSender(request), channel.isForeign(request))
       return .receive(limit: UInt64(FailureReceiver.limit)) { [origin] in
-        FailureReceiver(origin, channel, from: peer, isForeign: isForeign)
+        FailureReceiver(origin, channel, from: peer, sender, isForeign: isForeign)
       }
     case .options: return .now(Self.reportOptions)
     default:

@@ -42,6 +42,29 @@ struct RestoreTests {
     }
   }
 
+  @Test("Devices learn from the copy that no error samples are wanted, and a restored origin wants none")
+  func samples() throws {
+    let bench = try Bench()
+    var change = SettingsChange()
+    change.samples = false
+    _ = try bench.store.set(change, of: AppName("shop"), .online)
+    try bench.mirror()
+    for name in ["version.json", "configure.json"] {
+      let bytes = try DurableFile.read("\(bench.www)/xcache/shop/\(name)") ?? []
+      #expect(try ConfigureAnswer.parse(bytes).extras.samples == 0, "\(name)")
+    }
+    #expect(try bench.verify().isEmpty)
+    let store = try restore(bench, FolderReader(bench.www))
+    #expect(try !store.extras(of: bench.shop(store)).takesSamples)
+    change.samples = true
+    _ = try bench.store.set(change, of: AppName("shop"), .online)
+    #expect(try bench.mirror().written > 0)
+    let bytes = try DurableFile.read("\(bench.www)/xcache/shop/version.json") ?? []
+    #expect(try ConfigureAnswer.parse(bytes).extras.samples == nil)
+    let again = try restore(bench, FolderReader(bench.www))
+    #expect(try again.extras(of: bench.shop(again)).takesSamples)
+  }
+
   @Test("Headers are restored, and an unknown member of a later xcache is reported")
   func members() throws {
     let bench = try Bench(versions: 2)

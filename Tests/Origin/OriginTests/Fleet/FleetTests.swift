@@ -162,7 +162,8 @@ import Values
   @Test(arguments: [
     "apps", "audit", "overview", "token", "tokens", "mirrors", "disk", "audit/verify", online,
     "\(online)/log",
-    "\(online)/diff?from=1&to=3", "\(online)/adoption", "\(online)/adoption/series", "\(online)/pins",
+    "\(online)/diff?from=1&to=3", "\(online)/adoption", "\(online)/adoption/series", "\(online)/samples",
+    "\(online)/pins",
     "\(online)/policy", "\(online)/settings", "\(online)/releases/3",
     "\(online)/entry?url=https://m.example.com/a.js",
   ])

@@ -100,6 +100,7 @@ extension APIRoute {
     channel("/pins/*", [.delete: .reply(.wholeChannel(.publish), MaintenanceHandler.unpin)]),
     channel("/adoption", [.get: .reply(.channel(.read), MaintenanceHandler.adoption)]),
     channel("/adoption/series", [.get: .reply(.channel(.read), FleetHandler.series)]),
+    channel("/samples", [.get: .reply(.channel(.read), SampleHandler.list)]),
     channel("/entry", [.get: .sharedReply(.channel(.read), HistoryHandler.entry)]),
     channel("/preview", [.post: .change(.channel(.read), PreviewPageHandler.open)], .reads),
     channel(

@@ -41,6 +41,7 @@ extension Store {
   ///   - versions: the versions whose pages failed.
   ///   - page: only those of this page, as samples name it; nil for all.
   ///   - limit: the most samples to return.
+  /// - Throws: `unknownVersion`.
   package func samples(
     of channel: ChannelInfo, versions: [ManifestVersion], page: String? = nil, limit: Int
   ) throws(StoreError) -> KeptSamples {
@@ -48,6 +49,7 @@ extension Store {
       var samples: [KeptSample] = []
       var others = 0
       for version in Set(versions) {
+        try db.requireKept(version, in: channel.id)
         samples += try db.samples(of: channel.id, version, page: page, limit: limit)
         others = others.addingClamped(try db.others(of: channel.id, version, page: page))
       }

@@ -35,7 +35,8 @@ enum ChannelCommand {
       (admin tokens only) limits the hosts of published URLs, such as m.example.com,*.example.org: publish, rollback,
       promote and prefetch push are refused (exit code 3) if they name others; unpublish never is, and live content
       stays. * lifts the limit. set --reports PERCENT sets the share of usage reports that devices send (see
-      status): 100 by default; none resets it.
+      status): 100 by default; none resets it. set --samples off has devices send no examples of errors (see samples), and
+      forgets those that are kept; on is the default.
       set --public-url URL makes a release in which all downloads are at another URL. Devices take the changed manifest and
       fetch no file again. The URL before has to go on answering for devices that haven't polled since. It shows the cost
       and asks; --yes does it without asking, --dry-run only shows it.
@@ -67,7 +68,7 @@ enum ChannelCommand {
     })
 }
 
-/// `xcache channel set`: the poll interval, the hosts of releases, the share of reports.
+/// `xcache channel set`: the poll interval, the hosts of releases, the share of reports, error samples.
 enum ChannelSet {
   static let options: [Option] = [
     .value("public-url", "URL", "move downloads to this URL, by a release (set)").only("set"),
@@ -89,12 +90,14 @@ enum ChannelSet {
     )
     .only(
       "set"),
+    .value("samples", "on|off", "whether devices send examples of errors; off forgets those kept (set)")
+      .only("set"),
   ]
 
   static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
     let remote = try ChannelActions.named(arguments)
     if let text = try arguments.value("public-url") {
-      for other in ["interval", "hosts", "reports"] where arguments.isGiven(other) {
+      for other in ["interval", "hosts", "reports", "samples"] where arguments.isGiven(other) {
         throw UsageError("--public-url makes a release of its own: give --\(other) in another command")
       }
       return try ChannelMove.run(
@@ -124,9 +127,15 @@ enum ChannelSet {
         share.map { "devices send \(ShareText.percent($0)) of their usage reports" }
           ?? "devices send all usage reports")
     }
+    if let text = try arguments.value("samples") {
+      guard text == "on" || text == "off" else { throw UsageError("--samples \(text): expected on or off") }
+      request.samples = text == "on"
+      words.append(text == "on" ? "devices send examples of errors" : "devices send no examples of errors")
+    }
     guard !words.isEmpty else {
       throw remote.missing(
-        "nothing to set: give --interval SECONDS, --hosts NAMES, --reports PERCENT or --public-url URL")
+        "nothing to set: give --interval SECONDS, --hosts NAMES, --reports PERCENT, --samples on|off or --public-url URL"
+      )
     }
     let answer = try remote.api.change(request, of: try remote.address)
     if let text = try arguments.value("hosts"), let hosts = try HostOutput.list(text),
@@ -138,6 +147,9 @@ enum ChannelSet {
       terminal.say(json: answer.document)
     } else {
       for line in words { terminal.say(line) }
+      if let count = answer.value.forgottenSamples, count > 0 {
+        terminal.say("\(Count.text(count, "kept example")) forgotten")
+      }
     }
     return .done
   }
