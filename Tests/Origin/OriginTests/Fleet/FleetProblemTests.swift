@@ -84,22 +84,18 @@ import Values
   }
 
   /// A console polls every few seconds: nothing in the answer may tick.
-  @Test func anUnchangedOverviewKeepsItsTag() throws {
+  @Test func nothingInAnOverviewTicks() throws {
     try freeze()
     #expect(try acknowledge().status == 200)
-    func tag() throws -> String? {
-      try origin.restarted().ask("GET", "/api/v1/overview", ["Authorization: Bearer \(origin.token)"])
-        .field("ETag")
+    func lines() throws -> [JSONValue] {
+      let answer = try origin.restarted().api("GET", "overview").json
+      let problems = (answer["problems"]?.array ?? []).filter { $0["code"] != "disk" }
+      return problems + (answer["channels"]?.array ?? [])
     }
-    guard try problem("disk") == nil else { return }
-    let first = try tag()
+    let first = try lines()
+    #expect(first.count >= 2)
     pass(30_000)
-    let next = try overview()
-    #expect(next.problems == (try overview().problems))
-    // The time of the disk is rounded to the minute.
-    if try overview().disk?.at.milliseconds == (now.withLock { $0 } - 30_000) / 60_000 * 60_000 {
-      #expect(try tag() == first)
-    }
+    #expect(try lines() == first)
   }
 
   // MARK: - Acknowledged

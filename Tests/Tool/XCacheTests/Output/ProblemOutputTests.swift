@@ -22,7 +22,8 @@ import Testing
     problem.since = Self.at
     #expect(StatusCommand.line(problem, Self.plain).hasSuffix("version 3. (since 2026-11-20 07:17:00 UTC)"))
     problem.acknowledged = .init(
-      by: "ana", at: Self.at, reason: "we\nknow", until: Moment(milliseconds: Self.at.milliseconds + 3_600_000))
+      by: "ana", at: Self.at, reason: "we\nknow",
+      until: Moment(milliseconds: Self.at.milliseconds + 3_600_000))
     let line = StatusCommand.line(problem, Self.plain)
     #expect(line.contains("; acknowledged by ana until 2026-11-20 08:17:00 UTC: we"))
     #expect(!line.contains("\n"))
