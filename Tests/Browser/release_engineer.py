@@ -280,7 +280,7 @@ def incident(browser, site):
     clicks += 1
     console.says("failures", "#problems", 20)
     press("#problems li a")
-    console.says("more pages fail" if int(good) > 1 else "Failed pages", "#view")
+    console.says("Failed pages per 1,000", "#health")
     press("#to-failures")
     console.says(failing, "#view")
     console.says("basket.js", "#view")
