@@ -413,9 +413,9 @@ def only_reading(browser, site):
     console.check("a reader's audit")
     # The server refuses it as well.
     assert site.ask("POST", "apps/shop/channels/online/freeze", {"reason": "no"}, token=made["token"])[0] == 403
-    # After the token is revoked, the sign-in form is shown.
+    # With its token a session ends, and the sign-in form is shown.
     site.ask("DELETE", "tokens/reader")
-    console.says("expired or revoked", "#refusal", 30)
+    console.says("Your session has ended, or was revoked", "#refusal", 30)
     assert not console.has("#view table")
 
 

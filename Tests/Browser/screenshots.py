@@ -187,6 +187,15 @@ def today(site):
     counted(site, 3, 6_200, 0.88, slow=2, failed=71)
     site.report("integrity", 3, 14, "https://m.example.com/js/part-7.js")
     site.report("timeout", 3, 3, "https://m.example.com/js/part-3.js")
+    page, script = "https://m.example.com/index.html", "https://m.example.com/js/part-7.js"
+    for engine, times in (("WebKit 605.1", 7), ("Chromium 141", 4)):
+        for _ in range(times):
+            site.sample(3, "TypeError: undefined is not an object (evaluating 'basket.items')", page,
+                        [f"renderBasket@{script}:1:7", f"start@{script}:1:19", f"@{script}:1:1"], engine)
+    site.sample(3, "", page, [], "Chromium 141", "page")
+    site.ask("POST", "apps/shop/channels/online/policy", {"act": "bypass-add", "pattern": "https://m.example.com/pay/*", "message": "the payment page is broken offline"})
+    until_at = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() + 8 * 3600))
+    site.ask("POST", "problems/acknowledge", {"app": "shop", "channel": "staging", "code": "frozen", "reason": "the load test is announced", "until": until_at})
     site.ask("POST", "mirrors", {"name": "s3://shop-copy/hxm", "versions": [{"app": "shop", "channel": "online", "version": "3"}]})
     site.ask("POST", "tokens", {"name": "wall", "scope": "read", "app": "shop"})
     site.ask("POST", "apps/shop/channels/online/pins", {"version": "1", "reason": "the audit of March"})
@@ -198,11 +207,13 @@ def get_adoption(site):
     assert site.ask("GET", "apps/shop/channels/online/adoption")[0] == 200
 
 
-pages = (("overview", "#/", "table"), ("channel", "#/channel/shop/online", "#timeline li"), ("release", "#/release/shop/online/2", ".tree li"),
+pages = (("overview", "#/", "table"), ("channel", "#/channel/shop/online", "#timeline li"), ("quiet-channel", "#/channel/shop/tablet", "#timeline li"),
+         ("week", "#/channel/shop/online?span=week&kinds=policy,freeze", "#timeline"), ("search", "#/search?q=logo", "#results section"),
+         ("failures", "#/failures/shop/online", "#samples article"), ("preview", "#/preview/shop/online/3", "iframe"), ("release", "#/release/shop/online/2", ".tree li"),
          ("compare", "#/compare/shop/online?from=1&to=3", ".tree li"), ("audit", "#/audit", "table"), ("operations", "#/operations", "table"),
          ("waiting", "#/waiting", "#waiting"), ("you", "#/you", "#you-facts"),
          ("missing", "#/nothing", "h1"))
-dialogs = (("rollback", "#act-roll-back"), ("kill", "#act-kill-switch"), ("settings", "#act-settings"))
+dialogs = (("rollback", "#act-roll-back"), ("kill", "#act-kill-switch"), ("settings", "#act-settings"), ("acknowledge", "#problems [data-acknowledge]"))
 
 
 def all_pages(console, scheme, width):
@@ -228,9 +239,12 @@ def all_pages(console, scheme, width):
         title = f"{name}-{scheme}-{width}"
         if wanted not in title:
             continue
-        fresh("#/channel/shop/online", button)
+        fresh("#/channel/shop/online", "#act-roll-back")
         console.click(button)
         console.wait("dialog #preview h3")
+        if name == "settings":
+            console.set("interval", "60")
+            time.sleep(1)
         console.set("reason", "white pages since the new basket")
         console.eval("document.querySelector('dialog details.command').open = true")
         take(console, title)
@@ -249,7 +263,8 @@ def main():
         os.makedirs(folder, exist_ok=True)
     with tempfile.TemporaryDirectory() as folder:
         with Clock(folder) as clock:
-            site = Site(clock.program, folder)
+            # Pages of releases are looked at in an origin of their own.
+            site = Site(clock.program, folder, ("--preview-listen", "127.0.0.1:0"))
             try:
                 prepared(site, clock)
             finally:

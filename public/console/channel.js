@@ -34,7 +34,7 @@ export async function open({ names: [app, channel], query, overview: fleet, relo
     history.replaceState(null, "", channelLink("channel", app, channel, parts.length ? `?${parts.join("&")}` : ""));
   }
   const head = el("div", { class: "head" });
-  const vitals = el("div");
+  const vitals = el("section", { "aria-label": "How the fleet is" });
   const about = el("div");
   const rollout = el("div");
   const plans = el("div");
