@@ -364,7 +364,7 @@ def signed_out(browser, site):
     console.eval("location.hash = '#/'")
     time.sleep(0.3)
     console.click("#sign-out")
-    assert console.has("#token")
+    console.wait("#token")
     time.sleep(4)
     assert console.has("#token") and console.text("#refusal") == "", console.text("#refusal")
     for hidden in ("#problems", "#nav", "#who"):

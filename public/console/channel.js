@@ -244,9 +244,9 @@ export async function open({ names: [app, channel], query, overview: fleet, relo
   async function refresh(next) {
     fleet = next ?? fleet;
     countedAt = 0;
-    const document = await get(path);
-    take(document);
     // Asked again at the next turn where one of these fails.
+    readAt = 0;
+    take(await get(path));
     readAt = 0;
     await newer();
     readAt = Date.now();
