@@ -46,6 +46,7 @@ export async function open({ names: [app, channel], query, overview: fleet, relo
   const moment = el("div", { role: "status" });
   let status = await get(path);
   let readAt = Date.now();
+  let isStale = false;
   let releases = (await get(`${path}/log?limit=${page}`)).releases;
 
   function drawHead() {
@@ -245,11 +246,10 @@ export async function open({ names: [app, channel], query, overview: fleet, relo
     fleet = next ?? fleet;
     countedAt = 0;
     // Asked again at the next turn where one of these fails.
-    readAt = 0;
+    isStale = true;
     take(await get(path));
-    readAt = 0;
     await newer();
-    readAt = Date.now();
+    isStale = false;
     drawHead();
     drawFailures();
     drawStanding();
@@ -300,7 +300,7 @@ export async function open({ names: [app, channel], query, overview: fleet, relo
         el("div", {}, card("Fleet", [charts, source], choice), card("Failures of the last week", failures, el("a", { id: "to-failures", href: channelLink("failures", app, channel) }, "Messages and stacks"), true),
           card("What happened", [happened.choice, happened.node], el("a", { href: channelLink("compare", app, channel) }, "Compare two versions or moments"))),
         el("div", {}, card("This channel", about), card("Bundles", bundles), signed, card("Back in time", [ask, moment])))],
-    get poll() { return Date.now() - readAt >= maxAge ? path : Date.now() - countedAt >= maxAge ? `${path}/adoption` : series(); },
+    get poll() { return isStale || Date.now() - readAt >= maxAge ? path : Date.now() - countedAt >= maxAge ? `${path}/adoption` : series(); },
     async update(document) {
       // A document of the channel, of its charts, or of what devices counted.
       if ("week" in document) {
@@ -308,7 +308,7 @@ export async function open({ names: [app, channel], query, overview: fleet, relo
         if (status.rollout) await drawStanding();
       }
       else if (!("points" in document)) {
-        if (document === status) readAt = Date.now();
+        if (document === status && !isStale) readAt = Date.now();
         else await refresh();
       } else if (document !== lastSeries) drawCharts(lastSeries = document);
     },
