@@ -109,6 +109,11 @@ def _(bench):
     bench.proxy.rules = [("gone.js", lambda request, proxy: request.answer(b"no", status=404, headers=[("Access-Control-Allow-Origin", "*")]))]
     tab.session.send("Network.clearBrowserCache")
     tab.open(app.base)
+    counted(tab, 1)
+    tab.eval("new Promise((done) => setTimeout(done, 1500))")
+    # It isn't known yet in this life of the worker whether the origin wants any.
+    assert samples(bench, app) == []
+    tab.update()
     [body] = told(bench, app)
     assert (body["sample"]["kind"], body["sample"]["message"]) == ("script", f"Not loaded: {app.base}gone.js"), body
 
