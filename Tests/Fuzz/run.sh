@@ -1,5 +1,5 @@
 #!/bin/bash
-# Fuzzes with libFuzzer and AddressSanitizer: run.sh [http|archive|dns|identity|pack|trust|zstd] [SECONDS], the HTTP parser for 60 where not said.
+# Fuzzes with libFuzzer and AddressSanitizer: run.sh [http|archive|dns|identity|pack|sourcemap|trust|zstd] [SECONDS], the HTTP parser for 60 where not said.
 # What it finds is kept in .build/fuzz/found; a run without a find ends with 0. New inputs that reach new code are
 # kept in .build/fuzz beside the seeds of Tests/Fuzz.
 # run.sh api [SECONDS]: the API of a real server, the release binary or XCACHE_BINARY (see api.py). FUZZ_SEED draws the
@@ -14,7 +14,7 @@ if [ "${1:-}" = api ]; then
     ${FUZZ_SEED:+--seed "$FUZZ_SEED"}
 fi
 target=http
-case "${1:-}" in http | archive | dns | identity | pack | trust | zstd) target=$1; shift ;; esac
+case "${1:-}" in http | archive | dns | identity | pack | sourcemap | trust | zstd) target=$1; shift ;; esac
 mkdir -p "$work/found"
 # Swift's crash reporter faults inside AddressSanitizer, and would hide the find.
 export SWIFT_BACKTRACE=enable=no
@@ -84,6 +84,13 @@ pack)
     -Xcc -ISources/C/CLinux/include Tests/Fuzz/PackFuzz.swift Tests/Common/ManifestsTests/Packs/Pack{Sample,Device}.swift \
     "$work/TestSupport.o" $(find "$built/" -name '*.o') -lz -lbrotlidec -lzstd -lcrypto \
     -o "$work/pack-fuzz"
+  ;;
+sourcemap)
+  seeds=Tests/Fuzz/sourcemap-corpus
+  corpus=$work/sourcemap-corpus
+  # It needs nothing but the classes of bytes.
+  swiftc "${flags[@]}" -module-name SourceMapFuzz Sources/Tool/BuildCheck/SourceMaps/*.swift \
+    Sources/Tool/BuildCheck/Texts/TextCursor.swift Tests/Fuzz/SourceMapFuzz.swift -o "$work/sourcemap-fuzz"
   ;;
 trust)
   seeds=Tests/Fuzz/trust-corpus

@@ -23,6 +23,8 @@ final class FakeOrigin: Sendable {
     var lies: [String: String] = [:]
     /// The bodies of `POST apps/shop/trust/statements`.
     var kept: [JSONValue] = []
+    /// The bodies of `POST …/source-maps`; nil: it is older than source maps.
+    var sourceMaps: [JSONValue]? = []
     /// Answers that replace the model's own.
     var fault: (@Sendable (inout Model, SocketServer.Request) -> [SocketServer.Step]?)?
   }
@@ -94,6 +96,8 @@ extension FakeOrigin.Model {
     case ("POST", "apps", 4) where path[3] == "statements":
       kept.append((try? JSONValue.parse(request.body)) ?? .null)
       return .answer(body: Array(#"{"kept":1}"#.utf8))
+    case ("POST", "apps", 5) where path[4] == "source-maps" && sourceMaps != nil:
+      return keepMaps(request.body)
     default: return FakeOrigin.problem(404, "not-found", "nothing is there")
     }
   }
@@ -119,6 +123,21 @@ extension FakeOrigin.Model {
     guard let root, var object = json.object else { return .answer(body: json.canonical) }
     object["root"] = .integer(root)
     return .answer(body: JSONValue.object(object).canonical)
+  }
+
+  /// Stores source maps, if it has their bytes and those of the files.
+  private mutating func keepMaps(_ body: [UInt8]) -> [SocketServer.Step] {
+    let document = (try? JSONValue.parse(body)) ?? .null
+    let maps = document["maps"]?.array ?? []
+    let missing = maps.flatMap { [$0["file"]?.string ?? "", $0["map"]?.string ?? ""] }.filter {
+      blobs[$0] == nil
+    }
+    guard missing.isEmpty else {
+      return FakeOrigin.problem(422, "missing-blobs", "bytes are missing", ["missing": .strings(missing)])
+    }
+    sourceMaps?.append(document)
+    let json: JSONValue = ["known": 0, "refused": 0, "stored": .integer(maps.count)]
+    return .answer(201, [], body: json.canonical)
   }
 
   /// Answers a preparation with the content that each bundle would have.

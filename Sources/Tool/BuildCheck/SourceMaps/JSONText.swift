@@ -76,7 +76,7 @@ enum JSONText {
         let (scalar, length) = scalar(bytes, at + 1, range.upperBound)
         append(scalar, to: &out)
         at += length
-      default: out.append(bytes[at])
+      default: out.append(isControl(bytes[at]) ? 0x20 : bytes[at])
       }
       at += 1
     }

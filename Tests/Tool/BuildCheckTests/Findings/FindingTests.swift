@@ -67,14 +67,16 @@ import Testing
     ),
     (
       .weight(what: "source map", files: 1, bytes: 999, exclude: ["*.js.map"]),
-      "1 source map (999 B) is not needed on devices: leave it out with --exclude '*.js.map'"
+      "1 source map (999 B) is not needed on devices: leave it out with --exclude '*.js.map'; publish --source-maps DIR stores it "
+        + "where nobody can download it"
     ),
     (
       .weight(
         what: "source maps", files: 236, bytes: 32_800_000, exclude: ["*.css.map", "*.js.map"],
         mayBeLazy: true),
       "236 source maps (32.8 MB) are not needed on devices: leave them out with --exclude '*.css.map' --exclude "
-        + "'*.js.map', or name them in \"lazy\" in xcache.json"
+        + "'*.js.map', or name them in \"lazy\" in xcache.json; publish --source-maps DIR stores them where nobody can "
+        + "download them"
     ),
     (
       .idlePattern("a\u{1B}*", at: "bundles / main / include", excludes: false),

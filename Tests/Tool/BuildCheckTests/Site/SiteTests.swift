@@ -142,7 +142,7 @@ import Values
         ("Thumbs.dbx", 3), ("a~", 4), ("~a", 5),
       ]) == [
         "warning: 1 source map (7 B) is not needed on devices: leave it out with --exclude '*.js.map', or name it in "
-          + "\"lazy\" in xcache.json [weight]",
+          + "\"lazy\" in xcache.json; publish --source-maps DIR stores it where nobody can download it [weight]",
         "warning: 1 compressed copy (1.0 KB) is not needed on devices: leave it out with --exclude '*.gz' [weight]",
         "warning: 2 desktop files (3 B) are not needed on devices: leave them out with --exclude '._*' --exclude "
           + "'Thumbs.db' [weight]",

@@ -70,7 +70,7 @@ import Values
     ("\(online)/schedules/1", ["GET": .scope(.read), "DELETE": .scope(.release)]),
     ("\(online)/schedules/1/request", ["GET": .scope(.read)]),
     ("\(online)/schedules/1/statements", ["POST": .scope(.publish)]),
-    ("\(online)/thaw", ["POST": .scope(.admin)]),
+    ("\(online)/source-maps", ["POST": .scope(.publish)]), ("\(online)/thaw", ["POST": .scope(.admin)]),
   ]
 
   /// Each scope is asked on each route; the token for app `shop` is limited.
