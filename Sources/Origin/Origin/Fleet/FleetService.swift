@@ -113,7 +113,7 @@ final class FleetService: Sendable {
     -> [ProblemName: ProblemRecord]
   {
     try register.withLock { (register) throws(StoreError) in
-      var current = try register ?? ProblemRegister(store.problems())
+      var current = if let register { register } else { ProblemRegister(try store.problems()) }
       current.update(found, now: now)
       let changes = current.changes
       if !changes.isEmpty {

@@ -163,9 +163,10 @@ import Values
     try freeze()
     for ahead in [-1, 0, 30 * 24 * Self.hour + 1] { #expect(try acknowledge(until: ahead).status == 400) }
     func status(_ change: (inout JSONObject) -> Void) throws -> Int {
-      var body: JSONObject = [
+      let whole: JSONValue = [
         "app": "shop", "channel": "online", "code": "frozen", "reason": "we know", "until": time(Self.hour),
       ]
+      var body = whole.object ?? JSONObject()
       change(&body)
       return try origin.api("POST", Self.path, .object(body)).status
     }

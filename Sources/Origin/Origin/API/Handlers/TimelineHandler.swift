@@ -154,7 +154,7 @@ private enum ActWords {
   }
 
   private static func names(_ asked: JSONValue) -> String {
-    let names = asked.object?.map(\.key).filter { $0 != "reason" } ?? []
+    let names = asked.object?.members.map(\.key).filter { $0 != "reason" } ?? []
     return names.isEmpty ? "" : ": " + HumanText.line(names.sorted().joined(separator: ", "), limit: 200)
   }
 

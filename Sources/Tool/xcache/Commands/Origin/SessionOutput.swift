@@ -48,11 +48,16 @@ enum SessionOutput {
 
   /// `2 people are signed in, and 1 CI job has a token`
   static func summary(_ sessions: [TokenInfo]) -> String {
-    let people = Set(sessions.filter { $0.kind == "session" }.map { [$0.issuer ?? "", $0.subject ?? $0.id] })
+    let all = Set(sessions.filter { $0.kind == "session" }.map { [$0.issuer ?? "", $0.subject ?? $0.id] })
+    // The origin itself vouches for the sessions that the console begins with a token.
+    let people = all.filter { $0[0] != "xcache" }
+    let tokens = all.count - people.count
     let jobs = sessions.count { $0.kind == "job" }
     let words =
       (people.isEmpty
         ? [] : [people.count == 1 ? "1 person is signed in" : "\(people.count) people are signed in"])
+      + (tokens == 0
+        ? [] : ["\(Count.text(tokens, "token")) \(tokens == 1 ? "is" : "are") used in the console"])
       + (jobs == 0 ? [] : ["\(Count.text(jobs, "CI job")) \(jobs == 1 ? "has" : "have") a token"])
     return words.joined(separator: ", and ")
   }
