@@ -35,9 +35,9 @@ extension SignInEndpoint {
       of: token, hash: secret.hash, detail: SessionClient.console, lifetime: Self.tokenSessionTime * 1000,
       by: Actor(name: token.name, address: Self.address(peer)))
     let seconds = ((session.expiresAt ?? 0) - session.createdAt) / 1000
-    var response = Response.json(TokenInfo(session))
-    response.head.fields.add("Set-Cookie", SessionCookie.setting(secret.text(id: session.id), for: seconds))
-    return response
+    let answer = Response.json(TokenInfo(session))
+    let cookie = SessionCookie.setting(secret.text(id: session.id), for: seconds)
+    return Response(answer.status, answer.head.fields.adding("Set-Cookie", cookie), answer.body)
   }
 
   /// Seconds after which the console asks for the token again.
