@@ -191,6 +191,12 @@ def every_act(console, site):
     console.act("#act-settings", "fewer reports", {"reports": "12.5"})
     assert site.ask("GET", f"{path}/settings")[1]["reports"] == 1250
     console.act("#act-settings", "all of them", {"reports": ""})
+    # Samples of errors: off forgets those that there are.
+    shown, _ = console.act("#act-settings", "no samples", {"samples": "off"})
+    assert "samples: on → off" in shown and "forgets" in shown, shown
+    assert site.ask("GET", f"{path}/settings")[1]["samples"] is False
+    console.says("Error samples", "#facts")
+    console.act("#act-settings", "samples again", {"samples": "on"})
     shown, _ = console.act("#act-settings", "calmer", {"interval": "60"})
     assert "interval: not set → 60 s" in shown, shown
     console.says("60 s", "#facts")

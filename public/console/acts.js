@@ -299,9 +299,9 @@ export function buttons({ app, channel, status, fleet, reload }) {
 
   async function settings() {
     const read = async () => {
-      const { interval, hosts, reports, samples } = await get(path);
+      const { interval, hosts, reports, samples } = await get(`${path}/settings`);
       // In the command line's unit.
-      return { interval: interval ?? "", hosts: (hosts ?? []).join(" "), reports: typeof reports === "number" ? reports / 100 : "", samples: samples === false ? "off" : "on", knowsSamples: samples !== undefined };
+      return { interval: interval ?? "", hosts: (hosts ?? []).join(" "), reports: typeof reports === "number" ? reports / 100 : "", samples: samples === false ? "off" : "on", knowsSamples: typeof samples === "boolean" };
     };
     const is = await read();
     // What its reader changed; what somebody else changed meanwhile stays.
@@ -338,7 +338,10 @@ export function buttons({ app, channel, status, fleet, reload }) {
         return ["channel", "set", ...place, ...(interval === undefined ? [] : ["--interval", interval ?? "none"]), ...(hosts === undefined ? [] : ["--hosts", hosts?.join(",") ?? "*"]),
           ...(reports === undefined ? [] : ["--reports", reports === null ? "none" : reports / 100]), ...(samples === undefined ? [] : ["--samples", samples ? "on" : "off"])];
       },
-      send: async (values, key) => { await act("POST", `${path}/settings${why(values.reason)}`, body(values), key); return "The settings are saved."; },
+      send: async (values, key) => {
+        const { forgottenSamples } = await act("POST", `${path}/settings${why(values.reason)}`, body(values), key);
+        return `The settings are saved.${forgottenSamples ? ` ${plural(forgottenSamples, "sample")} forgotten.` : ""}`;
+      },
     });
   }
 }

@@ -77,7 +77,7 @@ export async function open({ names: [app, channel], query, overview: fleet, relo
         ["Poll interval", status.interval ? `${status.interval} s` : "the devices' default"],
         status.hosts && ["Hosts", status.hosts.join(", ")],
         status.reports !== null && ["Reports", `${status.reports / 100} % of devices`],
-        typeof status.samples === "boolean" && ["Error samples", status.samples ? "on" : "off"],
+        status.samples === false && ["Error samples", "off"],
         policy?.bypass?.length && ["Bypassed", policy.bypass.map((one, index) => {
           const until = policy.bypassUntil && Object.hasOwn(policy.bypassUntil, one) ? policy.bypassUntil[one] : policy.until;
           return [index ? ", " : "", one, until ? [", ends ", when(until)] : ""];

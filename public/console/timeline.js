@@ -8,9 +8,9 @@ const page = 20;
 const mostPages = 10;
 
 /** The groups that one chooses from; what an origin doesn't name here, or only a newer one knows, is among the last. */
-export const groups = { release: "Releases", policy: "Policy", prefetch: "Prefetch", rollout: "Rollouts", freeze: "Freezes", other: "Settings" };
+export const groups = { release: "Releases", policy: "Policy", prefetch: "Prefetch", rollout: "Rollouts", freeze: "Freezes", other: "Other" };
 const groupOf = ({ kind }) => (kind === "thaw" ? "freeze" : kind !== "other" && Object.hasOwn(groups, kind) ? kind : "other");
-const names = { policy: "Policy", prefetch: "Prefetch", rollout: "Rollout", freeze: "Freeze", thaw: "Thaw", settings: "Settings", protect: "Protection", schedule: "Planned" };
+const names = { policy: "Policy", prefetch: "Prefetch", rollout: "Rollout", freeze: "Freeze", thaw: "Thaw", settings: "Settings", protect: "Protection", schedule: "Planned", approval: "Approval", pin: "Pin", channel: "Channel", acknowledge: "Problem" };
 const keyOf = (one) => [one.kind, one.at, one.version, one.detail].join("\n");
 
 /** A release that went to a part of the devices first. */
@@ -52,7 +52,7 @@ export function timeline({ app, channel, path, chosen, choose, grown }) {
     const message = one.message ? el("div", { class: "message" }, one.message) : null;
     const node = el("li", { class: `of-${group}`, hidden: shownGroups.size > 0 && !shownGroups.has(group) }, release ? [
       el("div", { class: "what" }, version, el("div", {}, badge(release.kind === "rollback" ? "warn" : "quiet", release.kind), ofRollout(release))),
-      el("div", {}, message ?? el("div", { class: "quiet" }, "no message"),
+      el("div", {}, message ?? el("div", { class: "quiet" }, one.detail || "no message"),
         release.breakGlass ? el("div", { class: "warn" }, `▲ despite a freeze by ${release.breakGlass.frozenBy}: ${release.breakGlass.reason}`) : null, by),
       el("div", { class: "side" }, cost, el("div", { class: "small" }, `+${release.added} ~${release.changed} −${release.removed}, ${size(release.newBytes)} new`)),
     ] : [
