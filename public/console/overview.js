@@ -67,7 +67,7 @@ const button = (words, one, open) => (mayAcknowledge(one) ? el("button", { type:
 /** Problems as items of a list: what is wrong, since when, and that somebody knows it. */
 export const items = (problems, done) => problems.map((one) => el("li", { class: one.severity === "error" ? "error" : "warning" },
   el("p", {}, el("strong", {}, one.severity === "error" ? "✖" : "▲", el("span", { class: "hidden" }, one.severity === "error" ? " Error: " : " Warning: ")), " ", where(one), one.detail),
-  one.since ? el("span", { class: "since" }, "since ", when(one.since, true)) : null, one.since ? button("Acknowledge", one, act("acknowledge", one, done)) : null));
+  one.since ? el("span", { class: "since" }, "since ", when(one.since, true)) : el("span"), button("Acknowledge", one, act("acknowledge", one, done))));
 
 const known = (one, done) => el("li", {}, el("p", {}, el("span", { "aria-hidden": "true" }, "○ "), where(one), one.detail, " ",
   el("span", { class: "quiet" }, named(one.acknowledged.by), ", ", when(one.acknowledged.at), `: ${one.acknowledged.reason}`)),
