@@ -56,11 +56,11 @@ export async function open({ names: [app, channel], query, overview: fleet, relo
       el("p", { class: "top" }, badge(one.kind === "rejection" ? "warn" : "bad", kinds[one.kind] ?? one.kind), el("strong", {}, plural(one.count, "time")),
         el("span", {}, "first ", when(one.firstAt)), el("span", {}, "last ", when(one.lastAt)), el("span", {}, (one.engines?.length ? one.engines : [one.engine]).join(", "))),
       el("h3", { id: `sample-${index}` }, one.message || "(no message)"),
-      el("p", { class: "quiet small" }, "on ", address(one.page)),
+      el("p", { class: "quiet small" }, "on ", address(one.page), " · ",
+        el("a", { href: channelLink("preview", app, channel, `/${encodeURIComponent(one.version)}?page=${encodeURIComponent(one.page)}`) }, "Look at the page")),
       one.stack.length ? [el("ol", { class: "stack-of", "aria-label": "Where it happened, innermost first" }, one.stack.map((frame, place) => el("li", {}, framed(frame, place === 0)))),
         sourced ? el("details", { class: "command" }, el("summary", {}, "As devices sent it"), el("pre", { tabindex: 0, "aria-label": "Stack" }, one.stack.map((frame) => el("span", {}, frame.text)))) : null]
-        : one.kind === "page" || one.kind === "process" ? null : el("p", { class: "quiet small" }, "No stack was sent."),
-      el("p", { class: "row" }, el("a", { class: "button", href: channelLink("preview", app, channel, `/${encodeURIComponent(one.version)}?page=${encodeURIComponent(one.page)}`) }, "Look at the page")));
+        : one.kind === "page" || one.kind === "process" ? null : el("p", { class: "quiet small" }, "No stack was sent."));
   }
 
   /** A line of a stack: in the sources where the publisher stored a map, else as the device had it. */

@@ -30,7 +30,7 @@ async function release({ names: [app, channel, version], query }) {
         el("h1", {}, `Version ${info.version} `, badge(info.kind === "rollback" ? "warn" : "quiet", info.kind)),
         info.message ? el("p", { class: "message said" }, info.message) : null,
         el("p", { class: "lead" }, "Released ", when(info.at), " by ", named(info.author))),
-      el("div", { class: "row" }, link("Look at its pages", "preview", `/${info.version}`), link("Failures", "failures", `?version=${info.version}`),
+      el("div", { class: "row" }, link("Preview", "preview", `/${info.version}`), link("Failures", "failures", `?version=${info.version}`),
         link("Compare", "compare", `?from=${previous}&to=${info.version}`))),
       stats("release-figures", vitals(info, previous, adoption)),
       card(`What changed since version ${previous}`, changes(app, channel, previous, info.version, query, channelLink("release", app, channel, `/${info.version}`))),
@@ -195,7 +195,7 @@ function changes(app, channel, from, to, query, address) {
   const note = el("span", { role: "status", class: "quiet" });
   const more = el("button", { type: "button", hidden: true }, "Load more");
   const filter = el("input", { type: "search", id: "filter-changes", autocomplete: "off", spellcheck: "false", placeholder: "part of a URL" });
-  const content = el("div", { id: "content", "aria-live": "polite" }, el("p", { class: "quiet empty" }, "Choose a file to see what is different in it."));
+  const content = el("div", { id: "content", "aria-live": "polite" }, el("p", { class: "quiet" }, "Loading …"));
   let files = [];
   let next = null;
   let asked = 0;
@@ -235,6 +235,25 @@ function changes(app, channel, from, to, query, address) {
         told.map(([kind, text], index) => [index ? ", " : "", el("span", { class: kinds[kind].kind }, `${kinds[kind].mark}${kind === "renamed" ? "\u00a0" : ""}${count(sums[kind])}`), ` ${text}`]), next === null ? "" : "; more below"]);
     if (!words) figure(diff);
     fill(box, draw(tree(files), 0, ""));
+    if (!shown) fill(content, largest());
+  }
+
+  /** While no file is chosen: those whose size changed most. */
+  function largest() {
+    const former = (file) => (file.was ?? file.renamedFrom)?.size ?? 0;
+    const now = (file) => (file.kind === "removed" ? 0 : file.size);
+    const some = files.map((file) => ({ file, change: Math.abs(now(file) - former(file)) || file.kind === "removed" && file.size })).filter((one) => one.change)
+      .sort((a, b) => b.change - a.change).slice(0, 8);
+    if (!some.length) return el("p", { class: "quiet empty" }, files.length ? "Choose a file to see what is different in it." : "No file.");
+    const most = Math.max(...some.map(({ file }) => Math.max(former(file), file.size)));
+    const line = (bytes, kind) => svg("rect", { width: (bytes * 100) / most, height: 5, y: kind === "old" ? 0 : 7, class: kind });
+    return [el("h3", {}, next === null ? "What changed most in size" : "What changed most in size, of the files that are shown"),
+      el("ol", { class: "largest" }, some.map(({ file }) => {
+        const before = file.kind === "removed" ? file.size : former(file);
+        return el("li", {}, el("button", { type: "button", click: () => show(file) }, file.url.split("/").at(-1) || file.url),
+          svg("svg", { viewBox: "0 0 100 12", preserveAspectRatio: "none", "aria-hidden": "true" }, line(before, "old"), line(now(file), "new")),
+          el("span", {}, before ? size(before) : "new", " → ", file.kind === "removed" ? "gone" : size(file.size)));
+      })), el("p", { class: "quiet small" }, "Choose a file to see what is different in it.")];
   }
   /** The number of files at the top of the page counts a renamed file once, too. */
   function figure(diff) {

@@ -140,7 +140,8 @@ import Values
     Case(
       DiffAnswer.self,
       #"{"added":[{"ctype":"text/html","delta":3,"md5":"\#(md5)","plain":9,"sha256":"\#(sha256)","size":12,"#
-        + #""url":"https://m.example.com/"}],"changed":[],"cost":\#(cost),"from":"0","removed":[],"to":"9"}"#,
+        + #""renamedFrom":{"ctype":"text/html","md5":"\#(md5)","sha256":"\#(sha256)","size":11,"url":"https://m.example.com/x"},"#
+        + #""url":"https://m.example.com/"}],"changed":[],"cost":\#(cost),"from":"0","removed":[],"renamed":1,"to":"9"}"#,
       required: "added changed cost from removed to"),
     Case(
       BundleEntries.self,

@@ -361,4 +361,26 @@ import Testing
       try DiffCommand.was(file(content("0", "text/css", headers)))
         == " (the same bytes, different type and different headers)")
   }
+
+  /// A renamed file is one row with both names, and one of the sums.
+  @Test func renamedFiles() throws {
+    func file(_ url: String, _ digit: String, _ more: String = "") -> String {
+      #"{"ctype":"text/html","md5":"\#(String(repeating: digit, count: 32))","sha256":"\#(String(repeating: digit, count: 64))","#
+        + #""size":1500,"url":"\#(url)"\#(more)}"#
+    }
+    let cost = #"{"bytes":1,"deltas":0,"files":1,"plainBytes":1}"#
+    func former(_ url: String, _ digit: String) -> String { #","renamedFrom":\#(file(url, digit))"# }
+    let (old, new) = ("https://m.example.com/js/app.1.js", "https://m.example.com/js/app.2.js")
+    let diff: DiffAnswer = try Self.decoded(
+      #"{"added":[\#(file(new, "2", former(old, "1"))),\#(file("https://m.example.com/x", "3"))],"changed":[],"cost":\#(cost),"#
+        + #""from":"1","removed":[\#(file(old, "1", #","renamedTo":"\#(new)""#))],"to":"2"}"#)
+    #expect(DiffCommand.address(diff.added[0]) == "https://m.example.com/js/{app.1.js → app.2.js}")
+    #expect(DiffCommand.was(diff.added[0]) == " (was 1.5 KB)")
+    #expect(DiffCommand.address(diff.added[1]) == "https://m.example.com/x")
+    #expect(DiffCommand.sum(diff) == "version 1 → 2: +1 R1 ~0 −0, 3.0 KB new")
+    let moved: DiffAnswer.File = try Self.decoded(
+      file("https://b.example.com/y.js", "1", former("https://a.example.com/x.js", "1")))
+    #expect(DiffCommand.address(moved) == "https://a.example.com/x.js → https://b.example.com/y.js")
+    #expect(DiffCommand.was(moved) == " (the same bytes)")
+  }
 }
