@@ -206,6 +206,8 @@ function changes(app, channel, from, to, query, address) {
 
   /** A link to what is shown: to be sent to somebody, or kept. It makes no step back. */
   function keep() {
+    // Somebody went on meanwhile: the address is another page's.
+    if (!box.isConnected) return;
     const state = [shown && `file=${encodeURIComponent(shown)}`, filter.value && `filter=${encodeURIComponent(filter.value)}`].filter(Boolean).join("&");
     history.replaceState(null, "", state ? `${address}${address.includes("?") ? "&" : "?"}${state}` : address);
   }
