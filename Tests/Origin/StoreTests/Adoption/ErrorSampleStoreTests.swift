@@ -2,6 +2,7 @@ import Manifests
 import System
 import Testing
 import TestSupport
+import Values
 
 @testable import Store
 

@@ -11,10 +11,12 @@ struct ReportSender: Sendable {
     if let field = request.field(.origin) {
       origin = field.array
       isOfOtherSite = false
+    } else if let site = request.field(named: "sec-fetch-site") {
+      origin = nil
+      isOfOtherSite = !site.equals("same-origin") && !site.equals("none")
     } else {
       origin = nil
-      let site = request.field(named: "sec-fetch-site")
-      isOfOtherSite = site.map { !$0.equals("same-origin") && !$0.equals("none") } ?? false
+      isOfOtherSite = false
     }
   }
 
