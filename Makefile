@@ -378,6 +378,9 @@ fuzz-identity: packages ## the readers of ID tokens, of their claims, of key set
 fuzz-pack: packages ## the pack reader
 	@Tests/Fuzz/run.sh pack $(or $(FUZZ_SECONDS),600)
 
+fuzz-sourcemap: packages ## the parser of source maps
+	@Tests/Fuzz/run.sh sourcemap $(or $(FUZZ_SECONDS),600)
+
 fuzz-trust: packages ## the readers of envelopes, of what is in them, of signatures and keys
 	@Tests/Fuzz/run.sh trust $(or $(FUZZ_SECONDS),600)
 

@@ -95,7 +95,8 @@ import Values
   /// Kinds that need damage, an outage or a second machine, and so aren't in the table.
   private static let notInTable: Set<String> = [
     "archive", "audit", "blocked", "clashes", "damaged", "divergent", "disk-full", "duplicate-url",
-    "no-address", "no-pages", "reports-needed", "author-ended", "not-awaited", "not-compared", "nothing-left",
+    "no-address", "no-pages", "source-maps", "reports-needed", "author-ended", "not-awaited", "not-compared",
+    "nothing-left",
     "page-failed", "purged", "smoke", "still-live", "stopped",
     "schedule-damaged", "schedule-over", "too-many-freezes", "too-many-schedules", "unfit-file",
     "unknown-outcome", "unreadable",

@@ -69,7 +69,9 @@ extension PublishError {
   /// The exit code: 3 if the request was refused, 2 if it makes no sense, 1 for everything else.
   package var exitCode: Int32 {
     switch self {
-    case .overBudget, .costUnknown, .alwaysOvertaken, .broken, .newBundle, .noPageStays, .noSourceMaps: 3
+    case .overBudget, .costUnknown, .alwaysOvertaken, .broken, .newBundle, .noPageStays, .noSourceMaps,
+      .sourceMapsUnknown:
+      3
     case .trust(let fault): fault.exitCode
     case .awaited(let fault): fault.exitCode
     case .origin(let error): error.exitCode
