@@ -69,6 +69,13 @@ import TestSupport
       INSERT INTO approval (act_id, approver, token_id, name, at) VALUES (1, 'token:t', 't', 'ci', 1)
       """
     ),
+    (
+      "source-map-missing",
+      """
+      INSERT INTO source_map (channel_id, file, blob_id, stored_at) VALUES (1, zeroblob(32), 1, 1);
+      UPDATE blob SET quarantined_at = 1 WHERE id = 1
+      """
+    ),
     ("audit-chain", "UPDATE audit SET result = '{}' WHERE id = 3"),
     ("manifest-digest", "UPDATE release SET digest = zeroblob(32) WHERE version = 1"),
     ("script-bytes", "INSERT INTO policy_script VALUES (zeroblob(32), x'61', 1)"),
