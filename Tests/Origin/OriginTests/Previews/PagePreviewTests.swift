@@ -26,8 +26,10 @@ import Values
       handler = try #require(origin.origin.makePreviewHandler())
     }
 
-    /// Asks the listener of previews.
-    func look(_ method: String = "GET", _ url: String, _ lines: [String] = []) throws -> TestOrigin.Reply {
+    /// Asks the listener of previews for what is at a URL.
+    func look(_ url: String, _ lines: [String] = []) throws -> TestOrigin.Reply { try look("GET", url, lines) }
+
+    func look(_ method: String, _ url: String, _ lines: [String] = []) throws -> TestOrigin.Reply {
       let rest = url.dropFirst("http://".count)
       let host = rest.prefix { $0 != "/" }
       let target = rest.dropFirst(host.count)
