@@ -177,7 +177,8 @@ private struct SearchRun {
       }
       people[person.name, default: .init(name: person.name, last: person.last, releases: 0)].releases +=
         person.releases
-      people[person.name]?.last = max(people[person.name]?.last ?? 0, person.last)
+      let last = people[person.name]?.last ?? 0
+      people[person.name]?.last = max(last, person.last)
     }
   }
 
