@@ -10,7 +10,7 @@ const LONGEST = 4096;
 const MOST = { message: 512, function: 64, url: 1024, frame: 300, engine: 64, frames: 10 };
 /** White space, and characters that don't show or change the direction of text. */
 const HIDDEN = /[\s\0-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]+/g;
-const URLS = /([a-z][a-z0-9+-]*:\/\/[^\s"'`]*|\b(?:data|blob):[^\s"'`]+)/i;
+const URLS = /([a-z][a-z+-]*:\/\/[^\s"'`]*|\b(?:data|blob):[^\s"'`]+)/i;
 const POSITION = /:[0-9]{1,9}:[0-9]{1,9}$/;
 
 /** @param {string} text */
@@ -50,7 +50,7 @@ const words = (text) => text
  */
 export function urlOf(given, isListed, size = MOST.url) {
   const text = head(given);
-  const scheme = /^([a-z][a-z0-9+-]*):/i.exec(text)?.[1];
+  const scheme = /^([a-z][a-z+-]*):/i.exec(text)?.[1];
   if (!scheme) return "";
   const own = cut(scheme.toLowerCase(), 32);
   const parts = /^https?:\/\/(?:[^/?#]*@)?([^/?#@]+)(\/[^?#]*|(?=[?#]|$))(?:\?([^#]*))?/i.exec(text);
@@ -85,7 +85,7 @@ export function frameOf(given, isListed) {
   const whole = head(given);
   const position = POSITION.exec(whole)?.[0] ?? "";
   const text = whole.slice(0, whole.length - position.length);
-  const first = text.search(/@(?=[a-z][a-z0-9+-]*:)/i);
+  const first = text.search(/@(?=[a-z][a-z+-]*:)/i);
   const at = first < 0 ? text.lastIndexOf("@") : first;
   const name = messageOf(at < 0 ? text : text.slice(0, at), isListed, MOST.function);
   const place = at < 0 ? "" : text.slice(at + 1);
@@ -110,7 +110,7 @@ function placed(line, isV8) {
   // Firefox's way to say it.
   text = text.replace(/ line (\d+) > .*$/, ":$1:1");
   if (!/^[^@]*@/.test(text)) text = `@${text}`;
-  return POSITION.test(text) && /@[a-z][a-z0-9+-]*:/i.test(text) ? text : undefined;
+  return POSITION.test(text) && /@[a-z][a-z+-]*:/i.test(text) ? text : undefined;
 }
 
 /**
