@@ -20,4 +20,4 @@ done
 ./make_pack.py "$folder"
 ./make_first.py "$folder"
 XCACHE_FRAMES=$folder node --expose-gc --test --test-reporter=spec ./*.test.mjs
-../Conformance/run.py --without resuming --without samples --except Device/except.txt node Device/device.mjs
+../Conformance/run.py --without resuming --except Device/except.txt node Device/device.mjs
