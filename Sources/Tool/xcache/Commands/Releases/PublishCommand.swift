@@ -1,5 +1,6 @@
 import BuildCheck
 import OriginAPI
+import OriginClient
 import Preview
 import Publishing
 import System
