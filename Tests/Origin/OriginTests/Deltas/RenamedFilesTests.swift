@@ -1,12 +1,12 @@
 import Compression
 import Manifests
 import OriginAPI
-import Store
 import System
 import Testing
 import Values
 
 @testable import Origin
+@testable import Store
 
 /// Files of a diff that went on under another URL.
 @Suite struct RenamedFilesTests {
