@@ -27,7 +27,9 @@ import Values
     }
 
     /// Asks the listener of previews for what is at a URL.
-    func look(_ url: String, _ lines: [String] = []) throws -> TestOrigin.Reply { try look("GET", url, lines) }
+    func look(_ url: String, _ lines: [String] = []) throws -> TestOrigin.Reply {
+      try look("GET", url, lines)
+    }
 
     func look(_ method: String, _ url: String, _ lines: [String] = []) throws -> TestOrigin.Reply {
       let rest = url.dropFirst("http://".count)

@@ -30,7 +30,7 @@ import Values
   }
 
   @Test func gcKeepsThemWithTheirVersion() throws {
-    let scratch = try Scratch()
+    let scratch = Scratch()
     let store = try scratch.open()
     try store.publish(base: 0, set: ["index.html": Sample("1", type: "text/html")])
     let sha256 = try keep(store, at: 1)
@@ -56,7 +56,7 @@ import Values
   }
 
   @Test func unknownVersionsAndBytesKeepNone() throws {
-    let scratch = try Scratch()
+    let scratch = Scratch()
     let store = try scratch.open()
     try store.publish(base: 0, set: ["index.html": Sample("1")])
     #expect(throws: StoreError.self) { _ = try keep(store, at: 2) }
@@ -69,7 +69,7 @@ import Values
   }
 
   @Test func backupHasThem() throws {
-    let scratch = try Scratch()
+    let scratch = Scratch()
     let store = try scratch.open()
     try store.publish(base: 0, set: ["index.html": Sample("1", type: "text/html")])
     let sha256 = try keep(store, at: 1)
@@ -84,7 +84,7 @@ import Values
 
   /// Devices take URLs for each other whose escapes differ; so do previews.
   @Test func listedFindsWhatMatches() throws {
-    let scratch = try Scratch()
+    let scratch = Scratch()
     let store = try scratch.open()
     try store.publish(base: 0, set: ["a%20b%41.js": Sample("1"), "c.js": Sample("2")])
     let (shop, version) = (try store.shop(), ManifestVersion(1))
