@@ -48,7 +48,8 @@ import Values
   }
 
   @Test func forecastCountsThemAsNeeded() throws {
-    let store = try Scratch().open()
+    let scratch = Scratch()
+    let store = try scratch.open()
     try store.publish(base: 0, set: ["index.html": Sample("1", type: "text/html")])
     _ = try keep(store, at: 1)
     #expect(try collect(store, keep: 1, dryRun: true).blobs.count == 0)
