@@ -187,6 +187,13 @@ def every_act(console, site):
     assert [one["version"] for one in site.ask("GET", f"{path}/pins")[1]["pins"]] == ["2"]
     console.act("#act-pins", "no longer", {"what": "2"})
     assert site.ask("GET", f"{path}/pins")[1]["pins"] == []
+    for pages in (["https://m.example.com/"], ["https://m.example.com/", "https://m.example.com/help/"]):
+        config = [{"url": page, "interfaces": [{"api": f"{page}stock.json", "method": "GET"}]} for page in pages]
+        assert site.ask("POST", f"{path}/prefetch", {"document": config})[0] == 201
+    console.reload()
+    shown, _ = console.act("#act-prefetch-config", "too many calls", {"to": "1"})
+    assert "1 page ahead, of 2 pages now" in shown, shown
+    assert site.ask("GET", f"{path}/prefetch")[1]["source"] == "1"
     # In the command line's unit.
     console.act("#act-settings", "fewer reports", {"reports": "12.5"})
     assert site.ask("GET", f"{path}/settings")[1]["reports"] == 1250

@@ -48,6 +48,7 @@ export function buttons({ app, channel, status, fleet, reload }) {
     status.freeze ? ["Thaw", "admin", () => thaw(), true] : ["Freeze", "admin", () => freeze(), true],
     killed ? ["Resume", "release", () => resume(), true] : ["Kill switch", "release", () => kill(), true],
     ["Bypass pages", "release", () => bypass(), true],
+    ["Prefetch config", "release", () => prefetch(), Boolean(status.prefetch)],
     ["Pins", "publish", () => pins(), status.version !== "0"],
     ["Settings", "publish", () => settings(), true],
     ["Protection", "admin", () => protect({ app, channel, done }), true],
@@ -272,6 +273,36 @@ export function buttons({ app, channel, status, fleet, reload }) {
         const until = values.until && values.act === "bypass-add" ? { until: wholeMinute(values.until).toISOString() } : {};
         const answer = await act("POST", `${path}/policy`, { act: values.act, pattern: values.pattern, message: values.reason, ...until }, key);
         return waiting(answer) ?? (answer.changed ? `Done: the policy has version ${answer.version}.` : "Nothing changed: the policy already says so.");
+      },
+    });
+  }
+
+  /** The content of a version of the prefetch config; version 0 is the empty one before the first. */
+  async function prefetchAt(version) {
+    const { config } = version === "0" ? { config: [] } : await get(`${path}/prefetch?version=${version}`);
+    return config ?? [];
+  }
+
+  async function prefetch() {
+    const { versions: all } = await get(`${path}/prefetch/log?limit=${offered}`);
+    const newest = async () => (await get(path)).prefetch?.version ?? "0";
+    const options = all.filter((one) => one.version !== status.prefetch.version).map((one) => [one.version, one.version,
+      [el("span", {}, one.message?.slice(0, 120) || el("span", { class: "quiet" }, "no message")), el("div", { class: "quiet small" }, `${one.kind} by ${one.author}`)], when(one.at)]);
+    propose({
+      title: "Roll the prefetch config back", where, done,
+      fields: [{ name: "to", words: "To version", kind: "choice", options: [...options, ["0", "0", el("span", {}, "no calls are sent ahead"), ""]] }, ...inSpite()],
+      effect: async ({ to, breakGlass }) => {
+        if (status.freeze && !breakGlass) throw new Error(`The channel is frozen by ${status.freeze.author}: ${status.freeze.reason}`);
+        const now = await newest();
+        const [is, next] = [await prefetchAt(now), await prefetchAt(to)];
+        if (isSame(is, next)) throw new Unchanged("That is what it is now.");
+        return { plan: now, nodes: [el("p", {}, `Devices send the calls of ${plural(next.length, "page")} ahead, of ${plural(is.length, "page")} now, from their next poll on (${polls}). Releases stay as they are.`), gated(status)] };
+      },
+      guard: async (_, plan) => (await newest() === plan ? "" : "there is another prefetch config now."),
+      command: (values) => ["prefetch", "rollback", "--to", values.to, ...place, ...despite(values), `--message=${values.reason}`],
+      send: async ({ to, reason, breakGlass }, key, plan) => {
+        const answer = await act("POST", `${path}/prefetch/rollback`, { to, message: reason, ifVersion: plan, ...(breakGlass ? { breakGlass } : {}) }, key);
+        return waiting(answer) ?? (answer.changed ? `Done: the prefetch config has version ${answer.version}.` : "Nothing changed: the content is already the same.");
       },
     });
   }
