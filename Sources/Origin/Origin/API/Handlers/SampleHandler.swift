@@ -31,12 +31,12 @@ struct SampleHandler: APIHandler {
 
   private func answers(_ samples: [KeptSample], of channel: ChannelInfo) -> [SampleList.Sample] {
     let sources = sources(of: samples, in: channel)
-    return samples.map { kept in
-      let frames = kept.sample.stack.map { text in
+    return samples.enumerated().map { index, kept in
+      let frames = kept.sample.stack.enumerated().map { place, text in
         let frame = StackFrame(text)
         return SampleList.Frame(
           function: frame.function, url: frame.url, line: frame.line, column: frame.column,
-          source: sources[kept.version]?[frame.place], text: text)
+          source: sources[index]?[place], text: text)
       }
       return SampleList.Sample(
         kind: kept.sample.kind.rawValue, message: kept.sample.message, page: kept.sample.page,
@@ -45,30 +45,20 @@ struct SampleHandler: APIHandler {
     }
   }
 
-  /// Looks up all places of a version at once: many samples have frames in common, and a map is read but once.
-  private func sources(
-    of samples: [KeptSample], in channel: ChannelInfo
-  ) -> [ManifestVersion: [StackFrame.Place: SourcePosition]] {
-    Dictionary(grouping: samples, by: \.version).mapValues { samples in samples.flatMap(\.sample.stack) }
-      .reduce(into: [:]) { all, item in
-        let places = Set(item.value.map { StackFrame($0).place }).filter { !$0.url.isEmpty && $0.line > 0 }
-          .sorted { ($0.url, $0.line, $0.column) < ($1.url, $1.line, $1.column) }
-        if places.isEmpty { return }
-        let positions = context.api.stacks.positions(
-          of: places.map { ($0.url, $0.line, $0.column) }, version: item.key, channel: channel)
-        all[item.key] = [:]
-        for (place, position) in zip(places, positions) { all[item.key]?[place] = position }
-      }
+  /// Looks up all stacks of a version at once, by the places of their samples: a map is read but once.
+  private func sources(of samples: [KeptSample], in channel: ChannelInfo) -> [Int: [SourcePosition?]] {
+    var sources: [Int: [SourcePosition?]] = [:]
+    for (version, indices) in Dictionary(grouping: samples.indices, by: { samples[$0].version }) {
+      let stacks = indices.map { samples[$0].sample.stack.map { StackReader.Frame(StackFrame($0)) } }
+      let positions = context.api.stacks.positions(of: stacks, version: version, channel: channel)
+      for (index, found) in zip(indices, positions) { sources[index] = found }
+    }
+    return sources
   }
 }
 
-extension StackFrame {
-  /// A line and column of a script.
-  fileprivate struct Place: Hashable {
-    let url: String
-    let line: Int
-    let column: Int
+extension StackReader.Frame {
+  fileprivate init(_ frame: StackFrame) {
+    self.init(url: frame.url, line: frame.line, column: frame.column)
   }
-
-  fileprivate var place: Place { Place(url: url, line: line, column: column) }
 }

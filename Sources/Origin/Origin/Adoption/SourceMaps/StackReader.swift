@@ -7,48 +7,78 @@ import Values
 
 /// Finds out where the frames of stacks are in the source text, by the source maps that releases were published with.
 struct StackReader: Sendable {
+  /// A line and column of a script or style, both from 1.
+  struct Frame: Hashable, Sendable {
+    let url: String
+    let line: Int
+    let column: Int
+  }
+
+  private typealias Found = (place: SourceMap.Place, excerpt: SourceMap.Excerpt?)
+
   private let store: Store
   private let cache: SourceMapCache
+  /// Nanoseconds after which no further place is looked up: each one may be behind all of a map's source text.
+  private let time: UInt64
 
   /// Creates a reader, with a memory for the maps that it reads.
-  init(store: Store) {
+  init(store: Store, time: UInt64 = 1_000_000_000) {
     self.store = store
+    self.time = time
     cache = SourceMapCache(store: store)
   }
 
-  /// Returns the source positions of frames; nil where there is no map, or the map doesn't tell.
+  /// Returns the source positions of the frames of stacks; nil where there is no map, the map doesn't tell, or the time is over.
   ///
   /// A map that isn't in memory is read and parsed, which may take a second: call it on a worker, never on a loop.
   /// - Parameters:
-  ///   - frames: the URL of a script or style, and a line and a column in it, both from 1; the innermost call comes first.
-  ///   - version: the version whose files the stack is of.
+  ///   - stacks: the frames of each, the innermost call first. Those of the first stacks are looked up first.
+  ///   - version: the version whose files the stacks are of.
   ///   - channel: the channel.
   /// - Returns: as many positions as there are frames, in their order.
-  func positions(
-    of frames: [(url: String, line: Int, column: Int)], version: ManifestVersion, channel: ChannelInfo
-  ) -> [SourcePosition?] {
-    let none = [SourcePosition?](repeating: nil, count: frames.count)
+  func positions(of stacks: [[Frame]], version: ManifestVersion, channel: ChannelInfo)
+    -> [[SourcePosition?]]
+  {
+    let places = places(of: stacks, version, channel)
+    return stacks.map { stack in
+      stack.indices.map { index in
+        places[stack[index]].map { found in
+          // What is at a call is the name of the function called, which the frame before is in.
+          let caller = index + 1 < stack.count ? places[stack[index + 1]] : nil
+          return SourcePosition(
+            file: found.place.file, line: found.place.line, column: found.place.column,
+            function: caller?.place.name, excerpt: found.excerpt?.lines, excerptLine: found.excerpt?.firstLine
+          )
+        }
+      }
+    }
+  }
+
+  /// Looks up each frame once: many stacks have frames in common.
+  private func places(of stacks: [[Frame]], _ version: ManifestVersion, _ channel: ChannelInfo)
+    -> [Frame: Found]
+  {
+    var known: Set<Frame> = []
+    let frames = stacks.joined().filter { !$0.url.isEmpty && $0.line > 0 && known.insert($0).inserted }
     let files = files(of: Set(frames.map(\.url)), version, channel)
     guard !files.isEmpty, let maps = try? store.sourceMaps(of: Set(files.values), in: channel),
       !maps.isEmpty
-    else { return none }
-    var places: [(place: SourceMap.Place, excerpt: SourceMap.Excerpt?)?] = frames.map { _ in nil }
+    else { return [:] }
+    var places: [Frame: Found] = [:]
+    var (spent, names): (UInt64, Set<SHA256>) = (0, [])
     // One map after the other: all of them together may be more than is kept.
-    for name in Set(maps.values) {
-      guard let map = cache.map(name) else { continue }
-      for (index, frame) in frames.enumerated() where files[frame.url].flatMap({ maps[$0] }) == name {
-        places[index] = map.place(line: frame.line, column: frame.column).map { ($0, map.excerpt(at: $0)) }
+    for frame in frames {
+      guard let name = files[frame.url].flatMap({ maps[$0] }), names.insert(name).inserted,
+        let map = cache.map(name)
+      else { continue }
+      let began = Clock.monotonicNanoseconds()
+      for frame in frames where files[frame.url].flatMap({ maps[$0] }) == name {
+        places[frame] = map.place(line: frame.line, column: frame.column).map { ($0, map.excerpt(at: $0)) }
+        if spent &+ (Clock.monotonicNanoseconds() &- began) >= time { return places }
       }
+      spent &+= Clock.monotonicNanoseconds() &- began
     }
-    return places.indices.map { index in
-      places[index].map { found in
-        // What is at a call is the name of the function called, which the frame before is in.
-        let caller = index + 1 < places.count ? places[index + 1] : nil
-        return SourcePosition(
-          file: found.place.file, line: found.place.line, column: found.place.column,
-          function: caller?.place.name, excerpt: found.excerpt?.lines, excerptLine: found.excerpt?.firstLine)
-      }
-    }
+    return places
   }
 
   /// Drops the maps that no stack was read with for some minutes.

@@ -44,13 +44,13 @@ import Values
     let channel = try origin.store.channel(AppName("shop"), .online)
     let url = "https://m.example.com/app.js"
     let frames = [
-      (url: url, line: 1, column: 78), (url: url + "?v=", line: 1, column: 155),
-      (url: url, line: 1, column: 160),
-      (url: "https://m.example.com/other.js", line: 1, column: 1), (url: "not a URL", line: 1, column: 1),
-      (url: url, line: 0, column: -5), (url: url, line: .max, column: .max),
+      StackReader.Frame(url: url, line: 1, column: 78), .init(url: url + "?v=", line: 1, column: 155),
+      .init(url: url, line: 1, column: 160), .init(url: "https://m.example.com/other.js", line: 1, column: 1),
+      .init(url: "not a URL", line: 1, column: 1), .init(url: url, line: 0, column: -5),
+      .init(url: url, line: .max, column: .max),
     ]
     let reader = origin.origin.api.stacks
-    let found = reader.positions(of: frames, version: ManifestVersion(1), channel: channel)
+    let found = reader.positions(of: [frames], version: ManifestVersion(1), channel: channel)[0]
     try #require(found.count == frames.count)
     let first = try #require(found[0])
     #expect(first.file == "src/cart.ts" && first.line == 7 && first.column == 27)
@@ -62,10 +62,39 @@ import Values
     // A version without the file, and one that there isn't.
     try origin.publish(["index.html": "<p>2"], remove: ["app.js"])
     #expect(
-      reader.positions(of: frames, version: ManifestVersion(2), channel: channel).allSatisfy { $0 == nil })
+      reader.positions(of: [frames], version: ManifestVersion(2), channel: channel)[0].allSatisfy {
+        $0 == nil
+      })
     #expect(
-      reader.positions(of: frames, version: ManifestVersion(9), channel: channel).allSatisfy { $0 == nil })
+      reader.positions(of: [frames], version: ManifestVersion(9), channel: channel)[0].allSatisfy {
+        $0 == nil
+      })
     #expect(reader.positions(of: [], version: ManifestVersion(1), channel: channel).isEmpty)
+  }
+
+  /// A function is that of its own stack, in whatever order the places are in the script; and the work has an end.
+  @Test func eachStackHasItsFunctions() throws {
+    let origin = try Self.made()
+    let url = "https://m.example.com/app.js"
+    let report = [
+      #"{"sample":{"engine":"WebKit 605.1","kind":"script","message":"a","page":"https://m.example.com/","#,
+      #""stack":["t@\#(url):1:155","r@\#(url):1:78"]},"version":"1"}"#,
+    ].joined()
+    #expect(
+      try origin.ask("POST", "/report?app=shop&channel=online", body: Array(report.utf8)).status == 200)
+    let samples = try origin.api("GET", "apps/shop/channels/online/samples").json["samples"]?.array
+    let frames = try #require(samples?.first?["stack"]?.array)
+    #expect(frames.count == 2 && frames[0]["source"]?["line"]?.integer == 4)
+    // The last frame has no caller, although its place comes first in the script.
+    #expect(frames[1]["source"]?["line"]?.integer == 7 && frames[1]["source"]?["function"] == nil)
+
+    let channel = try origin.store.channel(AppName("shop"), .online)
+    let (inner, outer) = (
+      StackReader.Frame(url: url, line: 1, column: 78), StackReader.Frame(url: url, line: 1, column: 155)
+    )
+    let late = StackReader(store: origin.store, time: 0)
+    let found = late.positions(of: [[inner, outer], [inner]], version: ManifestVersion(1), channel: channel)
+    #expect(found.map(\.count) == [2, 1] && found[0][0] != nil && found[0][1] == nil && found[1][0] != nil)
   }
 
   /// The same request answers the same, and another one finds the map there.
