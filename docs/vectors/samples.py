@@ -28,8 +28,10 @@ def names_something(text):
 
 def words(text):
     """Text outside of URLs."""
-    text = re.sub(f"[^{SPACE}]+", lambda m: "<email>" if re.search(r".@.+\..", m[0], re.S) else m[0], text)
+    text = re.sub(f"([?&#][^{SPACE}?&#=\"'`]*=)[^{SPACE}&\"'`]+", r"\1", text)
+    text = re.sub(f"[^{SPACE}]+", lambda m: "<email>" if re.search(r".(?:@|%40).+\..", m[0], re.S) else m[0], text)
     text = re.sub("[A-Za-z0-9_-]{16,}", lambda m: "<id>" if re.search("[0-9]", m[0]) else m[0], text)
+    text = re.sub(rf"[0-9](?:[().{SPACE}{HIDDEN}/-]*[0-9]){{6,}}", "<n>", text)
     return re.sub("[0-9]{4,}", "<n>", text)
 
 
@@ -53,7 +55,10 @@ def url(text, listed=(), size=1024):
 
 
 def message(text, listed=(), size=512):
-    parts = URL.split(text[:LONGEST])
+    text = text[:LONGEST]
+    if "JSON" in text:
+        text = re.sub('".*"', '"<text>"', text, flags=re.S)
+    parts = URL.split(text)
     return cut("".join(url(part, listed) if i % 2 else words(part) for i, part in enumerate(parts)), size)
 
 
@@ -88,6 +93,12 @@ MESSAGES = [
     "BLOB:x", "_data:x", "1://x", "1a://x", "é@é.é", "\u00e9" * 300, "\U0001f600" * 200, "错误：找不到变量 x", "一" * 171,
     f"a{H}/b c", "ends with a blank " + "x" * 493 + " y", "12 345 6789 12345", "a&b<c>d", "<script>alert(1)</script>",
     "e" * 700, "https://m.example.com/" + "a" * 600, "\\u0000", "a=1&b=2&c=3456", "null", "[object Object]",
+    "Unexpected token 'A', \"Ann \"\nSmith\" is not valid JSON", "Unexpected token 'x', ...\"e\":\"Ann\"x\"... is not valid JSON",
+    "JSON Parse error: Unexpected identifier \"Ann\"", "JSON \"", f"\"{H}/a\" isn't JSON, nor is \"{H}/b\"", "no Json in \"x\"",
+    "Failed to parse URL from /api/me?session=s3cr3t&mail=ann%40example.com", "No route matches \"/a?token=AbC&b\" at all", "//h/x?a=b#c=d",
+    "/x#access_token=abc", "a&&b==c", "`?a=b`", "?=x", "?a=b?c=d", "mail ann%40example.com now", "%40x.y", "a%40.b", "a%4@b.c",
+    "call +49 170 123 45 67", "+1 (555) 123-4567", "0171/555 12 34", "card 4111 1111 1111 1111", "at 192.168.101.23:80", "at 10.0.0.1:80",
+    "12 345 6", "12 345 67", "1\u200b2   3\n4.5/6-(7)", "12 34 5a67", "[1, 2, 3, 4, 5, 6, 7]", "12:30:45.123", "0.1234567",
     f"x1234567{H}/a", f"6f1c2d3e-4a5b-4c6d-8e7f-001122334455{H}/a", "h323://x", "a1:2",
 ]
 URLS = [

@@ -82,7 +82,8 @@ package enum SampleText {
     return String(line)
   }
 
-  private static func message(_ text: [Unicode.Scalar], limit: Int, _ listed: Listing) -> String {
+  private static func message(_ given: [Unicode.Scalar], limit: Int, _ listed: Listing) -> String {
+    let text = withoutJSON(given)
     var out: [Unicode.Scalar] = []
     var at = 0
     while let url = SampleURL.next(in: text, from: at) {
@@ -94,10 +95,43 @@ package enum SampleText {
     return line(out, limit: limit)
   }
 
+  /// Engines say with which text `JSON.parse` failed, which may be a person's: what is between the first and the last quote goes.
+  private static func withoutJSON(_ text: [Unicode.Scalar]) -> [Unicode.Scalar] {
+    guard let first = text.firstIndex(of: "\""), let last = text.lastIndex(of: "\""), first < last,
+      text.indices.contains(where: { text[$0...].starts(with: "JSON".unicodeScalars) })
+    else { return text }
+    return Array(text[...first]) + "<text>".unicodeScalars + text[last...]
+  }
+
   // MARK: - Words
 
-  /// Appends text outside of URLs: e-mail addresses, ids and long numbers become `<email>`, `<id>` and `<n>`.
-  private static func append(words text: ArraySlice<Unicode.Scalar>, to out: inout [Unicode.Scalar]) {
+  /// Appends text outside of URLs, without values of queries: e-mail addresses, ids and long numbers become `<email>`, `<id>` and `<n>`.
+  private static func append(words given: ArraySlice<Unicode.Scalar>, to out: inout [Unicode.Scalar]) {
+    let text = withoutValues(given)
+    var words: [Unicode.Scalar] = []
+    append(addresses: text[...], to: &words)
+    append(groups: words[...], to: &out)
+  }
+
+  /// Returns a text without what stands behind `?`, `&` or `#`, a name and `=`: URLs without a host have queries, too.
+  private static func withoutValues(_ text: ArraySlice<Unicode.Scalar>) -> [Unicode.Scalar] {
+    var out: [Unicode.Scalar] = []
+    var (isName, isValue) = (false, false)
+    for character in text {
+      let ends = isSpace(character) || isQuote(character)
+      if isValue, !ends, character != "&" { continue }
+      isValue = isName && character == "="
+      if character == "?" || character == "&" || character == "#" {
+        isName = true
+      } else if ends || character == "=" {
+        isName = false
+      }
+      out.append(character)
+    }
+    return out
+  }
+
+  private static func append(addresses text: ArraySlice<Unicode.Scalar>, to out: inout [Unicode.Scalar]) {
     var at = text.startIndex
     while at < text.endIndex {
       let word = text[at...].prefix { !isSpace($0) }
@@ -114,12 +148,15 @@ package enum SampleText {
     }
   }
 
-  /// Whether a word without white space has an `@` behind its first character and, with one between them, a `.` before its last one.
+  /// Whether a word without white space has an `@` or `%40` behind its first character and, with one between them, a `.` before its last
+  /// one.
   private static func isAddress(_ word: ArraySlice<Unicode.Scalar>) -> Bool {
-    guard let at = word.dropFirst().firstIndex(of: "@"), let dot = word.dropLast().lastIndex(of: ".") else {
-      return false
-    }
-    return dot >= at + 2
+    let rest = word.dropFirst()
+    guard let dot = word.dropLast().lastIndex(of: "."),
+      let at = rest.indices.first(where: { rest[$0] == "@" || rest[$0...].starts(with: "%40".unicodeScalars) }
+      )
+    else { return false }
+    return dot >= at + (word[at] == "@" ? 2 : 4)
   }
 
   private static func append(ids word: ArraySlice<Unicode.Scalar>, to out: inout [Unicode.Scalar]) {
@@ -129,13 +166,30 @@ package enum SampleText {
       if run.count >= 16, run.contains(where: isDigit) {
         out += "<id>".unicodeScalars
       } else {
-        append(numbers: run, to: &out)
+        out += run
       }
       at = run.endIndex
       if at < word.endIndex {
         out.append(word[at])
         at += 1
       }
+    }
+  }
+
+  /// Appends a text in which at least 7 digits in groups, as in the numbers of phones and of accounts, become `<n>`.
+  private static func append(groups text: ArraySlice<Unicode.Scalar>, to out: inout [Unicode.Scalar]) {
+    var at = text.startIndex
+    while at < text.endIndex {
+      let other = text[at...].prefix { !isDigit($0) }
+      out += other
+      var run = text[other.endIndex...].prefix { isDigit($0) || isBetweenDigits($0) }
+      while let last = run.last, !isDigit(last) { run = run.dropLast() }
+      if run.count(where: isDigit) >= 7 {
+        out += "<n>".unicodeScalars
+      } else {
+        append(numbers: run, to: &out)
+      }
+      at = run.endIndex
     }
   }
 
@@ -158,6 +212,14 @@ package enum SampleText {
 
   static func isLetter(_ character: Unicode.Scalar) -> Bool {
     ("a"..."z").contains(character) || ("A"..."Z").contains(character)
+  }
+
+  private static func isBetweenDigits(_ character: Unicode.Scalar) -> Bool {
+    isSpace(character) || isHidden(character) || "().-/".unicodeScalars.contains(character)
+  }
+
+  static func isQuote(_ character: Unicode.Scalar) -> Bool {
+    character == "\"" || character == "'" || character == "`"
   }
 
   private static func isIdentifier(_ character: Unicode.Scalar) -> Bool {

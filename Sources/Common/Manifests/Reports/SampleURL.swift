@@ -76,7 +76,7 @@ enum SampleURL {
   }
 
   private static func end(in text: [Unicode.Scalar], from start: Int) -> Int {
-    text[start...].firstIndex { SampleText.isSpace($0) || $0 == "\"" || $0 == "'" || $0 == "`" } ?? text.count
+    text[start...].firstIndex { SampleText.isSpace($0) || SampleText.isQuote($0) } ?? text.count
   }
 
   /// Returns where the word `data` or `blob` at the end of a run begins.

@@ -15,6 +15,12 @@ function wordsOf(thrown) {
 }
 
 /**
+ * Without a word at the end that would be cut: half an e-mail address or id isn't known as one any more.
+ * @param {string} text
+ */
+const cut = (text) => (text.length > MOST.message ? text.slice(0, MOST.message).replace(/\S*$/, "") : text);
+
+/**
  * @template Value
  * @param {() => Value} read of something of the page, which may throw
  */
@@ -39,7 +45,7 @@ export function looks(say, _elements, _isShown, reasons) {
     const [error, ...rejected] = reasons();
     const thrown = error || rejected[0];
     const kind = error ? "script" : rejected.length > 0 ? "rejection" : undefined;
-    const message = kind ? tried(() => wordsOf(thrown)).slice(0, MOST.message) : "";
+    const message = kind ? cut(tried(() => wordsOf(thrown))) : "";
     const stack = tried(() => String(thrown?.stack ?? "")).slice(0, MOST.stack);
     say({ ask: "looks", sample: { kind, message, stack } });
   });

@@ -12,6 +12,8 @@ const MOST = { message: 512, function: 64, url: 1024, frame: 300, engine: 64, fr
 const HIDDEN = /[\s\0-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]+/g;
 const URLS = /([a-z][a-z+-]*:\/\/[^\s"'`]*|\b(?:data|blob):[^\s"'`]+)/i;
 const POSITION = /:[0-9]{1,9}:[0-9]{1,9}$/;
+/** At least 7 digits in groups, as in the numbers of phones and of accounts; what is between them is what `HIDDEN` has, too. */
+const GROUPED = /[0-9](?:[().\/\s\0-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff-]*[0-9]){6,}/g;
 
 /** @param {string} text */
 const head = (text) => [...text.slice(0, 2 * LONGEST)].slice(0, LONGEST).join("");
@@ -38,9 +40,18 @@ const namesSomething = (part) => /[0-9]{4}|@|%40/.test(part) || (/[0-9]/.test(pa
  * @param {string} text
  */
 const words = (text) => text
-  .replace(/\S+/g, (word) => (/.@.+\../s.test(word) ? "<email>" : word))
+  // URLs without a host have queries, too.
+  .replace(/([?&#][^\s?&#="'`]*=)[^\s&"'`]+/g, "$1")
+  .replace(/\S+/g, (word) => (/.(?:@|%40).+\../s.test(word) ? "<email>" : word))
   .replace(/[A-Za-z0-9_-]{16,}/g, (word) => (/[0-9]/.test(word) ? "<id>" : word))
+  .replace(GROUPED, "<n>")
   .replace(/[0-9]{4,}/g, "<n>");
+
+/**
+ * Engines say with which text `JSON.parse` failed, which may be a person's.
+ * @param {string} text
+ */
+const withoutJSON = (text) => (text.includes("JSON") ? text.replace(/".*"/s, '"<text>"') : text);
 
 /**
  * A URL without user, fragment, values of its query and what may be ids in its path; of schemes other than http and https the scheme alone.
@@ -66,13 +77,13 @@ export function urlOf(given, isListed, size = MOST.url) {
 }
 
 /**
- * A message without e-mail addresses, ids and long numbers, in one line.
+ * A message without values of queries, e-mail addresses, ids and long numbers, in one line.
  * @param {string} given
  * @param {Listed} isListed
  * @param {number} [size] bytes at most
  */
 export function messageOf(given, isListed, size = MOST.message) {
-  const parts = head(given).split(URLS);
+  const parts = withoutJSON(head(given)).split(URLS);
   return cut(parts.map((part, index) => (index % 2 ? urlOf(part, isListed) : words(part))).join(""), size);
 }
 
