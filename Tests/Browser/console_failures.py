@@ -41,7 +41,8 @@ def sample(site, version, kind, message, page, stack=(), engine="WebKit 605.1"):
 def prepared(site):
     site.publish(build("1f3c77aa", "aa11bb22", 10, "teal"), "the first")
     # Files that are gone are removed by the publisher: the bundle is exactly the folder.
-    site.publish(build("9e8d7c6b", "cc33dd44", 20, "orangered"), hostile)
+    # A word that is wider than every screen, as the address of an issue may be.
+    site.publish(build("9e8d7c6b", "cc33dd44", 20, "orangered"), f"{hostile} {'W' * 300}")
     site.poll(1, 3)
     site.poll(2, 5)
     app = f"{base}js/app.9e8d7c6b.js"
@@ -142,6 +143,28 @@ def check_preview(console):
     console.check_clean("a preview")
 
 
+def check_left(console):
+    """Who goes on before an answer has come, or before what they typed was looked for, stays where they are."""
+    console.go("#/search", "#search")
+    console.eval("""(() => { const field = document.querySelector('#search'); field.value = 'shop';
+      field.dispatchEvent(new Event('input', { bubbles: true })); location.hash = '#/audit'; })()""")
+    console.wait("#view table")
+    time.sleep(0.5)
+    assert console.eval("location.hash") == "#/audit", console.eval("location.hash")
+    # The first answer comes after the second one.
+    console.go(f"#/preview/shop/online/2?page={base}index.html", "#stage iframe")
+    console.eval(f"""(() => {{ const [real, field] = [fetch, document.querySelector('#page')];
+      let late = 1000;
+      window.fetch = async (...all) => {{
+        if (all[0].endsWith('/preview')) {{ const mine = late; late = 0; await new Promise((done) => setTimeout(done, mine)); }}
+        return real(...all); }};
+      const choose = (page) => {{ field.append(new Option(page, page)); field.value = page; field.dispatchEvent(new Event('change')); }};
+      choose('{base}nowhere/'); choose('{base}index.html'); setTimeout(() => (window.fetch = real), 1500); }})()""")
+    time.sleep(2)
+    console.wait("#stage iframe[src$='/index.html']")
+    assert console.eval("document.querySelector('#page').value") == f"{base}index.html"
+
+
 def text(frame):
     return frame["frame"].get("name", "")
 
@@ -179,6 +202,7 @@ def main():
                                [f"total@{base}js/app.9e8d7c6b.js:1:2391"])
                     sample(site, 2, "rejection", hostile, f"{base}index.html", [f"{hostile}@{base}js/app.9e8d7c6b.js:1:1"], "Chromium 141")
                     check_preview(console)
+                    check_left(console)
                 assert not console.eval(mark), "a text ran"
                 print(f"{browser.version}: renamed files, formatted texts, failures and previews; hostile texts are text")
         finally:

@@ -16,6 +16,7 @@ export async function open({ names: [app, channel, version], query }) {
   let page = query.get("page") || "";
   let width = widths.some(([one]) => one === query.get("width")) ? query.get("width") : "";
   let answer = null;
+  let asked = 0;
   const stage = el("div", { class: "stage", id: "stage" });
   const shots = el("div", { id: "pictures" });
   const chooser = el("select", { id: "page", change: () => { page = chooser.value; keep(); show(); } });
@@ -33,11 +34,17 @@ export async function open({ names: [app, channel, version], query }) {
 
   /** The frame of the page that is chosen; why there is none. */
   async function show() {
+    asked += 1;
+    const mine = asked;
     fill(stage, el("p", { class: "quiet" }, "Loading …"));
     try {
-      answer = await act("POST", `${path}/preview`, { version: info.version, ...(page ? { page } : {}) }, newKey());
+      const made = await act("POST", `${path}/preview`, { version: info.version, ...(page ? { page } : {}) }, newKey());
+      // Another page was chosen meanwhile.
+      if (mine !== asked) return;
+      answer = made;
       if (!isFrame(answer.url)) throw new Error("The origin gave an address that is none of a preview.");
     } catch (error) {
+      if (mine !== asked) return;
       const isOff = error instanceof Refusal && error.code === "preview-off";
       fill(stage, el("p", { class: isOff ? "quiet" : "bad", role: "alert" }, isOff ? "" : "✖ ", error.message),
         isOff ? el("p", {}, "The origin shows pages on a listener of its own: ", el("code", {}, "xcache serve --preview-listen ADDR:PORT --preview-url 'https://*.preview.example.com'")) : null);

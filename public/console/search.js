@@ -18,6 +18,7 @@ export async function open({ query, overview: fleet }) {
   let asked = 0;
   let first = "";
   let timer = 0;
+  let isShown = false;
   const field = el("input", { id: "search", type: "search", name: "q", value: query.get("q") ?? "", maxlength: longest, autocomplete: "off", spellcheck: "false", placeholder: "Releases, files, people, messages", "aria-label": "Search", "aria-describedby": "search-note",
     input: () => { clearTimeout(timer); timer = setTimeout(look, 250); } });
   const note = el("p", { id: "search-note", class: "quiet", role: "status" });
@@ -26,7 +27,7 @@ export async function open({ query, overview: fleet }) {
     event.preventDefault();
     clearTimeout(timer);
     await look();
-    if (first) location.hash = first;
+    if (first && form.isConnected) location.hash = first;
   } }, field);
   const all = async () => (fleet ??= await get("overview")).channels;
 
@@ -57,10 +58,12 @@ export async function open({ query, overview: fleet }) {
   }
 
   async function look() {
+    // Somebody went on before the time was up: the address is another page's.
+    if (isShown && !form.isConnected) return;
     asked += 1;
     const mine = asked;
     const words = field.value.trim();
-    history.replaceState(null, "", words ? `#/search?q=${encodeURIComponent(words)}` : "#/search");
+    if (isShown) history.replaceState(null, "", words ? `#/search?q=${encodeURIComponent(words)}` : "#/search");
     first = "";
     if (new TextEncoder().encode(words).length < least) {
       fill(results);
@@ -77,5 +80,6 @@ export async function open({ query, overview: fleet }) {
   }
 
   await look();
+  isShown = true;
   return { title: "Search", node: [el("h1", {}, "Search"), form, note, results], shown: () => { field.focus(); field.select(); } };
 }
