@@ -106,6 +106,9 @@ def check_failures(console, site):
     assert "index.html" in console.text("#failing-pages"), console.text("#failing-pages")
     assert console.eval("document.querySelectorAll('main script, main img, main iframe, [onerror]').length") == 0
     console.says("on version 1", "#failure-figures")
+    # A page is told by its samples, and figures have the words and digits of the channel's page.
+    console.says("sample", "#failing-pages")
+    assert "Failed downloads" in console.text("#failure-figures"), console.text("#failure-figures")
     # A page's own samples, by its link.
     console.click("#failing-pages a[href*='page=']")
     console.wait("#failing-pages a[aria-current=true]")
@@ -140,6 +143,9 @@ def check_preview(console):
           or frame_says(console, frame["src"], "Sale 20"), "the page in its frame")
     time.sleep(0.5)
     assert not console.eval(mark), "a page reached the console"
+    # A link to a page that isn't there leads to those that are.
+    console.go("#/preview/shop/online/2?page=https://nowhere.example.com/", "#stage [role=alert]")
+    console.wait(f"#page option[value='{base}index.html']")
     console.check_clean("a preview")
 
 

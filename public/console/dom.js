@@ -108,7 +108,7 @@ export function when(moment, isSpan) {
     el("span", { class: "hidden" }, `, ${exactText(date)}`));
 }
 
-const aged = (date, isSpan) => (isSpan ? age(date).replace(" ago", "").replace("just now", "a moment") : age(date));
+const aged = (date, isSpan) => (isSpan ? age(date).replace(" ago", "") : age(date));
 
 /** Time passes: what `when` made says so. */
 export function keepAges() {

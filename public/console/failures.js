@@ -1,11 +1,14 @@
 // What fails on the devices of a version, by page, and what its scripts said.
 import { channelLink, channelPath, get } from "./api.js";
 import { badge, card, count, el, fill, percent, plural, stats, svg, when } from "./dom.js";
-import { figures } from "./health.js";
+import { figures, rate } from "./health.js";
 import { address, part } from "./parts.js";
 
 const kinds = { script: "uncaught error", rejection: "unhandled rejection", page: "did not come up", process: "its process ended" };
-const reasons = { "page-failed": "pages didn't come up", "script-failed": "scripts failed", timeout: "downloads took too long", download: "downloads failed" };
+/** What is said where an error has no message. */
+const unsaid = { page: "The page didn't come up in time", process: "The page's process ended" };
+/** Failures by reason as `xcache status` has them: "12 × integrity, 3 × timeout". */
+const byReason = (sums) => [...sums].sort(([, a], [, b]) => b - a).slice(0, 3).map(([reason, number]) => `${count(number)} × ${reason}`).join(", ");
 
 /** `#/failures/APP/CHANNEL?version=N&page=URL` */
 export async function open({ names: [app, channel], query, overview: fleet, reload }) {
@@ -26,27 +29,28 @@ export async function open({ names: [app, channel], query, overview: fleet, relo
     const shown = own ?? all;
     if (!shown.samples.length) {
       return el("p", { class: "quiet" }, shown.isOn === false ? ["Devices send no samples of errors: they are off. ", el("code", {}, "xcache channel set --samples on"), " turns them on."]
-        : page ? "Nothing was told of this page." : `Devices of version ${version} told of no error.`);
+        : page ? "Devices sent no sample of this page or file." : `Devices of version ${version} told of no error.`);
     }
     return [shown.samples.map((one, index) => sample(one, index)),
       shown.others ? el("p", { class: "quiet" }, `${plural(shown.others, "further error")} of other kinds ${shown.others === 1 ? "isn't" : "aren't"} kept: 20 of a page are.`) : null];
   });
 
-  /** Pages by how often they fail: as counted, and as their samples say where nothing was counted. */
+  /** Pages by how often they were told of, and files by how often they couldn't be had. */
   function pages(samples) {
     const sums = new Map();
-    for (const one of reported) sums.set(one.url, { ...(sums.get(one.url) ?? {}), failures: (sums.get(one.url)?.failures ?? 0) + one.failures });
-    for (const one of samples) {
-      const known = sums.get(one.page) ?? { failures: 0 };
-      sums.set(one.page, { ...known, told: (known.told ?? 0) + one.count });
+    const of = (url) => sums.get(url) ?? sums.set(url, { failures: 0, told: 0, reasons: new Map() }).get(url);
+    for (const one of reported) {
+      of(one.url).failures += one.failures;
+      of(one.url).reasons.set(one.reason, (of(one.url).reasons.get(one.reason) ?? 0) + one.failures);
     }
-    const rows = [...sums].map(([url, one]) => ({ url, number: Math.max(one.failures, one.told ?? 0), told: one.told ?? 0 })).sort((a, b) => b.number - a.number).slice(0, 100);
-    if (!rows.length) return el("p", { class: "quiet" }, "Nothing failed in the last week.");
+    for (const one of samples) of(one.page).told += one.count;
+    const rows = [...sums].map(([url, one]) => ({ url, ...one, number: Math.max(one.failures, one.told) })).sort((a, b) => b.number - a.number).slice(0, 100);
+    if (!rows.length) return el("p", { class: "quiet" }, own.failed ? `Which pages isn't known: ${plural(own.failed, "failure")} of pages were counted, and no samples were sent.` : "Nothing failed in the last week.");
     const most = rows[0].number;
     return el("ul", { class: "failing" }, page ? el("li", {}, el("a", { href: here("") }, "All pages")) : null, rows.map((one) => el("li", {},
       el("a", { href: one.url ? here(`&page=${encodeURIComponent(one.url)}`) : here(""), "aria-current": one.url === page && page ? "true" : null },
-        one.url ? address(one.url) : el("span", { class: "quiet" }, "page not reported"), el("span", { class: "number" }, count(one.number), el("span", { class: "hidden" }, " failures")),
-        el("span", { class: "quiet small" }, one.told ? `${plural(one.told, "time")} with what happened` : "counted only"),
+        one.url ? address(one.url) : el("span", { class: "quiet" }, "the manifest itself"), el("span", { class: "number" }, count(one.number), el("span", { class: "hidden" }, one.number === 1 ? " failure" : " failures")),
+        el("span", { class: "quiet small" }, [one.told ? plural(one.told, "sample") : null, byReason(one.reasons)].filter(Boolean).join(", ")),
         svg("svg", { class: "share", viewBox: "0 0 100 3", preserveAspectRatio: "none", "aria-hidden": "true" }, svg("rect", { width: 100, height: 3 }), svg("rect", { width: (one.number * 100) / most, height: 3 }))))));
   }
 
@@ -55,7 +59,7 @@ export async function open({ names: [app, channel], query, overview: fleet, relo
     return el("article", { class: "sample", "aria-labelledby": `sample-${index}` },
       el("p", { class: "top" }, badge(one.kind === "rejection" ? "warn" : "bad", kinds[one.kind] ?? one.kind), el("strong", {}, plural(one.count, "time")),
         el("span", {}, "first ", when(one.firstAt)), el("span", {}, "last ", when(one.lastAt)), el("span", {}, (one.engines?.length ? one.engines : [one.engine]).join(", "))),
-      el("h3", { id: `sample-${index}` }, one.message || "(no message)"),
+      el("h3", { id: `sample-${index}` }, one.message || unsaid[one.kind] || "(no message)"),
       el("p", { class: "quiet small" }, "on ", address(one.page), " · ",
         el("a", { href: channelLink("preview", app, channel, `/${encodeURIComponent(one.version)}?page=${encodeURIComponent(one.page)}`) }, "Look at the page")),
       one.stack.length ? [el("ol", { class: "stack-of", "aria-label": "Where it happened, innermost first" }, one.stack.map((frame, place) => el("li", {}, framed(frame, place === 0)))),
@@ -80,7 +84,6 @@ export async function open({ names: [app, channel], query, overview: fleet, relo
   const versions = [...new Set([status.version, version, ...(adoption.reports ?? []).map((one) => one.version), ...adoption.failures.map((one) => one.version)])].filter((one) => /^\d+$/.test(one)).sort((a, b) => b - a).slice(0, 30);
   const previous = versions.find((one) => Number(one) < Number(version));
   const older = previous ? report(previous) : null;
-  const rate = (number) => (number === null || number === undefined ? "—" : number.toFixed(1));
   const polls = adoption.hour.versions.find((one) => one.version === version)?.polls ?? 0;
   const sums = new Map();
   for (const one of reported) sums.set(one.reason, (sums.get(one.reason) ?? 0) + one.failures);
@@ -100,11 +103,11 @@ export async function open({ names: [app, channel], query, overview: fleet, relo
       el("div", { class: "head" }, el("div", {}, el("h1", {}, "Failures ", el("span", { class: "tag" }, `version ${version}`)), el("p", { class: "lead" }, "What devices reported in the last week.")), acts),
       stats("failure-figures", [
         { name: "Failed pages per 1,000", value: rate(own.perThousand), kind: own.perThousand === null ? "none" : older?.perThousand !== null && own.perThousand > (older?.perThousand ?? 0) * 1.2 && own.perThousand >= 0.5 ? "bad" : "",
-          notes: [older && older.perThousand !== null ? `${rate(older.perThousand)} on version ${previous}` : null, own.openings ? `${plural(own.openings, "page")} counted` : "nothing was counted"] },
-        { name: "Failures", value: count(reported.reduce((sum, one) => sum + one.failures, 0)), notes: [[...sums].sort(([, a], [, b]) => b - a).slice(0, 3).map(([reason, number]) => `${count(number)} ${reasons[reason] ?? reason}`).join(", ") || "none reported"] },
+          notes: [older && older.perThousand !== null ? `${rate(older.perThousand)} on version ${previous}` : null, own.openings ? `of ${plural(own.openings, "opening")}` : "nothing was counted"] },
+        { name: "Failed downloads", value: count(reported.reduce((sum, one) => sum + one.failures, 0)), notes: [byReason(sums) || "none reported"] },
         { name: "Devices on it", value: percent(polls, adoption.hour.polls), kind: adoption.hour.polls ? "" : "none", notes: [adoption.hour.polls ? "of the polls of this hour and the last" : "no polls yet"] },
       ]),
-      el("div", { class: "columns lead-in" }, card("What happened", told), card("Pages", listed)),
+      el("div", { class: "columns lead-in" }, card("What happened", told), card("Pages and files", listed)),
     ],
   };
 }

@@ -103,7 +103,7 @@ export async function open({ overview: fleet, reload }) {
     const isBad = pressed.some((one) => one.severity === "error");
     const extra = (made) => (hasTrend ? made() : null);
     fill(figures, stats("figures", [
-      { name: "Problems", value: count(pressed.length), kind: isBad ? "bad" : "", notes: [troubled ? `in ${count(troubled)} of ${plural(all.length, "channel")}` : `none in ${plural(all.length, "channel")}`, acknowledged ? `${count(acknowledged)} more acknowledged` : null] },
+      { name: "Problems", value: count(pressed.length), kind: isBad ? "bad" : "", notes: [troubled ? `in ${count(troubled)} of ${plural(all.length, "channel")}` : `none in ${plural(all.length, "channel")}`, acknowledged ? `${count(acknowledged)} acknowledged` : null] },
       { name: "On the newest version", value: percent(sum((one) => one.adoption.newest), polls), kind: polls ? "" : "none", notes: [polls ? `of ${polled(polls, all.find((one) => one.adoption.sample))} in ${all[0].adoption.minutes} minutes` : "no polls in the last minutes"],
         extra: extra(() => spark(ratios({ polls: hours("polls"), newest: hours("newest") }), [], "Share of polls on the newest versions, 24 hours", 1)) },
       { name: "Failures", value: count(sum((one) => one.failures.day)), notes: ["reported in 24 hours"], extra: extra(() => columns(hours("failures"), "Failures, 24 hours")) },

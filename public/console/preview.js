@@ -32,6 +32,14 @@ export async function open({ names: [app, channel, version], query }) {
     history.replaceState(null, "", state ? `${place}?${state}` : place);
   };
 
+  /** Fills in the pages that can be chosen. `known`: the one that is shown; none without it. */
+  function offer(some, known = "") {
+    if (!some) return;
+    const pages = some.pages.includes(known) ? some.pages : [known, ...some.pages];
+    fill(chooser, pages.map((one) => el("option", { value: one, selected: one === known, disabled: !one }, one || "choose a page")));
+    chooser.value = known;
+  }
+
   /** The frame of the page that is chosen; why there is none. */
   async function show() {
     asked += 1;
@@ -46,14 +54,15 @@ export async function open({ names: [app, channel, version], query }) {
     } catch (error) {
       if (mine !== asked) return;
       const isOff = error instanceof Refusal && error.code === "preview-off";
-      fill(stage, el("p", { class: isOff ? "quiet" : "bad", role: "alert" }, isOff ? "" : "✖ ", error.message),
-        isOff ? el("p", {}, "The origin shows pages on a listener of its own: ", el("code", {}, "xcache serve --preview-listen ADDR:PORT --preview-url 'https://*.preview.example.com'")) : null);
+      fill(stage, el("p", { class: isOff ? "quiet" : "bad", role: "alert" }, isOff ? "" : "✖ ", error.message));
+      // Pictures are there without a listener, too, and so are the pages that can be chosen.
+      bar.hidden = note.hidden = isOff;
+      if (isOff) drawShots();
+      else if (page && !answer) offer(await act("POST", `${path}/preview`, { version: info.version }, newKey()).catch(() => null));
       return;
     }
     const known = answer.page ?? page;
-    const pages = answer.pages.includes(known) || !known ? answer.pages : [known, ...answer.pages];
-    fill(chooser, pages.map((one) => el("option", { value: one, selected: one === known }, one)));
-    chooser.value = known;
+    offer(answer, known);
     // Scripts run there as they do on a device; its answers let nothing out.
     fill(stage, el("iframe", { title: `${known} of version ${info.version}`, src: answer.url, sandbox: "allow-scripts allow-same-origin allow-forms", referrerpolicy: "no-referrer", "data-width": width }));
     drawShots();
@@ -62,7 +71,7 @@ export async function open({ names: [app, channel, version], query }) {
   const drawShots = () => part(shots, async () => {
     const of = (version) => (version ? get(`${path}/releases/${version}/pictures`).then((list) => list.pictures).catch(() => []) : []);
     const [before, after] = await Promise.all([of(previous), of(info.version)]);
-    const known = answer?.page ?? page;
+    const known = answer?.page || page || [...after, ...before][0]?.page;
     const [old, now] = [before, after].map((all) => all.find((one) => one.page === known));
     if (!old && !now) {
       return el("p", { class: "quiet" }, before.length + after.length ? "There is no picture of this page." : ["There are no pictures of these versions. ", el("code", {}, "xcache publish --smoke"), " takes them."]);
@@ -77,6 +86,8 @@ export async function open({ names: [app, channel, version], query }) {
     return el("div", { class: "pictures" }, await Promise.all([previous ? shot(old, `Version ${previous}`) : null, shot(now, `Version ${info.version}`)].filter(Boolean)));
   });
 
+  const bar = el("form", { class: "inline preview-bar", submit: (event) => event.preventDefault() }, el("label", { for: "page" }, "Page"), chooser, buttons);
+  const note = el("p", { class: "quiet small" }, "The page runs from this version's files at an address of its own, for an hour. It reaches no network: what it asks of servers fails, and nothing that is typed there leaves this machine.");
   show();
   return {
     title: `Version ${info.version} of ${app} ${channel}: pages`,
@@ -87,8 +98,7 @@ export async function open({ names: [app, channel, version], query }) {
         el("p", { class: "lead" }, info.message ? [info.message.slice(0, 120), " · "] : null, "released ", when(info.at))),
       el("div", { class: "row" }, previous ? el("a", { class: "button", href: channelLink("preview", app, channel, `/${previous}${page ? `?page=${encodeURIComponent(page)}` : ""}`) }, `Version ${previous}`) : null,
         el("a", { class: "button", href: channelLink("failures", app, channel, `?version=${info.version}${page ? `&page=${encodeURIComponent(page)}` : ""}`) }, "Failures"))),
-      card("", [el("form", { class: "inline preview-bar", submit: (event) => event.preventDefault() }, el("label", { for: "page" }, "Page"), chooser, buttons),
-        stage, el("p", { class: "quiet small" }, "The page runs from this version's files at an address of its own, for an hour. It reaches no network: what it asks of servers fails, and nothing that is typed there leaves this machine.")]),
+      card("", [bar, stage, note]),
       card("Pictures of the page", shots),
     ],
   };

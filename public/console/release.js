@@ -1,6 +1,6 @@
 import { channelLink, channelPath, get, Refusal } from "./api.js";
 import { badge, card, count, el, fill, named, percent, plural, sampled, size, stats, svg, table, when } from "./dom.js";
-import { figures } from "./health.js";
+import { figures, rate } from "./health.js";
 import { exactly, facts, hash, part, wholeMinute } from "./parts.js";
 
 /** Changes that are asked for at once. */
@@ -53,7 +53,6 @@ function vitals(info, previous, adoption) {
   const own = adoption?.hour.versions.find((one) => one.version === info.version)?.polls ?? 0;
   const reported = (version) => adoption?.reports?.find((one) => one.version === version);
   const [mine, older] = [info.version, previous].map((one) => figures(reported(one)));
-  const rate = (number) => (number === null ? "—" : number.toFixed(1));
   const isWorse = mine.perThousand !== null && older.perThousand !== null && mine.perThousand > older.perThousand * 1.2 && mine.perThousand - older.perThousand >= 0.5;
   return [
     { name: "Files", value: count(info.added + info.changed + info.removed), notes: [el("span", { id: "in-words" }, `+${count(info.added)} ~${count(info.changed)} −${count(info.removed)}`), `${size(info.newBytes)} new`] },
@@ -62,7 +61,7 @@ function vitals(info, previous, adoption) {
     { name: "Devices on it", value: adoption?.hour.polls ? percent(own, adoption.hour.polls) : "—", kind: adoption?.hour.polls ? "" : "none",
       notes: [adoption?.hour.polls ? `of ${plural(adoption.hour.polls, "poll")}, this hour and the last` : "no polls yet", sampled(adoption?.hour.sample)] },
     { name: "Failed pages per 1,000", value: rate(mine.perThousand), kind: mine.perThousand === null ? "none" : isWorse ? "bad" : "",
-      notes: [older.perThousand === null ? null : `${rate(older.perThousand)} on version ${previous}`, mine.perThousand === null ? "nothing reported" : `${plural(mine.openings, "page")} counted`] },
+      notes: [older.perThousand === null ? null : `${rate(older.perThousand)} on version ${previous}`, mine.perThousand === null ? "nothing reported" : `of ${plural(mine.openings, "opening")}`] },
   ];
 }
 
