@@ -9,7 +9,8 @@ import Values
 ///
 /// A pair has the same bytes; or a delta from one to the other, or much of the same content; or is alone with its name without the
 /// hash. Where several files have such a name (`index.1f3c.js`, `index.77aa.js`) and nothing is known of their content, none is
-/// paired: a wrong pair tells more lies than two rows.
+/// paired: a wrong pair tells more lies than two rows. Of those that are left over once the others of their name are paired, the sizes
+/// have to be near each other.
 struct RenamedFiles: Sendable {
   /// The removed resource by the URL of the added one.
   private(set) var before: [ResourceURL: ContentChange] = [:]
@@ -140,8 +141,12 @@ struct RenamedFiles: Sendable {
   private mutating func pairLastOfTheirName() {
     let news = Dictionary(grouping: added.indices.filter { !added[$0].isPaired }) { added[$0].name }
     let olds = Dictionary(grouping: removed.indices.filter { !removed[$0].isPaired }) { removed[$0].name }
+    let shared = Set(added.filter(\.isPaired).map(\.name))
     for (name, new) in news where new.count == 1 {
-      if let old = olds[name], old.count == 1 { join(new[0], old[0]) }
+      guard let old = olds[name], old.count == 1 else { continue }
+      let sizes = [added[new[0]].content.size, removed[old[0]].content.size].sorted()
+      if shared.contains(name), sizes[1] / 2 > sizes[0] { continue }
+      join(new[0], old[0])
     }
   }
 

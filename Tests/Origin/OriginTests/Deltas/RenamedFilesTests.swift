@@ -70,6 +70,15 @@ import Values
       old: ["index.1f3c77aa.js": "a", "index.2f3c77aa.js": "b"],
       new: ["index.3f3c77aa.js": "c", "index.4f3c77aa.js": "d"],
       pairs: [:]),
+    // One of a name is left over: it is the other one only if it is as large, more or less.
+    Case(
+      old: ["index.1f3c77aa.js": "same", "index.2f3c77aa.js": "0123456789"],
+      new: ["index.3f3c77aa.js": "same", "index.4f3c77aa.js": "012"],
+      pairs: ["index.3f3c77aa.js": "index.1f3c77aa.js"]),
+    Case(
+      old: ["index.1f3c77aa.js": "same", "index.2f3c77aa.js": "0123456789"],
+      new: ["index.3f3c77aa.js": "same", "index.4f3c77aa.js": "012345678"],
+      pairs: ["index.3f3c77aa.js": "index.1f3c77aa.js", "index.4f3c77aa.js": "index.2f3c77aa.js"]),
     // A changed file stays a changed one; what is only added or only removed has no pair.
     Case(old: ["app.js": "a"], new: ["app.js": "b", "app.1f3c77aa.js": "a"], pairs: [:]),
     Case(old: [:], new: ["app.1f3c77aa.js": "a"], pairs: [:]),
