@@ -125,7 +125,7 @@ extension Database {
         AND act IN ('rollout.set', 'rollout.pause', 'rollout.resume', 'rollout.complete', 'channel.create',
           'channel.freeze', 'channel.thaw', 'channel.set', 'channel.protect', 'channel.remove', 'schedule.add',
           'schedule.cancel', 'schedule.fail', 'approval.give', 'approval.reject', 'pin', 'unpin',
-          'problem.acknowledge')
+          'problem.acknowledge', 'problem.unacknowledge')
       ORDER BY at DESC, id DESC LIMIT ?5
       """, channel.app.text, channel.name.text, place.at, bound(place, rank: 0), limit, read: AuditRow.init)
     return rows.map {

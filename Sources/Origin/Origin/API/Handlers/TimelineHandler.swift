@@ -130,6 +130,8 @@ private enum ActWords {
     case "unpin": ("pin", "Version \(text(asked, "version", result)) isn't pinned any more.")
     case "problem.acknowledge":
       ("acknowledge", "The problem \(text(asked, "code", result)) was acknowledged.")
+    case "problem.unacknowledge":
+      ("acknowledge", "The problem \(text(asked, "code", result)) needs attention again.")
     default: (act, "\(act).")
     }
   }
