@@ -39,9 +39,9 @@ extension PublishError {
     case .noSourceMaps(let folder, 0):
       "\(folder) has no *.map files: give the folder with the build's source maps to --source-maps, or leave it out"
     case .noSourceMaps(let folder, let found):
-      "none of the \(found) source maps in \(folder) belongs to a script or style of the build; nothing was released. A map is paired "
-        + "by the script's sourceMappingURL, by its name without .map, or by its member \"file\": give the folder that the same build "
-        + "wrote, or leave --source-maps out"
+      "\(found == 1 ? "the only source map" : "none of the \(found) source maps") in \(folder) belongs to \(found == 1 ? "no" : "a") script or style of the "
+        + "build; nothing was released. A map is paired by the script's sourceMappingURL, by its name without .map, or by its member "
+        + "\"file\": give the folder that the same build wrote, or leave --source-maps out"
     case .sourceMapsUnknown:
       "this origin is older than source maps; nothing was released: upgrade it, or publish without --source-maps"
     case .broken(let report): PublishError.message(of: report)

@@ -15,7 +15,10 @@ enum ReportOutput {
   /// Nothing of counts that aren't shown here, such as those of polls.
   private static func lines(_ version: String, _ counts: DeviceCounts) -> [String] {
     let requests = requests(counts)
-    let more = ([statuses(counts)] + DeviceCount.Milestone.allCases.map { times(counts, $0) }).filter {
+    let isFailing = counts[.pageFailed] > 0 || counts[.scriptFailed] > 0
+    let why = isFailing ? "why pages failed: `xcache samples --version \(version)`" : ""
+    let more = ([statuses(counts)] + DeviceCount.Milestone.allCases.map { times(counts, $0) } + [why]).filter
+    {
       !$0.isEmpty
     }
     if requests.isEmpty, more.isEmpty { return [] }

@@ -82,6 +82,9 @@ import TestSupport
     #expect(
       PublishError.noSourceMaps("dist", found: 3).message.hasPrefix(
         "none of the 3 source maps in dist belongs"))
+    #expect(
+      PublishError.noSourceMaps("dist", found: 1).message.hasPrefix(
+        "the only source map in dist belongs to no script"))
     #expect(PublishError.noSourceMaps("dist", found: 0).exitCode == 3)
   }
 

@@ -51,10 +51,14 @@ import Testing
     #expect(
       none == [
         "once  the page's process ended", "  https://m.example.com/shop/",
-        "  version 553, the page's process ended; last 2025-11-19 12:00:00 UTC", "",
+        "  version 553; last 2025-11-19 12:00:00 UTC", "",
         "and 1,234 more, of which no examples are kept",
       ])
     #expect(lines([]) == ["version 553: no errors were reported"])
+    let none553 = SampleList(isOn: true, version: ManifestVersion(553), others: 0, samples: [])
+    #expect(
+      SamplesCommand.lines(none553, page: "https://m.example.com/x", limit: 20, terminal)
+        == ["version 553: no errors were reported of the page https://m.example.com/x"])
     #expect(lines([], isOn: false)[0].contains("xcache channel set --samples on"))
     #expect(lines([sample("a"), sample("b")], limit: 2).last == "there may be more: --limit 10")
     #expect(lines([sample("a")]).last?.hasPrefix("  version 553") == true)

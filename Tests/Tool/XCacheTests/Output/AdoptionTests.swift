@@ -134,6 +134,7 @@ import Values
         "  version 9: 100.0 % of 1 request from the device, 1 file damaged, 1 page not up, 1 script failed, 1 body lost",
         "    network responses: 1 × 2xx",
         "    first paint: from the device half within 128 ms, 90 % within 128 ms",
+        "    why pages failed: `xcache samples --version 9`",
       ])
   }
 
@@ -149,6 +150,7 @@ import Values
         "    network responses: 3 × 5xx, 2 × no answer",
         "    load: from the device half within 512 ms, 90 % within 4096 ms; from the network half over 8192 ms, "
           + "90 % over 8192 ms",
+        "    why pages failed: `xcache samples --version 9`",
       ])
   }
 

@@ -30,6 +30,9 @@ enum AcknowledgeCommand {
     run: run)
 
   private static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
+    if arguments.operands.isEmpty {
+      throw UsageError("CODE is missing: a problem as 'xcache status' names it, such as lagging")
+    }
     let code = try arguments.operands("CODE")[0].lowercased()
     let message = try arguments.text("message", .line(bytes: 500))
     let until = try until(arguments)
@@ -37,6 +40,9 @@ enum AcknowledgeCommand {
     if isOff, message != nil || until != nil { throw UsageError("--off takes neither --message nor --until") }
     let remote = try RemoteOrigin(arguments)
     let isOrigins = remote.settings.app == nil || (ofOrigin.contains(code) && !arguments.isGiven("app"))
+    if isOrigins, !ofOrigin.contains(code) {
+      throw UsageError("\(code) is no problem of the origin: name the app whose channel has it, with --app")
+    }
     let channel = isOrigins ? nil : try remote.address
     let place = channel.map { "\($0.app) \($0.channel)" } ?? "the origin"
     if isOff {
@@ -60,10 +66,14 @@ enum AcknowledgeCommand {
   /// The problems that no channel has.
   private static let ofOrigin: Set<String> = ["disk", "scrub", "webhook", "edge"]
 
+  /// How far ahead the end may be, in seconds; the origin has the same limit.
+  private static let longest: Int64 = 30 * 86_400
+
   /// Returns when it ends: a duration from now, or a time.
   private static func until(_ arguments: Arguments) throws -> Moment? {
     guard let text = try arguments.value("until") else { return nil }
     if let seconds = Arguments.seconds(of: text, in: "mhdw") {
+      guard seconds <= longest else { throw UsageError("--until \(text): at most 30 days ahead") }
       return Moment(milliseconds: (Clock.unixMilliseconds() / 1000 + seconds) * 1000)
     }
     return try arguments.time(ahead: "until")

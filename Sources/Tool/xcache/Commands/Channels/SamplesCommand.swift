@@ -30,24 +30,32 @@ enum SamplesCommand {
       try VersionArgument.read(text, in: "--version")
     }
     let limit = try arguments.number("limit", in: 1...500) ?? 20
-    let answer = try remote.api.samples(
-      of: try remote.address, version: version, page: try arguments.value("page"), limit: limit)
+    let page = try arguments.value("page")
+    let answer = try remote.api.samples(of: try remote.address, version: version, page: page, limit: limit)
     if arguments.has("json") {
       terminal.say(json: answer.document)
     } else {
-      for line in lines(answer.value, limit: limit, terminal) { terminal.say(line) }
+      for line in lines(answer.value, page: page, limit: limit, terminal) { terminal.say(line) }
+      if answer.value.isOn, answer.value.samples.isEmpty, version == nil {
+        terminal.remark("--version N shows those of an older version, such as the one before a rollback")
+      }
     }
     return .done
   }
 
   /// Describes a list: each kind of error with its place, then its stack.
-  static func lines(_ list: SampleList, limit: Int, _ terminal: Terminal) -> [String] {
+  /// - Parameter page: what was asked for; nil: all pages.
+  static func lines(_ list: SampleList, page: String? = nil, limit: Int, _ terminal: Terminal) -> [String] {
     guard list.isOn else {
       return [
         "devices of this channel send no error samples: 'xcache channel set --samples on' asks for them"
       ]
     }
-    if list.samples.isEmpty { return ["version \(list.version): no errors were reported"] }
+    if list.samples.isEmpty {
+      return [
+        "version \(list.version): no errors were reported\(page.map { " of the page \($0.onOneLine)" } ?? "")"
+      ]
+    }
     var lines: [String] = []
     for sample in list.samples { lines += Self.lines(sample, terminal) + [""] }
     if list.others > 0 {
@@ -62,12 +70,14 @@ enum SamplesCommand {
 
   private static func lines(_ sample: SampleList.Sample, _ terminal: Terminal) -> [String] {
     let message = sample.message.isEmpty ? words(sample.kind) : sample.message
+    // Without a message, the first line says it.
+    let kind = sample.message.isEmpty ? "" : ", \(words(sample.kind))"
     let engines = sample.engines.isEmpty ? "" : "; \(sample.engines.joined(separator: ", "))"
     let times = sample.count == 1 ? "once" : "\(Count.grouped(sample.count)) times"
     let head = [
       "\(times)  \(terminal.colour(message.onOneLine, .red))",
       "  \(sample.page.onOneLine)",
-      "  version \(sample.version), \(words(sample.kind))\(engines.onOneLine); last \(sample.lastAt.formatted)",
+      "  version \(sample.version)\(kind)\(engines.onOneLine); last \(sample.lastAt.formatted)",
     ]
     return head + sample.stack.map { "    at \(line($0).onOneLine)" }
   }

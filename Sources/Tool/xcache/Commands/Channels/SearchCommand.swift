@@ -13,8 +13,8 @@ enum SearchCommand {
       .init("'fix login' --limit 5", "five of each sort"),
     ],
     notes: """
-      WORDS, 2 to 100 bytes, are found as they are, anywhere in a text; capital and small letters A to Z are the same. All
-      channels that the token may read are searched, each sort with its newest first, 20 of each at most.
+      WORDS, two characters to 100 bytes, are found as they are, anywhere in a text; capital and small letters A to Z are the same.
+      All channels that the token may read are searched, each sort with its newest first, 20 of each at most.
       """,
     options: Command.remote + [.value("limit", "N", "N of each sort, 1 to 20 (default: 10)"), Command.all],
     run: run)
@@ -23,7 +23,9 @@ enum SearchCommand {
     if arguments.operands.isEmpty { throw UsageError("WORDS is missing: what to search for") }
     let text = arguments.operands.joined(separator: " ")
     try Arguments.check(text, .line(bytes: 100), in: "WORDS")
-    guard text.utf8.count >= 2 else { throw UsageError("WORDS: give 2 bytes at least") }
+    guard text.utf8.count >= 2 else {
+      throw UsageError("\"\(text)\" is too short: write two characters at least")
+    }
     let limit = try arguments.number("limit", in: 1...20) ?? 10
     let answer = try RemoteOrigin(arguments, namesApp: false, namesChannel: false).api.search(
       text, limit: limit)

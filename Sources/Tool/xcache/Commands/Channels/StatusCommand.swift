@@ -230,7 +230,7 @@ enum StatusCommand {
     if let share = overview.reports {
       lines.append("reports    \(ShareText.percent(share)) of devices' usage reports")
     }
-    if overview.samples == false { lines.append("samples    devices send none of errors") }
+    if overview.samples == false { lines.append("samples    off: devices send no examples of errors") }
     return lines
   }
 }

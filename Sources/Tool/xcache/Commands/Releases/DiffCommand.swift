@@ -15,7 +15,8 @@ enum DiffCommand {
     ],
     notes: """
       A version is a number, or a time at which it was live: 2026-11-19T14:05+08:00, '10m ago'. --at TIME stands for
-      A. Without B, A is compared with the newest version. Version 0 is a device that has nothing: its pack is made in the
+      A. Without B, A is compared with the newest version. R marks a file that only has a new name, such as
+      {app.1f3c.js → app.9e8d.js}; --stat has it among the changed ones. In log and show it is one added and one removed. Version 0 is a device that has nothing: its pack is made in the
       background after a release, and counts once it is stored.
       """,
     options: Command.remote + Command.channel + [VersionArgument.option, FileStatistics.option, Command.all],

@@ -70,8 +70,8 @@ enum InitCommand {
     if !lazy.patterns.isEmpty { terminal.remark(Self.remark(lazy)) }
     if lazy.hasSourceMaps {
       terminal.remark(
-        "source maps aren't published; to have devices fetch them when asked, delete \"*.map\" from \"exclude\" and put it into "
-          + "\"lazy\"")
+        "source maps aren't published; `xcache publish --source-maps \(folder)` has the origin read stacks of errors with them. To have "
+          + "devices fetch them when asked, delete \"*.map\" from \"exclude\" and put it into \"lazy\"")
     }
     if arguments.has("json") {
       terminal.say(json: ["file": .string(path), "settings": document])
