@@ -104,7 +104,7 @@ export async function open({ names: [app, channel], query, overview: fleet, relo
       stats("failure-figures", [
         { name: "Failed pages per 1,000", value: rate(own.perThousand), kind: own.perThousand === null ? "none" : older?.perThousand !== null && own.perThousand > (older?.perThousand ?? 0) * 1.2 && own.perThousand >= 0.5 ? "bad" : "",
           notes: [older && older.perThousand !== null ? `${rate(older.perThousand)} on version ${previous}` : null, own.openings ? `of ${plural(own.openings, "opening")}` : "nothing was counted"] },
-        { name: "Failed downloads", value: count(reported.reduce((sum, one) => sum + one.failures, 0)), notes: [byReason(sums) || "none reported"] },
+        { name: "Failures reported", value: count(reported.reduce((sum, one) => sum + one.failures, 0)), notes: [byReason(sums) || "none reported"] },
         { name: "Devices on it", value: percent(polls, adoption.hour.polls), kind: adoption.hour.polls ? "" : "none", notes: [adoption.hour.polls ? "of the polls of this hour and the last" : "no polls yet"] },
       ]),
       el("div", { class: "columns lead-in" }, card("What happened", told), card("Pages and files", listed)),

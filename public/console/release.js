@@ -39,7 +39,7 @@ async function release({ names: [app, channel, version], query }) {
           info.source && ["Content of", `${info.source.channel} ${info.source.version}${info.source.bundle ? `, bundle ${info.source.bundle}` : ""}`],
           info.breakGlass && ["Despite a freeze", `by ${info.breakGlass.frozenBy}: ${info.breakGlass.reason}`],
           ["Released", exactly(info.at)], ["By", named(info.author)],
-          ["Changes", `+${info.added} ~${info.changed} −${info.removed}, ${size(info.newBytes)} new`],
+          ["Changes", [el("span", { id: "as-signs" }, `+${info.added} ~${info.changed} −${info.removed}`), `, ${size(info.newBytes)} new`]],
           ["Holds", `${plural(info.resources, "resource")}, ${size(info.bytes)}`],
           ["Digest", hash(info.digest)],
           ["Receipt", info.receipt ? hash(info.receipt) : "none: this release came with a restore, or is older than the trail"],
@@ -263,6 +263,8 @@ function changes(app, channel, from, to, query, address) {
     const { added, changed, removed } = diff.counts;
     const sums = [[diff.renamed, "renamed and changed"], [changed, "changed"], [added - diff.renamed, "added"], [removed - diff.renamed, "removed"]];
     node.textContent = sums.filter(([number]) => number).map(([number, text]) => `${count(number)} ${text}`).join(", ");
+    const signs = document.getElementById("as-signs");
+    if (signs) signs.textContent = `+${count(added - diff.renamed)} R${count(diff.renamed)} ~${count(changed)} −${count(removed - diff.renamed)}`;
     node.closest("div").querySelector(".number").textContent = count(added + changed + removed - diff.renamed);
   }
 
