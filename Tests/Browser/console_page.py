@@ -138,6 +138,8 @@ class Console:
         """Checks for serious findings of axe, horizontal overflow, and violations of the content security policy."""
         if not self.eval("typeof axe === 'object'"):
             self.eval(axe() + ";0")
+        # A text that is still fading in has too little contrast.
+        until(lambda: self.eval("document.getAnimations().every((one) => one.playState === 'finished')"), "the animations' end")
         found = self.eval("""axe.run(document, { resultTypes: ['violations'] }).then((result) => result.violations
           .filter((one) => ['serious', 'critical'].includes(one.impact))
           .map((one) => `${one.id}: ${one.nodes.map((node) => node.html.slice(0, 200)).join(' ')}`))""")

@@ -204,7 +204,7 @@ def today(site):
 
 def get_adoption(site):
     """Makes the origin store its counts."""
-    assert site.ask("GET", "apps/shop/channels/online/adoption")[0] == 200
+    assert site.ask("GET", "apps/shop/channels/online/adoption/series")[0] == 200
 
 
 pages = (("overview", "#/", "table"), ("channel", "#/channel/shop/online", "#timeline li"), ("quiet-channel", "#/channel/shop/tablet", "#timeline li"),
