@@ -12,7 +12,7 @@ package enum Holder: Sendable {
   var owner: String {
     switch self {
     case .local: "local"
-    case .token(let token, _): token.id
+    case .token(let token, _): token.ownerID
     }
   }
 

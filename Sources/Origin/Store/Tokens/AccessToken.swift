@@ -103,6 +103,9 @@ package struct AccessToken: Hashable, Sendable {
     return identity.subject.hasPrefix("token:") ? String(identity.subject.dropFirst("token:".count)) : nil
   }
 
+  /// The token that what it registers and holds belongs to, by its id: the one that a session was begun with, else itself.
+  package var ownerID: String { sourceToken ?? id }
+
   /// Whether what it scheduled is still carried out at a time, in milliseconds since 1970: sessions and jobs last for hours, and what
   /// they scheduled outlives them, unless they are revoked.
   func carriesOutSchedules(at time: Int64) -> Bool {

@@ -65,6 +65,23 @@ import Values
     #expect(rest.count == 1 && rest.allSatisfy { $0.revokedAt != nil })
   }
 
+  /// A mirror that the token registered may be forgotten in its session, and one that the session registered is the token's.
+  @Test func mirrorsAreTheTokens() throws {
+    let store = try open()
+    let token = try store.createToken(name: "mirror", scope: .read).token
+    let other = try store.createToken(name: "other", scope: .read).token
+    let session = Holder.token(try begin(store, token).session, address: "192.0.2.1")
+    let stranger = Holder.token(try begin(store, other).session, address: "192.0.2.1")
+    try store.register(mirror: "s3://one", [], by: .token(token, address: "192.0.2.1"))
+    try store.register(mirror: "s3://two", [], by: session)
+    #expect(try store.mirrors(for: session).map(\.isForgettable) == [true, true])
+    #expect(try store.mirrors(for: session).map(\.owner) == [token.id, token.id])
+    #expect(try store.mirrors(for: stranger).map(\.isForgettable) == [false, false])
+    #expect(throws: StoreError.self) { try store.forget(mirror: "s3://one", by: stranger) }
+    try store.forget(mirror: "s3://one", by: session)
+    #expect(try store.mirrors().map(\.name) == ["s3://two"])
+  }
+
   /// Revoking one session leaves the token and its others.
   @Test func oneSessionIsRevokedAlone() throws {
     let store = try open()

@@ -123,7 +123,7 @@ struct MirrorHandler: APIHandler {
 
   /// Whether the token may see a mirror: its own, and those of anything that it may read.
   private func isShown(_ mirror: MirrorRecord) -> Bool {
-    caller.isUnlimited || mirror.owner == caller.id
+    caller.isUnlimited || mirror.owner == caller.ownerID
       || mirror.versions.contains { caller.allows(.read, app: $0.app, channel: $0.channel) }
   }
 
