@@ -347,7 +347,7 @@ export function buttons({ app, channel, status, fleet, reload }) {
     const units = { interval: " s", reports: " %" };
     const words = (name, value) => (typeof value === "boolean" ? (value ? "on" : "off") : value === "" || value === null ? "not set" : `${Array.isArray(value) ? value.join(" ") : value}${units[name] ?? ""}`);
     propose({
-      title: "Settings", where, done,
+      title: "Settings", verb: "Save settings", where, done,
       fields: [
         { name: "interval", words: "Seconds between two polls of a device (30 to 3600; empty: the devices' default)", kind: "number", min: 30, max: 3600, value: is.interval },
         { name: "hosts", words: "Hosts whose URLs a release may name (empty: all)", value: is.hosts },

@@ -214,7 +214,7 @@ export async function protect({ app, channel, done }) {
     return Number(approvals) ? { approvals: Number(approvals), by: by || null, share: share === "" ? 0 : buckets(share) } : { approvals: 0, by: null, share: 0 };
   };
   propose({
-    title: "Protection", where: `${app} ${channel}`, done,
+    title: "Protection", verb: "Save protection", where: `${app} ${channel}`, done,
     fields: [
       { name: "approvals", words: "Approvals that an act waits for (0: none)", kind: "number", min: 0, max: 9, value: String(is.approvals), required: true },
       { name: "by", words: "By whom, as a pattern of names with * and ? (empty: whoever has the scope release here)", value: is.by ?? "" },

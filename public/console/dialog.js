@@ -5,12 +5,12 @@ import { shell, shown as commandShown } from "./command.js";
 
 /**
  * A dialog for one act: what it asks, what it would do, why, and what came of it.
- * `where`: what it is done to; `fields`: `{name, words, …}`; `effect(values)`: nodes that say what would happen, or `{nodes, plan}`;
+ * `verb`: what its button says in place of the title; `where`: what it is done to; `fields`: `{name, words, …}`; `effect(values)`: nodes that say what would happen, or `{nodes, plan}`;
  * `guard(values, plan)`: what changed since the preview, in words, asked before the act is sent for the first time;
  * `command(values, plan)`: the words of the command that does the same;
  * `send(values, key, plan)`: does it and gives a sentence, or `{sentence, secret}`: nodes that are shown once and said nowhere else.
  */
-export function propose({ title, where, fields = [], effect, guard, command, send, needsReason = true, isReasonOptional = false, reasonWords = "Reason, for the audit trail and your colleagues", reasonLength = 1000, isDangerous = false, done }) {
+export function propose({ title, verb = title, where, fields = [], effect, guard, command, send, needsReason = true, isReasonOptional = false, reasonWords = "Reason, for the audit trail and your colleagues", reasonLength = 1000, isDangerous = false, done }) {
   // A second click while the first one's dialog was on its way.
   if (document.querySelector("dialog[open]")) return;
   const keys = new Map();
@@ -25,7 +25,7 @@ export function propose({ title, where, fields = [], effect, guard, command, sen
   const name = `${title}: ${where}`;
   const shown = el("div", { class: "preview", "aria-live": "polite", id: "preview" });
   const outcome = el("p", { role: "alert", id: "outcome" });
-  const go = el("button", { id: "confirm", class: isDangerous ? "danger" : "primary", "aria-disabled": "true" }, name);
+  const go = el("button", { id: "confirm", class: isDangerous ? "danger" : "primary", "aria-disabled": "true" }, `${verb}: ${where}`);
   const close = el("button", { type: "button", id: "cancel", click: () => { if (isSending) return; mayClose = true; dialog.close(); } }, "Cancel");
   const once = el("div", { id: "once" });
   const inputs = fields.map((field) => input(field));
