@@ -10,7 +10,7 @@ export async function open({ query }) {
   const box = el("div", { id: "rows" });
   const verdict = el("div", { role: "status" });
   const more = el("button", { type: "button", id: "older-rows" }, "Older rows");
-  const note = el("span", { class: "quiet small", role: "status" });
+  const note = el("p", { class: "lead", role: "status" });
   let rows = [];
   let asked = 0;
   let isAsking = false;
@@ -20,7 +20,7 @@ export async function open({ query }) {
   const form = el("form", { role: "search", class: "filters", submit: (event) => { event.preventDefault(); load(true); } },
     names.map(([name, words]) => el("div", { class: "field" }, el("label", { for: `by-${name}` }, words), el("input", { id: `by-${name}`, name, value: query.get(name) ?? "", autocomplete: "off", size: 12, spellcheck: "false" }))),
     [["since", "From"], ["until", "Until"]].map(([name, words]) => el("div", { class: "field" }, el("label", { for: `by-${name}` }, words), el("input", { id: `by-${name}`, name, type: "datetime-local" }))),
-    el("button", {}, "Filter"), note);
+    el("button", {}, "Filter"));
 
   const conditions = () => {
     const parts = [`limit=${page}`];
@@ -75,7 +75,7 @@ export async function open({ query }) {
   }, "Verify the trail");
   const shown = {
     title: "Audit",
-    node: [el("div", { class: "head" }, el("h1", {}, "Audit trail"), el("div", {}, verify)), verdict, card("", [form, box, more], null, true)],
+    node: [el("div", { class: "head" }, el("div", {}, el("h1", {}, "Audit trail"), note), el("div", {}, verify)), verdict, card("", [form, box, more], null, true)],
     poll: conditions(),
     update(document) {
       // Somebody who went on to older rows is not thrown back, nor who is about to.

@@ -15,7 +15,7 @@ export async function open({ reload }) {
     part(disk, drawDisk);
     part(tokens, async () => drawTokens((await get("tokens")).tokens));
   }
-  const drawMirrors = (all) => table("Mirrors", [["Where"], ["Last run"], ["Channels"], ["Act"]], all.map((one) => {
+  const drawMirrors = (all) => table("Mirrors", [["Where", false, true], ["Last run"], ["Channels"], ["Act"]], all.map((one) => {
     const channels = new Map(one.versions.map((item) => [`${item.app} ${item.channel}`, item]));
     return [[one.name, el("div", {}, one.keeps === false ? badge("warn", "no longer kept by gc") : badge("good", "gc keeps its versions"))], when(one.at),
       el("details", { id: `mirror-${one.name}` }, el("summary", {}, count(channels.size)), el("ul", {}, [...channels].map(([words, item]) => el("li", {}, el("a", { href: channelLink("channel", item.app, item.channel) }, words), ` to ${item.version}`)))),
@@ -60,10 +60,10 @@ export async function open({ reload }) {
 
 async function drawDisk() {
   const { now, hours } = await get("disk?hours=2160");
-  const line = (key) => hours.map((one, index) => `${(index * 700) / Math.max(1, hours.length - 1)},${100 - (one[key] * 100) / Math.max(1, one.size)}`).join(" ");
+  const line = hours.map((one, index) => `${(index * 700) / Math.max(1, hours.length - 1)},${100 - (one.available * 100) / Math.max(1, one.size)}`).join(" ");
   return [facts([["Free", `${size(now.available)} of ${size(now.size)}`], ["Stored by releases", size(now.stored)], ["As of", when(now.at)]]),
     hours.length < 2 ? el("p", { class: "quiet small" }, "A chart follows when the server has run for some hours.")
-      : el("figure", {}, svg("svg", { viewBox: "0 0 700 104", role: "img", "aria-label": `Free disk over ${plural(hours.length, "hour")}: from ${size(hours[0].available)} to ${size(now.available)}` },
-        svg("rect", { width: 700, height: 100, class: "disk" }), svg("polyline", { points: line("available"), class: "disk-line" })),
-      el("figcaption", { class: "quiet small" }, "Free, from ", when(hours[0].at), " to now; the top is the whole disk"))];
+      : el("figure", { class: "of-disk" }, el("span", { "aria-hidden": "true" }, size(now.size)), el("span", { "aria-hidden": "true" }, "0"), svg("svg", { viewBox: "0 0 700 100", preserveAspectRatio: "none", role: "img", "aria-label": `Free disk over ${plural(hours.length, "hour")}: from ${size(hours[0].available)} to ${size(now.available)}` },
+        svg("rect", { width: 700, height: 100, class: "disk" }), svg("polygon", { points: `0,100 ${line} 700,100`, class: "disk-free" }), svg("polyline", { points: line, class: "disk-line" })),
+      el("figcaption", { class: "quiet small" }, el("span", {}, "Free, since ", when(hours[0].at)), el("span", {}, "now")))];
 }
