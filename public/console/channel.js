@@ -59,7 +59,8 @@ export async function open({ names: [app, channel], query, overview: fleet, relo
       el("h1", {}, `${app} ${channel} `, el("span", { class: "tag" }, `version ${status.version}`)),
       el("p", { class: "lead" }, line ? states(line, fleet.problems) : null, unapproved(status.scheduled ?? []),
         status.protection?.approvals ? badge("quiet", "protected", protectionWords(status.protection)) : null, status.isDefaultApp && channel === "online" ? badge("quiet", "default app") : null,
-        status.at ? ["Released ", when(status.at), newest?.version === status.version ? [" by ", named(newest.author)] : "", " · ", el("a", { href: channelLink("preview", app, channel, `/${status.version}`) }, "Look at it")] : "No release yet")),
+        el("span", {}, status.at ? ["Released ", when(status.at), newest?.version === status.version ? [" by ", named(newest.author)] : ""] : "No release yet"),
+        status.at ? el("a", { href: channelLink("preview", app, channel, `/${status.version}`) }, "Look at it") : null)),
     el("div", {}, buttons({ app, channel, status, fleet: line, reload })));
     drawVitals();
     drawRollout();
@@ -80,7 +81,7 @@ export async function open({ names: [app, channel], query, overview: fleet, relo
         status.samples === false && ["Error samples", "off"],
         policy?.bypass?.length && ["Bypassed", policy.bypass.map((one, index) => {
           const until = policy.bypassUntil && Object.hasOwn(policy.bypassUntil, one) ? policy.bypassUntil[one] : policy.until;
-          return [index ? ", " : "", one, until ? [", ends ", when(until)] : ""];
+          return [index ? ", " : "", address(one), until ? [", ends ", when(until)] : ""];
         })],
         status.rollback && ["Last rollback", `made version ${status.rollback}`],
         status.deltas && ["Deltas", pending === 0 ? "complete" : pending === null ? "looking for older versions" : `${plural(pending, "older version")} left${status.deltas.failing ? `, ${count(status.deltas.failing)} to be tried again${status.deltas.fault ? `: ${status.deltas.fault}` : ""}` : ""}`],

@@ -49,7 +49,7 @@ export function stacked(title, starts, seconds, lines, marks = [], unit = "polls
     });
     picture.append(group);
   });
-  for (const index of ticks(starts.length, width / 120)) {
+  for (const index of ticks(starts, seconds, (width - left) / 90).filter((one) => left + one * step < width - 56)) {
     picture.append(svg("text", { x: left + index * step, y: height - 6 }, tickLabel(starts[index], seconds, starts.length)));
   }
   // The newest are named first; where there is no room, the line alone is drawn.
@@ -73,9 +73,15 @@ export function stacked(title, starts, seconds, lines, marks = [], unit = "polls
         starts.map((start, index) => [el("span", { title: utcText(new Date(start)) }, label(start, seconds)), ...lines.map((line) => count(line.values[index]))]).filter((_, index) => sums[index]).reverse(), `No ${unit}.`)));
 }
 
-function ticks(points, room) {
-  const many = Math.min(Math.floor(room), points);
-  return Array.from({ length: many }, (_, index) => Math.floor((index * points) / many));
+/** Bars that are named: where an hour or a day of the reader begins, as many as there is room for. */
+function ticks(starts, seconds, room) {
+  const all = starts.map((start, index) => ({ index, minutes: start.getHours() * 60 + start.getMinutes() }));
+  const isDaily = seconds * starts.length > 86400;
+  const begins = isDaily && seconds < 86400 ? all.filter((one) => one.minutes * 60 < seconds) : all;
+  // Several days are counted back from the newest; minutes and hours are round ones.
+  const steps = isDaily ? [1, 2, 3, 7, 14, 30] : seconds < 3600 ? [5, 10, 15, 30, 60] : [60, 120, 180, 240, 360, 720];
+  const chosen = (step) => begins.filter((one, place) => (isDaily ? (begins.length - 1 - place) % step === 0 : one.minutes % step < seconds / 60));
+  return (steps.map(chosen).find((some) => some.length <= room) ?? chosen(steps.at(-1))).map((one) => one.index);
 }
 
 const time = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit" });

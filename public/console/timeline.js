@@ -11,6 +11,9 @@ const mostPages = 10;
 export const groups = { release: "Releases", policy: "Policy", prefetch: "Prefetch", rollout: "Rollouts", freeze: "Freezes", other: "Other" };
 const groupOf = ({ kind }) => (kind === "thaw" ? "freeze" : kind !== "other" && Object.hasOwn(groups, kind) ? kind : "other");
 const names = { policy: "Policy", prefetch: "Prefetch", rollout: "Rollout", freeze: "Freeze", thaw: "Thaw", settings: "Settings", protect: "Protection", schedule: "Planned", approval: "Approval", pin: "Pin", channel: "Channel", acknowledge: "Problem" };
+/** Entries whose version is that of a document of their own, and those that are about a version of the content. */
+const hasNumber = new Set(["policy", "prefetch"]);
+const ofVersion = new Set(["rollout", "pin"]);
 const keyOf = (one) => [one.kind, one.at, one.version, one.detail].join("\n");
 
 /** A release that went to a part of the devices first. */
@@ -51,12 +54,12 @@ export function timeline({ app, channel, path, chosen, choose, grown }) {
       release?.source ? `, content of ${release.source.channel} ${release.source.version}` : "", release?.bundles.length ? `; ${release.bundles.map((each) => each.bundle).join(", ")}` : "");
     const message = one.message ? el("div", { class: "message" }, one.message) : null;
     const node = el("li", { class: `of-${group}`, hidden: shownGroups.size > 0 && !shownGroups.has(group) }, release ? [
-      el("div", { class: "what" }, version, el("div", {}, badge(release.kind === "rollback" ? "warn" : "quiet", release.kind), ofRollout(release))),
+      el("div", { class: "what" }, version, el("div", {}, release.kind === "publish" ? null : badge(release.kind === "rollback" ? "warn" : "quiet", release.kind), ofRollout(release))),
       el("div", {}, message ?? el("div", { class: "quiet" }, one.detail || "no message"),
         release.breakGlass ? el("div", { class: "warn" }, `▲ despite a freeze by ${release.breakGlass.frozenBy}: ${release.breakGlass.reason}`) : null, by),
       el("div", { class: "side" }, cost, el("div", { class: "small" }, `+${release.added} ~${release.changed} −${release.removed}, ${size(release.newBytes)} new`)),
     ] : [
-      el("div", { class: "what" }, el("b", {}, names[one.kind] ?? one.kind), one.version ? el("div", { class: "quiet small" }, `${one.kind === "rollout" ? "version" : "config"} ${one.version}`) : null),
+      el("div", { class: "what" }, el("b", {}, names[one.kind] ?? one.kind, hasNumber.has(one.kind) && one.version ? ` ${one.version}` : ""), ofVersion.has(one.kind) && one.version ? el("div", { class: "quiet small" }, `version ${one.version}`) : null),
       el("div", {}, el("div", {}, one.detail), el("div", { class: "quiet small" }, one.message ? `${one.message} · ` : "", when(one.at), " by ", named(one.author))),
     ]);
     return { one, key: keyOf(one), group, node, cost };
