@@ -1,6 +1,6 @@
 // What fails on the devices of a version, by page, and what its scripts said.
 import { channelLink, channelPath, get } from "./api.js";
-import { badge, card, count, el, fill, percent, plural, stats, svg, when } from "./dom.js";
+import { card, count, el, fill, percent, plural, stats, svg, when } from "./dom.js";
 import { figures, rate } from "./health.js";
 import { address, part } from "./parts.js";
 
@@ -57,9 +57,9 @@ export async function open({ names: [app, channel], query, overview: fleet, relo
   function sample(one, index) {
     const sourced = one.stack.some((frame) => frame.source);
     return el("article", { class: "sample", "aria-labelledby": `sample-${index}` },
-      el("p", { class: "top" }, badge(one.kind === "rejection" ? "warn" : "bad", kinds[one.kind] ?? one.kind), el("strong", {}, plural(one.count, "time")),
+      el("p", { class: "top" }, el("span", { class: one.kind === "rejection" ? "warn" : "bad" }, el("span", { "aria-hidden": "true" }, one.kind === "rejection" ? "▲ " : "✖ "), kinds[one.kind] ?? one.kind), el("strong", {}, plural(one.count, "time")),
         el("span", {}, "first ", when(one.firstAt)), el("span", {}, "last ", when(one.lastAt)), el("span", {}, (one.engines?.length ? one.engines : [one.engine]).join(", "))),
-      el("h3", { id: `sample-${index}` }, one.message || unsaid[one.kind] || "(no message)"),
+      el("h3", { id: `sample-${index}`, class: one.message ? null : "quiet" }, one.message || unsaid[one.kind] || "no message"),
       el("p", { class: "quiet small" }, "on ", address(one.page), " · ",
         el("a", { href: channelLink("preview", app, channel, `/${encodeURIComponent(one.version)}?page=${encodeURIComponent(one.page)}`) }, "Look at the page")),
       one.stack.length ? [el("ol", { class: "stack-of", "aria-label": "Where it happened, innermost first" }, one.stack.map((frame, place) => el("li", {}, framed(frame, place === 0)))),
@@ -70,7 +70,9 @@ export async function open({ names: [app, channel], query, overview: fleet, relo
   /** A line of a stack: in the sources where the publisher stored a map, else as the device had it. */
   function framed(frame, isFirst) {
     const source = frame.source;
-    if (!source) return el("code", { class: "raw" }, frame.text);
+    if (!source) {
+      return el("code", { class: "raw" }, frame.url ? [frame.function ? [el("strong", {}, frame.function), " "] : null, address(frame.url), `:${frame.line}:${frame.column}`] : frame.text);
+    }
     const name = source.function || frame.function;
     return [el("code", {}, name ? [el("strong", {}, name), " "] : null, el("span", { class: "of" }, `${source.file}:${source.line}:${source.column}`)),
       isFirst && source.excerpt?.length ? el("pre", { class: "excerpt", tabindex: 0, "aria-label": `Around line ${source.line} of ${source.file}` }, source.excerpt.map((text, index) => {

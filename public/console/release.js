@@ -34,7 +34,7 @@ async function release({ names: [app, channel, version], query }) {
         link("Compare", "compare", `?from=${previous}&to=${info.version}`))),
       stats("release-figures", vitals(info, previous, adoption)),
       card(`What changed since version ${previous}`, changes(app, channel, previous, info.version, query, channelLink("release", app, channel, `/${info.version}`))),
-      el("div", { class: "columns" }, el("div", {}, card("What the update costs a device", costs)),
+      el("div", { class: "columns" }, el("div", {}, card("What the update costs a device", costs), adoption ? card("Who has it", holders(info.version, adoption)) : null),
         el("div", {}, card("This release", facts([
           info.source && ["Content of", `${info.source.channel} ${info.source.version}${info.source.bundle ? `, bundle ${info.source.bundle}` : ""}`],
           info.breakGlass && ["Despite a freeze", `by ${info.breakGlass.frozenBy}: ${info.breakGlass.reason}`],
@@ -43,7 +43,7 @@ async function release({ names: [app, channel, version], query }) {
           ["Holds", `${plural(info.resources, "resource")}, ${size(info.bytes)}`],
           ["Digest", hash(info.digest)],
           ["Receipt", info.receipt ? hash(info.receipt) : "none: this release came with a restore, or is older than the trail"],
-        ])), adoption ? card("Who has it", holders(info.version, adoption)) : null)),
+        ])))),
     ],
   };
 }
@@ -158,7 +158,7 @@ async function compare({ names: [app, channel], query }) {
           location.hash = channelLink("compare", app, channel, `?from=${encodeURIComponent(data.get("from"))}&to=${encodeURIComponent(data.get("to"))}`);
         },
       }, field("from", "From", from), field("to", "To", to), el("button", {}, "Compare"),
-      el("p", { id: "how", class: "quiet" }, `${forms} Without an offset it is in your zone; a minute is all of it, a day alone its first moment.`))),
+      el("p", { id: "how", class: "quiet small" }, `${forms} Without an offset it is in your zone; a minute is all of it, a day alone its first moment.`))),
       result,
     ],
   };
