@@ -92,7 +92,7 @@ export const polled = (polls, sample) => `${sample ? "about " : ""}${plural(poll
 export function percent(part, all) {
   if (!all) return "—";
   const share = (part * 100) / all;
-  return `${share > 0 && share < 1 ? "<1" : share < 100 && share > 99 ? ">99" : Math.round(share)} %`;
+  return `${share > 0 && share < 1 ? "<1" : share < 100 && share > 99 ? ">99" : Math.round(share)}\u00a0%`;
 }
 
 export const local = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium" });

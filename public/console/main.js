@@ -57,8 +57,8 @@ async function show(keepsPlace = false) {
   if (seen) showProblems(seen);
   if (!isKnown) {
     document.title = "No such page – xcache console";
-    fill($("view"), el("section", { class: "card" }, el("h1", {}, "There is no such page"),
-      el("p", { role: "alert" }, "✖ The console has no page at this address. ", el("a", { href: "#/" }, "To the overview"))));
+    fill($("view"), el("section", { class: "card blank" }, el("h1", {}, "There is no such page"),
+      el("p", { role: "alert" }, "The console has no page at this address. ", el("a", { href: "#/" }, "To the overview"))));
     return;
   }
   if (!keepsPlace) fill($("view"), el("p", { class: "quiet" }, "Loading …"));
@@ -126,7 +126,7 @@ function failed(error, isPage) {
   } else if (error instanceof Unreachable) {
     $("link").textContent = "✖ The server does not answer; trying again. What is shown may be old.";
   } else if (isPage) {
-    fill($("view"), el("section", { class: "card" }, el("h1", {}, "This page can't be shown"), el("p", { class: "bad", role: "alert" }, `✖ ${error.message}`)));
+    fill($("view"), el("section", { class: "card blank" }, el("h1", {}, "This page can't be shown"), el("p", { class: "bad", role: "alert" }, `✖ ${error.message}`)));
   } else {
     $("link").textContent = `✖ ${error.message}`;
   }
@@ -141,8 +141,8 @@ function showProblems(fleet) {
   seen = fleet;
   const { name, names } = route();
   const all = overview.pressing(fleet.problems, name ? names : []);
-  const few = name ? 3 : overview.fewProblems;
-  const shown = JSON.stringify([all, few]);
+  const few = name || all.length > overview.fewProblems ? 3 : overview.fewProblems;
+  const shown = JSON.stringify([all, few, !name]);
   if (banner === shown) return;
   banner = shown;
   const box = $("problems");
@@ -150,7 +150,7 @@ function showProblems(fleet) {
   box.className = all.some((one) => one.severity === "error") ? "error" : "";
   const more = all.length - few;
   fill(box, el("ul", {}, overview.items(all.slice(0, few), reload),
-    more > 0 ? el("li", { class: "more" }, el("a", { href: "#/?all", id: "more-problems", click: toAll }, `${more} more on the overview`)) : null));
+    more > 0 ? el("li", { class: "more" }, el("a", { href: "#/?all", id: "more-problems", click: toAll }, `${more} more ${name ? "on the overview" : "below"}`)) : null));
   const words = all.map((one) => one.detail).sort().join();
   if (words !== told) tell(all.length ? `${plural(all.length, "problem")}${all.length > 1 ? "; the first" : ""}: ${all[0].detail}` : "No problems.");
   told = words;

@@ -37,6 +37,8 @@ export function spark(values, marks, words, most = 0) {
   });
   return svg("svg", { class: "spark", viewBox: "0 0 200 32", preserveAspectRatio: "none", role: "img", "aria-label": words },
     marks.map((at) => svg("line", { class: "mark", x1: at * 200, x2: at * 200, y1: 0, y2: 32 })),
+    // Where nothing is known a faint line leads from the one to the next.
+    lines.length > 1 ? svg("polyline", { class: "gap", points: lines.flat().join(" ") }) : [],
     // One point alone is a short line.
     lines.filter((one) => one.length).map((one) => svg("polyline", { points: one.length > 1 ? one.join(" ") : `${one[0]} ${Number(one[0].split(",")[0]) + 2},${one[0].split(",")[1]}` })));
 }
