@@ -247,6 +247,8 @@ def happened(console, site):
     """Releases, freezes and policy in one list; the address names the kinds that are shown, and the time."""
     console.go(f"{channel}?span=week", "#timeline li")
     assert console.eval("document.querySelector('#span-week').ariaPressed") == "true"
+    days = console.eval("[...document.querySelectorAll('.chart')[0].querySelectorAll('svg text:not([text-anchor])')].map((one) => one.textContent)")
+    assert len(days) > 2 and len(set(days)) == len(days), f"days of the axis: {days}"
     for group in ("release", "freeze", "policy"):
         assert console.has(f"#timeline li.of-{group}"), f"no {group}"
     moments = console.eval("[...document.querySelectorAll('#timeline time')].map((one) => one.dateTime)")
@@ -481,6 +483,8 @@ def every_dialog(console, how):
             console.eval(f"{buttons}[{number}].click()")
             console.wait("dialog #preview h3")
             console.check(f"dialog {name} {how}")
+            low, edge = console.eval("['dialog #confirm', 'dialog'].map((one) => document.querySelector(one).getBoundingClientRect().bottom)")
+            assert low < edge <= console.eval("innerHeight"), f"dialog {name} {how}: its button is out of sight"
             console.press("Escape")
             until(lambda: not console.has("dialog"), "the dialog's end")
 

@@ -71,7 +71,7 @@ export async function open({ names: [app, channel], query, overview: fleet, relo
   function framed(frame, isFirst) {
     const source = frame.source;
     if (!source) {
-      return el("code", { class: "raw" }, frame.url ? [frame.function ? [el("strong", {}, frame.function), " "] : null, address(frame.url), `:${frame.line}:${frame.column}`] : frame.text);
+      return el("code", { class: "raw" }, frame.url ? [frame.function ? el("strong", {}, frame.function) : null, "@", address(frame.url), `:${frame.line}:${frame.column}`] : frame.text);
     }
     const name = source.function || frame.function;
     return [el("code", {}, name ? [el("strong", {}, name), " "] : null, el("span", { class: "of" }, `${source.file}:${source.line}:${source.column}`)),

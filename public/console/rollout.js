@@ -17,10 +17,10 @@ export function buckets(text) {
 }
 
 /** A part of a million as a percentage. */
-const share = (millionths) => `${Math.round(millionths / 100) / 100} %`;
+const share = (millionths) => `${Math.round(millionths / 100) / 100}\u00a0%`;
 
 function failures({ opened, failed, rate, low, high }) {
-  const range = rate === undefined ? "" : ` (${share(rate)}; 95 % confidence: ${share(low)} to ${share(high)})`;
+  const range = rate === undefined ? "" : ` (${share(rate)}; 95\u00a0% confidence: ${share(low)} to ${share(high)})`;
   return `${count(failed)} of ${plural(opened, "device")}${range}`;
 }
 
@@ -68,12 +68,15 @@ export function evidenceFacts(list) {
   ];
 }
 
+/** As wide as a narrow screen has room for, so that words keep their size. */
+const breadth = () => Math.max(280, Math.min(600, innerWidth - 60));
+
 /** Both rates of failures, each with the interval in which it is; nothing before a device has opened a page. */
 export function ratesChart(list) {
   const evidence = list?.evidence;
   const arms = evidence ? [["with it", evidence.candidate], ["the others", evidence.control]] : [];
   if (!arms.some(([, arm]) => arm.rate !== undefined)) return null;
-  const [width, left, right, row] = [600, 72, 20, 26];
+  const [width, left, right, row] = [breadth(), 72, 20, 26];
   const highest = Math.max(...arms.map(([, arm]) => arm.high ?? 0));
   const x = (millionths) => left + (millionths / highest) * (width - left - right);
   const y = (index) => 14 + index * row;
@@ -102,7 +105,7 @@ export function ratesChart(list) {
 export function evidenceChart(list) {
   const points = list?.evidence?.points ?? [];
   if (points.length < 2) return null;
-  const [width, height, left] = [600, 106, 46];
+  const [width, height, left] = [breadth(), 106, 46];
   const level = ({ e }) => Math.log10(Math.max(1, e));
   const top = Math.max(4, ...points.map(level));
   const y = (power) => 6 + (height - 28) * (1 - power / top);
