@@ -3,6 +3,8 @@ import { count, el, percent, svg, table, utcText } from "./dom.js";
 const left = 46;
 const bottom = 22;
 const top = 16;
+/** What a name on the axis takes. */
+const wide = 56;
 
 /** What a line is drawn as; its maker may say so. */
 const tone = (index, line) => line.tone ?? (line.isRest ? "rest" : `s${index % 12}`);
@@ -49,7 +51,7 @@ export function stacked(title, starts, seconds, lines, marks = [], unit = "polls
     });
     picture.append(group);
   });
-  for (const index of ticks(starts, seconds, (width - left) / 90).filter((one) => left + one * step < width - 56)) {
+  for (const index of ticks(starts, seconds, (width - left) / (width < 600 ? 72 : 96), (width - left - wide) / step)) {
     picture.append(svg("text", { x: left + index * step, y: height - 6 }, tickLabel(starts[index], seconds, starts.length)));
   }
   // The newest are named first; where there is no room, the line alone is drawn.
@@ -73,13 +75,13 @@ export function stacked(title, starts, seconds, lines, marks = [], unit = "polls
         starts.map((start, index) => [el("span", { title: utcText(new Date(start)) }, label(start, seconds)), ...lines.map((line) => count(line.values[index]))]).filter((_, index) => sums[index]).reverse(), `No ${unit}.`)));
 }
 
-/** Bars that are named: where an hour or a day of the reader begins, as many as there is room for. */
-function ticks(starts, seconds, room) {
-  const all = starts.map((start, index) => ({ index, minutes: start.getHours() * 60 + start.getMinutes() }));
+/** Bars that are named: where an hour or a day of the reader begins, as many as there is room for, up to the bar `last`. */
+function ticks(starts, seconds, room, last) {
+  const all = starts.map((start, index) => ({ index, minutes: start.getHours() * 60 + start.getMinutes() })).filter((one) => one.index <= last);
   const isDaily = seconds * starts.length > 86400;
   const begins = isDaily && seconds < 86400 ? all.filter((one) => one.minutes * 60 < seconds) : all;
   // Several days are counted back from the newest; minutes and hours are round ones.
-  const steps = isDaily ? [1, 2, 3, 7, 14, 30] : seconds < 3600 ? [5, 10, 15, 30, 60] : [60, 120, 180, 240, 360, 720];
+  const steps = isDaily ? [1, 2, 3, 7, 14, 30] : seconds < 3600 ? [5, 10, 15, 20, 30, 60] : [60, 120, 180, 240, 360, 720];
   const chosen = (step) => begins.filter((one, place) => (isDaily ? (begins.length - 1 - place) % step === 0 : one.minutes % step < seconds / 60));
   return (steps.map(chosen).find((some) => some.length <= room) ?? chosen(steps.at(-1))).map((one) => one.index);
 }
