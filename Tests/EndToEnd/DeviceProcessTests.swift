@@ -216,7 +216,7 @@ struct DeviceProcessTests {
       let device = try Process(site)
       #expect(try Wait.until(60) { try device.state()["lastPoll"]?["to"]?.string == "1" })
       let page = try device.web.ask("/?token=\(device.token)").text
-      #expect(page.contains("1 of 2 are held; 1 lazy file isn't here<"), "\(page)")
+      #expect(page.contains("1 of 2 are held; 1 lazy file isn&#39;t here<"), "\(page)")
       #expect(page.contains("devices fetch it when a page asks<") && !page.contains("--complete"), "\(page)")
       try device.end()
     }
