@@ -55,13 +55,15 @@ extension Store {
   ) throws(StoreError) -> ProblemAcknowledgement {
     try connections.transaction(keeping: record, now: clock()) { (db) throws(StoreError) in
       let now = clock()
+      // It may be over already, if this had to wait for another transaction.
+      let at = min(now, until - 1)
       let kept = try db.problems(code, in: place)
       guard !kept.isEmpty else { throw .unknownProblem(code) }
-      let acknowledgement = ProblemAcknowledgement(author: actor.name, at: now, reason: reason, until: until)
+      let acknowledgement = ProblemAcknowledgement(author: actor.name, at: at, reason: reason, until: until)
       for problem in kept {
         try db.run(
           "UPDATE problem SET known_by = ?, known_at = ?, known_reason = ?, known_until = ? WHERE id = ?",
-          actor.name, now, reason, until, problem.id)
+          actor.name, at, reason, until, problem.id)
       }
       try db.audit(
         AuditEvent(

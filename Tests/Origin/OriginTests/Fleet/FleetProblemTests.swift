@@ -244,6 +244,18 @@ import Values
     #expect(register.records[Self.found("scrub").name]?.since == 200)
   }
 
+  /// A moment may be over until its transaction begins.
+  @Test func acknowledgementsMayBeOverAtOnce() throws {
+    let problem = ProblemRecord(
+      name: Self.found("webhook", subject: "one").name, severity: .warning, since: 1)
+    #expect(try origin.store.keep(problems: [problem], over: [], waits: true))
+    let until = now.withLock { $0 }
+    let known = try origin.store.acknowledgeProblems(
+      "webhook", in: nil, reason: "known", until: until, by: Actor(name: "ana", address: ""))
+    #expect(known.at == until - 1 && known.until == until)
+    #expect(try origin.store.problems().first { $0.name.subject == "one" }?.acknowledgement == known)
+  }
+
   @Test func severalOfOneCodeAreAcknowledgedEach() throws {
     let problems = ["one", "two"].map { Self.found("webhook", subject: $0) }
     let records = problems.map { ProblemRecord(name: $0.name, severity: .warning, since: 1) }
