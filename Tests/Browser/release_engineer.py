@@ -476,8 +476,9 @@ def every_dialog(console, how):
     for place, probe in ((channel, "#act-roll-back"), ("#/operations", "tbody button")):
         console.go(place, probe)
         buttons = "document.querySelectorAll('#view [id^=act-], #gc, #make-token, #view tbody button')"
+        # The parts of a page come one after the other.
+        until(lambda: console.eval(f"{buttons}.length") >= 4, "the buttons")
         names = console.eval(f"[...{buttons}].map((one) => one.textContent)")
-        assert len(names) >= 4, names
         # One dialog of each kind; there are several tokens.
         for number, name in {name.split()[0]: (number, name) for number, name in enumerate(names)}.values():
             console.eval(f"{buttons}[{number}].click()")
