@@ -11,7 +11,8 @@ import Testing
       let done = try Outcome(site.start(words + ["--message", "on purpose", "--until", "4h"]))
       #expect(done.exitCode == 0, "\(done.errors)")
       let quiet = try site.run("status")
-      #expect(quiet.output.contains("acknowledged by ") && quiet.output.contains("on purpose"), "\(quiet.output)")
+      #expect(
+        quiet.output.contains("acknowledged by ") && quiet.output.contains("on purpose"), "\(quiet.output)")
       // Twice is once.
       #expect(try Outcome(site.start(words + ["--message", "on purpose", "--until", "4h"])).exitCode == 0)
       let off = try Outcome(site.start(words + ["--off"]))
