@@ -94,7 +94,7 @@ extension Store {
     return kept
   }
 
-  /// The pictures of a kept version's pages, by the pages' URLs.
+  /// The pictures of a kept version's pages, by the pages' URLs; without those whose damaged files were set aside.
   /// - Throws: `unknownVersion`.
   package func pictures(of channel: ChannelInfo, at version: ManifestVersion) throws(StoreError)
     -> [PagePicture]
@@ -137,7 +137,8 @@ extension Database {
   {
     try all(
       """
-      SELECT p.page, b.sha256, b.size, p.width, p.height, p.at FROM page_picture AS p JOIN blob AS b ON b.id = p.blob_id
+      SELECT p.page, b.sha256, b.size, p.width, p.height, p.at FROM page_picture AS p
+      JOIN blob AS b ON b.id = p.blob_id AND b.quarantined_at IS NULL
       WHERE p.channel_id = ? AND p.version = ? ORDER BY p.page
       """, channel, version.number
     ) { (row) throws(StoreError) in

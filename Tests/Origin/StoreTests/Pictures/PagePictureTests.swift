@@ -69,6 +69,17 @@ import Values
     }
   }
 
+  @Test func damagedOnesArentListed() throws {
+    let scratch = Scratch()
+    let store = try scratch.open()
+    try store.publish(base: 0, set: ["index.html": Sample("1", type: "text/html")])
+    let sha256 = try keep(store, at: 1)
+    try store.connections.transaction { (db) throws(StoreError) in
+      try db.run("UPDATE blob SET quarantined_at = 1 WHERE sha256 = ?", sha256)
+    }
+    #expect(try store.pictures(of: store.shop(), at: ManifestVersion(1)).isEmpty)
+  }
+
   @Test func backupHasThem() throws {
     let scratch = Scratch()
     let store = try scratch.open()
