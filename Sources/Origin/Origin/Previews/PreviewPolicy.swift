@@ -3,8 +3,9 @@ import HTTP
 /// The fields of a preview's answers: what its pages may do.
 ///
 /// A release's scripts run, in an origin of their own. They reach its files and nothing else: no call to a network, no form, no other
-/// window, no camera. The console's frame is sandboxed as well; these hold if somebody opens the address in a tab. There is no
-/// Cross-Origin-Opener-Policy: browsers refuse to open a sandboxed page that has one (HTML §7.4.5, "final sandboxing flag set").
+/// window, no camera. WebRTC is left where a browser doesn't know `webrtc 'block'`, such as Chromium. The console's frame is sandboxed as
+/// well; these hold if somebody opens the address in a tab. There is no Cross-Origin-Opener-Policy: browsers refuse to open a sandboxed
+/// page that has one (HTML §7.4.5, "final sandboxing flag set").
 enum PreviewPolicy {
   /// Returns the fields of a file.
   /// - Parameters:
