@@ -171,6 +171,12 @@ def check_left(console):
     time.sleep(2)
     console.wait("#stage iframe[src$='/index.html']")
     assert console.eval("document.querySelector('#page').value") == f"{base}index.html"
+    # What no origin answers isn't taken for its answer.
+    console.eval("""(() => { const real = fetch; window.real = real;
+      window.fetch = (...all) => (all[0].includes('/samples') ? Promise.resolve(new Response(null)) : real(...all)); })()""")
+    console.go("#/failures/shop/online?version=1", "#samples p.bad")
+    console.says("The server does not answer.", "#samples")
+    console.eval("window.fetch = real; 0")
 
 
 def text(frame):

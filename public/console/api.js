@@ -74,6 +74,8 @@ async function ask(path, { by = token ? "token" : "cookie", ...options } = {}, s
 export async function get(path, seconds) {
   const held = known.get(path);
   const answer = await ask(path, { headers: held?.tag ? { "If-None-Match": held.tag } : {} }, seconds);
+  // Something on the way answered: every document has members, and only what is held is unchanged.
+  if (!(answer.status === 304 ? held : Object.keys(answer.document ?? {}).length)) throw new Unreachable();
   if (answer.status === 304) return held.document;
   known.delete(path);
   known.set(path, { tag: answer.tag, document: answer.document });
