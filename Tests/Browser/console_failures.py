@@ -179,6 +179,19 @@ def check_left(console):
     console.eval("window.fetch = real; 0")
 
 
+def check_refused(browser, site):
+    """Who couldn't be let in isn't signed in after a reload, either."""
+    console = Console(browser, site)
+    console.eval("""(() => { const real = fetch;
+      window.fetch = (...all) => (all[0].endsWith('/overview') ? Promise.resolve(new Response('{}', { status: 500 })) : real(...all)); })()""")
+    console.sign_in(site.token)
+    console.says("✖ The server answered with the status 500.", "#refusal")
+    time.sleep(0.5)
+    console.page.reload()
+    time.sleep(1)
+    assert console.eval("document.querySelector('#nav').hidden"), "a session is left"
+
+
 def text(frame):
     return frame["frame"].get("name", "")
 
@@ -217,6 +230,7 @@ def main():
                     sample(site, 2, "rejection", hostile, f"{base}index.html", [f"{hostile}@{base}js/app.9e8d7c6b.js:1:1"], "Chromium 141")
                     check_preview(console)
                     check_left(console)
+                check_refused(browser, site)
                 assert not console.eval(mark), "a text ran"
                 print(f"{browser.version}: renamed files, formatted texts, failures and previews; hostile texts are text")
         finally:

@@ -283,6 +283,8 @@ $("sign-in").addEventListener("submit", async (event) => {
     await enter(who);
   } catch (error) {
     if (error instanceof Ended) return;
+    // The page says that nobody is signed in: no cookie says otherwise after a reload.
+    endSession().catch(() => {});
     leave(`✖ ${error.message}`);
   }
 });
