@@ -99,6 +99,8 @@ def check_release(console):
 
 
 def check_failures(console, site):
+    # What devices count is written every 10 seconds.
+    until(lambda: site.ask("GET", "apps/shop/channels/online/adoption")[1].get("reports"), "what devices counted", 40)
     console.go("#/failures/shop/online?version=2", "#samples .sample")
     console.says("undefined is not an object", "#samples")
     console.says("3 times", "#samples .sample")
