@@ -87,7 +87,7 @@ export async function open({ names: [app, channel, version], query }) {
   });
 
   const bar = el("form", { class: "inline preview-bar", submit: (event) => event.preventDefault() }, el("label", { for: "page" }, "Page"), chooser, buttons);
-  const note = el("p", { class: "quiet small" }, "The page runs from this version's files at an address of its own, for an hour. It reaches no network: what it asks of servers fails, and nothing that is typed there leaves this machine.");
+  const note = el("p", { class: "quiet small" }, "The page runs from this version's files at an address of its own, for an hour. What it asks of servers fails, and what is typed there is sent to none. (WebRTC isn't stopped by Chromium.)");
   show();
   return {
     title: `Version ${info.version} of ${app} ${channel}: pages`,
