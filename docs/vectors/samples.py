@@ -29,7 +29,7 @@ def names_something(text):
 def words(text):
     """Text outside of URLs."""
     text = re.sub(f"([?&#][^{SPACE}?&#=\"'`]*=)[^{SPACE}&\"'`]+", r"\1", text)
-    text = re.sub(f"[^{SPACE}]+", lambda m: "<email>" if re.search(r".(?:@|%40).+\..", m[0], re.S) else m[0], text)
+    text = re.sub(f"[^{SPACE}]+", lambda m: "<email>" if re.search(r".(?:@|%40).+\.", m[0], re.S) else m[0], text)
     text = re.sub("[A-Za-z0-9_-]{16,}", lambda m: "<id>" if re.search("[0-9]", m[0]) else m[0], text)
     text = re.sub(rf"[0-9](?:[().{SPACE}{HIDDEN}/-]*[0-9]){{6,}}", "<n>", text)
     return re.sub("[0-9]{4,}", "<n>", text)
@@ -83,7 +83,7 @@ MESSAGES = [
     "HTTPS://M.EXAMPLE.COM/A?B=C", "http://ann:secret@m.example.com/x", "x=https://u@h/p@q/r", "https:// nothing",
     f"{H}/app.20261130.js is bad", f"{H}/app.20261131.js is bad", f"{H}/app.20261130.js?v=20261130 is bad",
     "mail ann@example.com now", "(ann.b+c@mail.example.co.uk), and bob@example.org!", "a@b", "@example.com", "x@y.z",
-    "render@app.js:1:2 threw", "{\"email\":\"ann@example.com\",\"id\":5}", "@@@@@@@@.@@@@", "ann@example.", "ann@.com",
+    "render@app.js:1:2 threw", "{\"email\":\"ann@example.com\",\"id\":5}", "@@@@@@@@.@@@@", "ann@example.", "ann@.com", "ann@example.comhttps://m.example.com/",
     "user 6f1c2d3e-4a5b-4c6d-8e7f-001122334455 is gone", "token eyJhbGciOiJIUzI1NiJ9.payload_without_digits.x",
     "abcdefghijklmnop", "abcdefghijklmno1", "abcdefghijklmn1", "__proto__-__proto__-1", "getElementsByClassName",
     "HTTP 404", "HTTP 4040", "phone +86 138 0013 8000", "1.2345", "12345.6", "9" * 40, "a1234b", "2026-11-30T12:00:00",

@@ -148,11 +148,10 @@ package enum SampleText {
     }
   }
 
-  /// Whether a word without white space has an `@` or `%40` behind its first character and, with one between them, a `.` before its last
-  /// one.
+  /// Whether a word without white space has an `@` or `%40` behind its first character and, with one between them, a `.`.
   private static func isAddress(_ word: ArraySlice<Unicode.Scalar>) -> Bool {
     let rest = word.dropFirst()
-    guard let dot = word.dropLast().lastIndex(of: "."),
+    guard let dot = word.lastIndex(of: "."),
       let at = rest.indices.first(where: { rest[$0] == "@" || rest[$0...].starts(with: "%40".unicodeScalars) }
       )
     else { return false }

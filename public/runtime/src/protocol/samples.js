@@ -42,7 +42,7 @@ const namesSomething = (part) => /[0-9]{4}|@|%40/.test(part) || (/[0-9]/.test(pa
 const words = (text) => text
   // URLs without a host have queries, too.
   .replace(/([?&#][^\s?&#="'`]*=)[^\s&"'`]+/g, "$1")
-  .replace(/\S+/g, (word) => (/.(?:@|%40).+\../s.test(word) ? "<email>" : word))
+  .replace(/\S+/g, (word) => (/.(?:@|%40).+\./s.test(word) ? "<email>" : word))
   .replace(/[A-Za-z0-9_-]{16,}/g, (word) => (/[0-9]/.test(word) ? "<id>" : word))
   .replace(GROUPED, "<n>")
   .replace(/[0-9]{4,}/g, "<n>");
