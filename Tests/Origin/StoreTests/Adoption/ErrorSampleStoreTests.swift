@@ -119,6 +119,18 @@ import Values
     #expect(try kept(1).samples.isEmpty && kept(1).others == 1)
   }
 
+  /// Whoever invents pages keeps no sample of a page out that somebody published.
+  @Test func listedPagesGoFirst() throws {
+    let invented = try (0..<500).map { try reported("a", page: "https://m.example.com/p\($0).html") }
+    try store.keep(invented)
+    #expect(try kept().samples.count == 500)
+    try store.keep([reported("real"), reported("b", page: "https://m.example.com/late.html")])
+    let all = try kept()
+    #expect(all.samples.count == 500 && all.others == 1)
+    #expect(try words(kept(page: Self.page)) == ["real 1"])
+    #expect(try words(kept(page: "https://m.example.com/late.html")) == [])
+  }
+
   @Test func foreignPagesAndVersionsAreIgnored() throws {
     for page in [
       "https://evil.example/", "http://m.example.com/index.html", "https://m.example.com:8443/",

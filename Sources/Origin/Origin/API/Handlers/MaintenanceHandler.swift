@@ -85,6 +85,8 @@ struct MaintenanceHandler: APIHandler {
 
   /// `GET …/adoption`
   func adoption() throws -> Response {
+    // What was counted since the last time is written, as for the series and the samples, which stand beside it.
+    context.api.adoption.flush()
     let channel = try context.channel()
     func polls(hours: Int) throws -> AdoptionAnswer.Polls {
       let adoption = try store.adoption(of: channel, hours: hours)

@@ -164,7 +164,8 @@ extension Database {
       """, id, reported.count, Self.maxSamples, SampleLines.text(all.engines), now)
   }
 
-  /// Whether another sample may be stored; one of an older version makes room for it.
+  /// Whether another sample may be stored. One of an older version makes room for it, and for a listed page, if there is none, one of a
+  /// page that isn't: what nobody published can be invented without end.
   private func hasRoom(for reported: ReportedSample) throws(StoreError) -> Bool {
     let (channel, version) = (reported.channel, reported.version)
     let ofPage =
@@ -182,7 +183,7 @@ extension Database {
     ) { row in
       (id: row.get(0, as: Int64.self), version: row.version(1), page: row.get(2, as: String.self))
     }
-    guard let oldest else { return false }
+    guard let oldest = try oldest ?? unlisted(for: reported) else { return false }
     try run("DELETE FROM error_sample WHERE id = ?", oldest.id)
     // Nothing is kept of pages without samples, or their number would have no limit.
     try run(
@@ -191,6 +192,22 @@ extension Database {
         SELECT 1 FROM error_sample WHERE channel_id = ?1 AND version = ?2 AND page = ?3)
       """, channel, oldest.version.number, oldest.page)
     return true
+  }
+
+  /// The sample of an unlisted page that makes room for one of a listed page; nil if there is none, or the new one's page isn't listed.
+  private func unlisted(
+    for reported: ReportedSample
+  ) throws(StoreError) -> (id: Int64, version: ManifestVersion, page: String)? {
+    try first(
+      """
+      SELECT s.id, s.version, s.page FROM error_sample AS s
+      WHERE s.channel_id = ?1 AND EXISTS (SELECT 1 FROM url WHERE channel_id = ?1 AND text = ?2)
+      AND NOT EXISTS (SELECT 1 FROM url WHERE channel_id = ?1 AND text = s.page)
+      ORDER BY s.count, s.last_at LIMIT 1
+      """, reported.channel, reported.sample.page
+    ) { row in
+      (id: row.get(0), version: row.version(1), page: row.get(2))
+    }
   }
 
   /// Counts samples that aren't kept: with their page, if another one of it is.
