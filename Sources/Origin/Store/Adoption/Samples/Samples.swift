@@ -175,7 +175,7 @@ extension Database {
     guard ofPage < Store.samplesOfPage else { return false }
     let all = try value(Int.self, "SELECT count(*) FROM error_sample WHERE channel_id = ?", channel) ?? 0
     guard all >= Store.samplesOfChannel else { return true }
-    let oldest = try first(
+    var oldest = try first(
       """
       SELECT id, version, page FROM error_sample WHERE channel_id = ? AND version < ?
       ORDER BY version, count, last_at LIMIT 1
@@ -183,7 +183,8 @@ extension Database {
     ) { row in
       (id: row.get(0, as: Int64.self), version: row.version(1), page: row.get(2, as: String.self))
     }
-    guard let oldest = try oldest ?? unlisted(for: reported) else { return false }
+    if oldest == nil { oldest = try unlisted(for: reported) }
+    guard let oldest else { return false }
     try run("DELETE FROM error_sample WHERE id = ?", oldest.id)
     // Nothing is kept of pages without samples, or their number would have no limit.
     try run(
