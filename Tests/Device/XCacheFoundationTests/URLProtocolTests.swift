@@ -317,7 +317,7 @@ import XCacheRuntime
     let site = Site { _ in
       [
         .send(Array("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\ndata: 1\n\n".utf8)),
-        .sleep(milliseconds: 3_600_000), .close,
+        .sleep(milliseconds: 60_000), .close,
       ]
     }
     let delegate = RecordingDelegate()

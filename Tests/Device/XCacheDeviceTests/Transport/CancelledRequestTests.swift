@@ -16,7 +16,7 @@ import Testing
   private func server(_ text: String, _ asked: Locked<Int>, _ end: Monitor<Bool>) -> SocketServer {
     SocketServer { _ in
       asked.withLock { $0 += 1 }
-      if !text.isEmpty { return [.send(Array(text.utf8)), .sleep(milliseconds: 3_600_000), .close] }
+      if !text.isEmpty { return [.send(Array(text.utf8)), .sleep(milliseconds: 60_000), .close] }
       end.waiting { $0 ? () : nil }
       return [.close]
     }

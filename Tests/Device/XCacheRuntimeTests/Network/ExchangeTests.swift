@@ -478,10 +478,11 @@ import XCacheDevice
   }
 
   @Test func requestsEndWithTheirTask() async {
-    let asked = Monitor(false)
+    let (asked, isOver) = (Monitor(false), Monitor(false))
+    defer { isOver.broadcasting { $0 = true } }
     let server = SocketServer { _ in
       asked.broadcasting { $0 = true }
-      return [.sleep(milliseconds: 3_600_000), .close]
+      return [.run { isOver.waiting { $0 ? () : nil } }, .close]
     }
     let fetcher = PageFetcher(CurlPageTransport(), cookies: FakeCookies([]))
     let task = Task { await Collected.fetch(NetworkRequest(server.url), by: fetcher).error?.kind }
