@@ -47,7 +47,7 @@ build-tests: packages
 
 test: tools build-tests ## run every test
 	@command -v nginx >/dev/null || .ci/packages nginx-light
-	.ci/side-by-side '^(XCacheRuntimeTests|XCacheDeviceTests|DeviceLinuxTests|DeviceAppleTests|HTTPDNSTests|HTTPClientTests)\.' '^EndToEnd\.'
+	.ci/side-by-side '^EndToEnd\.' '^(XCacheRuntimeTests|XCacheDeviceTests|DeviceLinuxTests|DeviceAppleTests|HTTPDNSTests|HTTPClientTests)\.'
 	XCACHE_ZSTD=swift swift test --skip-build --filter 'CompressionTests|ManifestsTests|XCacheDeviceTests'
 	XCACHE_TEST_TLS=1 swift test --skip-build --filter ServerTests
 
