@@ -195,17 +195,18 @@ extension Database {
     return true
   }
 
-  /// The sample of an unlisted page that makes room for one of a listed page; nil if there is none, or the new one's page isn't listed.
+  /// The sample of an unlisted page, of no newer version, that makes room for one of a listed page; nil if there is none, or the new one's page isn't listed.
   private func unlisted(
     for reported: ReportedSample
   ) throws(StoreError) -> (id: Int64, version: ManifestVersion, page: String)? {
     try first(
       """
       SELECT s.id, s.version, s.page FROM error_sample AS s
-      WHERE s.channel_id = ?1 AND EXISTS (SELECT 1 FROM url WHERE channel_id = ?1 AND text = ?2)
+      WHERE s.channel_id = ?1 AND s.version <= ?3
+      AND EXISTS (SELECT 1 FROM url WHERE channel_id = ?1 AND text = ?2)
       AND NOT EXISTS (SELECT 1 FROM url WHERE channel_id = ?1 AND text = s.page)
       ORDER BY s.count, s.last_at LIMIT 1
-      """, reported.channel, reported.sample.page
+      """, reported.channel, reported.sample.page, reported.version.number
     ) { row in
       (id: row.get(0), version: row.version(1), page: row.get(2))
     }
