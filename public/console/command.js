@@ -11,25 +11,35 @@ const written = (word) => {
 /** A command of this server, as the words of a shell; those that are false are left out. */
 export const shell = (words) => (words ? ["xcache", ...words.filter((word) => word !== false), "--server", location.origin].map((word) => written(String(word))) : []);
 
-/** A place for a command: `set(words)` shows it, or nothing. */
-export function shown() {
-  const text = el("pre", { id: "command", tabindex: 0, "aria-label": "Command" });
+/** A button that copies what a node says, and where it tells of that. */
+export function copier(node, attributes = {}) {
   const said = el("span", { class: "quiet small", role: "status" });
-  const copy = el("button", { type: "button", id: "copy", click: async () => {
+  const copy = el("button", { type: "button", ...attributes, click: async () => {
     try {
       // Over plain http a browser has no clipboard to write to.
-      await navigator.clipboard.writeText(text.textContent);
+      await navigator.clipboard.writeText(node.textContent);
       said.textContent = "Copied.";
     } catch {
-      getSelection().selectAllChildren(text);
+      getSelection().selectAllChildren(node);
       said.textContent = "Selected; copy it with the keyboard.";
     }
     tell(said.textContent);
   } }, "Copy");
-  const node = el("details", { class: "command", hidden: true }, el("summary", {}, "The command that does the same"), text, el("div", { class: "row" }, copy, said));
-  return { node, set(words) {
+  return { copy, said };
+}
+
+/** A place for a command: `set(words, hasReason)` shows it, or nothing. */
+export function shown() {
+  const text = el("pre", { id: "command", tabindex: 0, "aria-label": "Command" });
+  const { copy, said } = copier(text, { id: "copy" });
+  const name = el("summary");
+  // All of it is seen where it is opened.
+  const node = el("details", { class: "command", hidden: true, toggle: () => { if (node.open) node.scrollIntoView({ block: "nearest" }); } },
+    name, text, el("div", { class: "row" }, copy, said));
+  return { node, set(words, hasReason = true) {
     node.hidden = !words.length;
     said.textContent = "";
+    name.textContent = hasReason ? "The command that does the same" : "The command for it, which takes no reason";
     // A line ends between two words.
     fill(text, words.flatMap((word, index) => [index ? " " : "", el("span", {}, word)]));
   } };

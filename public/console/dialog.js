@@ -31,8 +31,12 @@ export function propose({ title, verb = title, where, fields = [], effect, guard
   const inputs = fields.map((field) => input(field));
   const reason = needsReason ? input({ name: "reason", words: reasonWords, required: !isReasonOptional, maxlength: reasonLength }) : null;
   const same = commandShown();
-  const form = el("form", { submit: submit, input: (event) => { if (event.target.name !== "reason") soon(); else tellCommand(); } },
-    el("h2", { id: "dialog-title" }, name), inputs.map((one) => one.node), shown, reason?.node, same.node, outcome, once, el("div", { class: "row" }, go, close));
+  // What is longer than the screen scrolls above the buttons, which say so by a shadow until its end is seen.
+  const end = el("div");
+  const body = el("div", { class: "body" }, el("h2", { id: "dialog-title" }, name), inputs.map((one) => one.node), shown, reason?.node, same.node, once, end);
+  const foot = el("div", { class: "foot" }, outcome, el("div", { class: "row" }, go, close));
+  new IntersectionObserver(([entry]) => foot.classList.toggle("over", !entry.isIntersecting), { root: body, rootMargin: "0px 0px 8px" }).observe(end);
+  const form = el("form", { submit: submit, input: (event) => { if (event.target.name !== "reason") soon(); else tellCommand(); } }, body, foot);
   const dialog = el("dialog", { "aria-labelledby": "dialog-title", close: closed, cancel: keep, keydown: (event) => { if (event.key === "Escape") keep(event); } }, form);
 
   const isKept = () => isSending || "secret" in dialog.dataset;
@@ -61,7 +65,12 @@ export function propose({ title, verb = title, where, fields = [], effect, guard
 
   const values = () => Object.fromEntries([...inputs, reason].filter(Boolean).map((one) => [one.name, one.value()]));
   /** Of what is previewed: what can't be confirmed has no command, either. */
-  function tellCommand() { same.set(ready && !isDone ? shell(command(values(), ready.plan)) : []); }
+  function tellCommand() {
+    const write = (all) => shell(command(all, ready.plan));
+    const words = ready && !isDone ? write(values()) : [];
+    // Some commands have no option for a reason.
+    same.set(words, !reason || !words.length || !isSame(write({ ...values(), reason: "a" }), write({ ...values(), reason: "b" })));
+  }
   const wordsOf = ({ reason, ...rest }) => JSON.stringify(rest);
 
   let timer = 0;
@@ -132,6 +141,7 @@ export function propose({ title, verb = title, where, fields = [], effect, guard
       if (made.secret) {
         dialog.dataset.secret = "";
         fill(once, made.secret);
+        once.scrollIntoView({ block: "nearest" });
       }
       go.remove();
       tellCommand();
