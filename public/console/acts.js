@@ -32,8 +32,8 @@ function matcher(pattern) {
   return (url) => whole.test(found[3].includes("?") ? url : url.split("?")[0]);
 }
 
-/** What can be done with a channel. A token that may not is told why. */
-export function buttons({ app, channel, status, fleet, reload }) {
+/** What can be done with a channel. A token that may not is told why. `isFailing`: what its newest version calls for comes first; `to`: the version that a rollback is about. */
+export function buttons({ app, channel, status, fleet, reload, isFailing, to }) {
   const path = channelPath(app, channel);
   const polls = fleet?.adoption.polls ? `${polled(fleet.adoption.polls, fleet.adoption.sample)} in the last ${fleet.adoption.minutes} minutes` : "no polls in the last minutes";
   const killed = Boolean(fleet?.kill);
@@ -60,7 +60,7 @@ export function buttons({ app, channel, status, fleet, reload }) {
     if (hindered) notes.add(hindered);
     return el("button", {
       type: "button", id: `act-${words.toLowerCase().replaceAll(" ", "-")}`, "aria-disabled": hindered ? "true" : null, title: hindered || null,
-      "aria-describedby": hindered ? "why-not" : null, class: words === "Kill switch" ? "danger" : null,
+      "aria-describedby": hindered ? "why-not" : null, class: words === "Roll back" && isFailing ? "primary" : null,
       click: () => { if (hindered) tell(hindered); else opened(open); },
     }, words);
   });

@@ -3,7 +3,7 @@ import { badge, card, count, el, fill, named, percent, plural, polled, sampled, 
 import { address, exactly, facts, part, wholeMinute } from "./parts.js";
 import { stacked } from "./chart.js";
 import { changed, health } from "./health.js";
-import { ofChannel, states } from "./overview.js";
+import { isFailing, ofChannel, states } from "./overview.js";
 import { buttons, rolloutButtons } from "./acts.js";
 import { audience, evidenceChart, evidenceFacts, ratesChart } from "./rollout.js";
 import { planned } from "./planned.js";
@@ -61,7 +61,7 @@ export async function open({ names: [app, channel], query, overview: fleet, relo
         status.protection?.approvals ? badge("quiet", "protected", protectionWords(status.protection)) : null, status.isDefaultApp && channel === "online" ? badge("quiet", "default app") : null,
         el("span", {}, status.at ? ["Released ", when(status.at), newest?.version === status.version ? [" by ", named(newest.author)] : ""] : "No release yet"),
         status.at ? el("a", { href: channelLink("preview", app, channel, `/${status.version}`) }, "Look at it") : null)),
-    el("div", {}, buttons({ app, channel, status, fleet: line, reload })));
+    el("div", {}, buttons({ app, channel, status, fleet: line, reload, isFailing: isFailing({ app, channel }, fleet) })));
     drawVitals();
     drawRollout();
     fill(plans, planned({ app, channel, status, reload }));
@@ -111,7 +111,7 @@ export async function open({ names: [app, channel], query, overview: fleet, relo
         costs,
         line: lineOf(fleet), version: status.version, before, reports, series: lastSeries, span: spans[chosen].words.toLowerCase(),
         marks: lastSeries ? releases.map((one) => (new Date(one.at).getTime() - from) / length).filter((at) => at >= 0 && at <= 1) : [],
-        isFailing: ofChannel({ app, channel }, fleet?.problems ?? []).some((one) => one.code === "failing"),
+        isFailing: isFailing({ app, channel }, fleet),
       }), changed({ version: status.version, before, reports })]);
   }
 

@@ -2,6 +2,7 @@
 import { channelLink, channelPath, get } from "./api.js";
 import { card, count, el, fill, percent, plural, stats, svg, when } from "./dom.js";
 import { figures, rate } from "./health.js";
+import { isFailing } from "./overview.js";
 import { address, part } from "./parts.js";
 
 const kinds = { script: "uncaught error", rejection: "unhandled rejection", page: "did not come up", process: "its process ended" };
@@ -92,8 +93,8 @@ export async function open({ names: [app, channel], query, overview: fleet, relo
   const acts = el("div", { class: "row" });
   // The dialogs are loaded meanwhile.
   import("./acts.js").then(({ buttons }) => {
-    const back = buttons({ app, channel, status, fleet: line, reload })[0].querySelector("#act-roll-back");
-    if (back) { back.className = "danger"; back.removeAttribute("aria-describedby"); acts.append(back); }
+    const back = buttons({ app, channel, status, fleet: line, reload, isFailing: isFailing({ app, channel }, fleet) })[0].querySelector("#act-roll-back");
+    if (back) { back.removeAttribute("aria-describedby"); acts.append(back); }
   }).catch(() => {});
   const chooser = el("select", { id: "of-version", change: () => { location.hash = channelLink("failures", app, channel, `?version=${chooser.value}${page ? `&page=${encodeURIComponent(page)}` : ""}`); } },
     versions.map((one) => el("option", { value: one, selected: one === version }, `${one}${one === status.version ? " (newest)" : ""}`)));

@@ -1,6 +1,8 @@
 import { channelId, channelLink, get, hindrance } from "./api.js";
 import { badge, card, count, el, fill, local, named, percent, plural, polled, size, stats, svg, table, when } from "./dom.js";
 
+/** Whether devices report failures of a channel, by the server's judgement. */
+export const isFailing = (one, fleet) => ofChannel(one, fleet?.problems ?? []).some((item) => item.code === "failing");
 export const ofChannel = (one, problems) => problems.filter((item) => item.app === one.app && item.channel === one.channel);
 
 /** The problems that nobody has acknowledged, those of one channel first. */
@@ -68,7 +70,8 @@ const button = (words, one, open) => (mayAcknowledge(one) ? el("button", { type:
 
 /** Problems as items of a list: what is wrong, since when, and that somebody knows it. */
 export const items = (problems, done) => problems.map((one) => el("li", { class: one.severity === "error" ? "error" : "warning" },
-  el("p", {}, el("strong", {}, one.severity === "error" ? "✖" : "▲", el("span", { class: "hidden" }, one.severity === "error" ? " Error: " : " Warning: ")), " ", where(one), one.detail),
+  el("p", {}, el("strong", {}, one.severity === "error" ? "✖" : "▲", el("span", { class: "hidden" }, one.severity === "error" ? " Error: " : " Warning: ")), " ", where(one), one.detail,
+    one.code === "failing" && one.channel ? [" ", el("a", { class: "more-of", href: channelLink("failures", one.app, one.channel) }, "See failures")] : null),
   one.since ? el("span", { class: "since" }, "since ", when(one.since, true)) : el("span"), button("Acknowledge", one, act("acknowledge", one, done))));
 
 const known = (one, done) => el("li", {}, el("p", {}, el("span", { "aria-hidden": "true" }, "○ "), where(one), one.detail, " ",
