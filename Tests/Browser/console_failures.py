@@ -112,7 +112,7 @@ def check_failures(console, site):
     console.says("on version 1", "#failure-figures")
     # A page is told by its samples, and figures have the words and digits of the channel's page.
     console.says("sample", "#failing-pages")
-    assert "Failures reported" in console.text("#failure-figures"), console.text("#failure-figures")
+    assert "Failed downloads" in console.text("#failure-figures"), console.text("#failure-figures")
     # A page's own samples, by its link.
     console.click("#failing-pages a[href*='page=']")
     console.wait("#failing-pages a[aria-current=true]")

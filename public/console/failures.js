@@ -21,18 +21,23 @@ export async function open({ names: [app, channel], query, overview: fleet, relo
   const listed = el("div", { id: "failing-pages" });
   const told = el("div", { id: "samples" });
   const reported = adoption.failures.filter((one) => one.version === version);
+  const downloads = reported.reduce((sum, one) => sum + one.failures, 0);
   const here = (rest) => channelLink("failures", app, channel, `?version=${encodeURIComponent(version)}${rest}`);
 
   part(told, async () => {
     const ask = (of) => get(`${path}/samples?version=${encodeURIComponent(version)}${of ? `&page=${encodeURIComponent(of)}` : ""}`);
-    const [all, own] = await Promise.all([ask(""), page ? ask(page) : null]);
+    const [all, ofPage] = await Promise.all([ask(""), page ? ask(page) : null]);
     fill(listed, pages(all.samples));
-    const shown = own ?? all;
+    const shown = ofPage ?? all;
     if (!shown.samples.length) {
       return el("p", { class: "quiet" }, shown.isOn === false ? ["Devices send no samples of errors: they are off. ", el("code", {}, "xcache channel set --samples on"), " turns them on."]
         : page ? "Devices sent no sample of this page or file." : `Devices of version ${version} told of no error.`);
     }
-    return [shown.samples.map((one, index) => sample(one, index)),
+    const sent = shown.samples.reduce((sum, one) => sum + one.count, 0);
+    // Three counts that differ: what is told by each, so that nobody adds them up.
+    const words = page ? `Devices sent ${plural(sent, "sample")} of errors of this page.`
+      : `Devices sent ${plural(sent, "sample")} of errors of ${plural(shown.samples.length, "kind")}${own.openings ? `, and counted ${plural(own.failed, "failure")} of pages` : ""}.${downloads ? ` ${plural(downloads, "failed download")} of files ${downloads === 1 ? "has" : "have"} no message.` : ""}`;
+    return [el("p", { class: "quiet" }, words), shown.samples.map((one, index) => sample(one, index)),
       shown.others ? el("p", { class: "quiet" }, `${plural(shown.others, "further error")} of other kinds ${shown.others === 1 ? "isn't" : "aren't"} kept: 20 of a page are.`) : null];
   });
 
@@ -45,13 +50,24 @@ export async function open({ names: [app, channel], query, overview: fleet, relo
       of(one.url).reasons.set(one.reason, (of(one.url).reasons.get(one.reason) ?? 0) + one.failures);
     }
     for (const one of samples) of(one.page).told += one.count;
-    const rows = [...sums].map(([url, one]) => ({ url, ...one, number: Math.max(one.failures, one.told) })).sort((a, b) => b.number - a.number).slice(0, 100);
-    if (!rows.length) return el("p", { class: "quiet" }, own.failed ? `Which pages isn't known: ${plural(own.failed, "failure")} of pages were counted, and no samples were sent.` : "Nothing failed in the last week.");
+    /** Of all, the most frequent first. */
+    const rows = (of) => [...sums].map(([url, one]) => ({ url, ...one, number: one[of] })).filter((one) => one.number).sort((a, b) => b.number - a.number).slice(0, 100);
+    if (!sums.size) return el("p", { class: "quiet" }, own.failed ? `Which pages isn't known: ${plural(own.failed, "failure")} of pages were counted, and no samples were sent.` : "Nothing failed in the last week.");
+    const group = (title, of, note) => {
+      const all = rows(of);
+      return all.length ? [el("h3", {}, title), list(all, note)] : null;
+    };
+    return [page ? el("p", {}, el("a", { href: here("") }, "All pages and files")) : null,
+      group(`Pages: ${plural(samples.reduce((sum, one) => sum + one.count, 0), "sample")} of errors`, "told", (one) => plural(one.told, "sample")),
+      group(`Files: ${plural(downloads, "failed download")}`, "failures", (one) => byReason(one.reasons))];
+  }
+
+  function list(rows, note) {
     const most = rows[0].number;
-    return el("ul", { class: "failing" }, page ? el("li", {}, el("a", { href: here("") }, "All pages")) : null, rows.map((one) => el("li", {},
+    return el("ul", { class: "failing" }, rows.map((one) => el("li", {},
       el("a", { href: one.url ? here(`&page=${encodeURIComponent(one.url)}`) : here(""), "aria-current": one.url === page && page ? "true" : null },
         one.url ? address(one.url) : el("span", { class: "quiet" }, "the manifest itself"), el("span", { class: "number" }, count(one.number), el("span", { class: "hidden" }, one.number === 1 ? " failure" : " failures")),
-        el("span", { class: "quiet small" }, [one.told ? plural(one.told, "sample") : null, byReason(one.reasons)].filter(Boolean).join(", ")),
+        el("span", { class: "quiet small" }, note(one)),
         svg("svg", { class: "share", viewBox: "0 0 100 3", preserveAspectRatio: "none", "aria-hidden": "true" }, svg("rect", { width: 100, height: 3 }), svg("rect", { width: (one.number * 100) / most, height: 3 }))))));
   }
 
@@ -59,10 +75,10 @@ export async function open({ names: [app, channel], query, overview: fleet, relo
     const sourced = one.stack.some((frame) => frame.source);
     return el("article", { class: "sample", "aria-labelledby": `sample-${index}` },
       el("p", { class: "top" }, el("span", { class: one.kind === "rejection" ? "warn" : "bad" }, el("span", { "aria-hidden": "true" }, one.kind === "rejection" ? "▲ " : "✖ "), kinds[one.kind] ?? one.kind), el("strong", {}, plural(one.count, "time")),
-        el("span", {}, "first ", when(one.firstAt)), el("span", {}, "last ", when(one.lastAt)), el("span", {}, (one.engines?.length ? one.engines : [one.engine]).join(", "))),
+        el("span", {}, "first seen ", when(one.firstAt)), el("span", {}, "last seen ", when(one.lastAt)), el("span", {}, (one.engines?.length ? one.engines : [one.engine]).join(", "))),
       el("h3", { id: `sample-${index}`, class: one.message ? null : "quiet" }, one.message || unsaid[one.kind] || "no message"),
-      el("p", { class: "quiet small" }, "on ", address(one.page), " · ",
-        el("a", { href: channelLink("preview", app, channel, `/${encodeURIComponent(one.version)}?page=${encodeURIComponent(one.page)}`) }, "Look at the page")),
+      el("p", { class: "quiet small" }, "on ", one.page === page ? address(one.page) : el("a", { href: here(`&page=${encodeURIComponent(one.page)}`) }, address(one.page)), " · ",
+        el("a", { href: channelLink("preview", app, channel, `/${encodeURIComponent(one.version)}?page=${encodeURIComponent(one.page)}`) }, "Preview the page")),
       one.stack.length ? [el("ol", { class: "stack-of", "aria-label": "Where it happened, innermost first" }, one.stack.map((frame, place) => el("li", {}, framed(frame, place === 0)))),
         sourced ? el("details", { class: "command" }, el("summary", {}, "As devices sent it"), el("pre", { tabindex: 0, "aria-label": "Stack" }, one.stack.map((frame) => el("span", {}, frame.text)))) : null]
         : one.kind === "page" || one.kind === "process" ? null : el("p", { class: "quiet small" }, "No stack was sent."));
@@ -106,8 +122,8 @@ export async function open({ names: [app, channel], query, overview: fleet, relo
       el("div", { class: "head" }, el("div", {}, el("h1", {}, "Failures ", el("span", { class: "tag" }, `version ${version}`)), el("p", { class: "lead" }, "What devices reported in the last week.")), acts),
       stats("failure-figures", [
         { name: "Failed pages per 1,000", value: rate(own.perThousand), kind: own.perThousand === null ? "none" : older?.perThousand !== null && own.perThousand > (older?.perThousand ?? 0) * 1.2 && own.perThousand >= 0.5 ? "bad" : "",
-          notes: [older && older.perThousand !== null ? `${rate(older.perThousand)} on version ${previous}` : null, own.openings ? `of ${plural(own.openings, "opening")}` : "nothing was counted"] },
-        { name: "Failures reported", value: count(reported.reduce((sum, one) => sum + one.failures, 0)), notes: [byReason(sums) || "none reported"] },
+          notes: [older && older.perThousand !== null ? `${rate(older.perThousand)} on version ${previous}` : null, own.openings ? `${count(own.failed)} of ${plural(own.openings, "opening")}` : "nothing was counted"] },
+        { name: "Failed downloads", value: count(downloads), notes: [byReason(sums) || "none reported", downloads ? "of files: they have no messages" : null] },
         { name: "Devices on it", value: percent(polls, adoption.hour.polls), kind: adoption.hour.polls ? "" : "none", notes: [adoption.hour.polls ? "of the polls of this hour and the last" : "no polls yet"] },
       ]),
       el("div", { class: "columns lead-in" }, card("What happened", told), card("Pages and files", listed)),
