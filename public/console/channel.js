@@ -1,7 +1,7 @@
 import { channelLink, channelPath, get } from "./api.js";
 import { badge, card, count, el, fill, named, percent, plural, polled, sampled, size, table, when } from "./dom.js";
 import { address, exactly, facts, part, wholeMinute } from "./parts.js";
-import { stacked } from "./chart.js";
+import { per, stacked } from "./chart.js";
 import { changed, health } from "./health.js";
 import { isFailing, ofChannel, states } from "./overview.js";
 import { buttons, rolloutButtons } from "./acts.js";
@@ -109,7 +109,7 @@ export async function open({ names: [app, channel], query, overview: fleet, relo
     fill(vitals, status.version === "0" ? null : [
       health({
         costs,
-        line: lineOf(fleet), version: status.version, before, reports, series: lastSeries, span: spans[chosen].words.toLowerCase(),
+        line: lineOf(fleet), version: status.version, before, reports, series: lastSeries, began: releases[0]?.version === status.version ? new Date(releases[0].at).getTime() : 0, span: spans[chosen].words.toLowerCase(),
         marks: lastSeries ? releases.map((one) => (new Date(one.at).getTime() - from) / length).filter((at) => at >= 0 && at <= 1) : [],
         isFailing: isFailing({ app, channel }, fleet),
       }), changed({ version: status.version, before, reports })]);
@@ -157,8 +157,8 @@ export async function open({ names: [app, channel], query, overview: fleet, relo
     for (const one of versions) one.tone = one.isRest ? "rest" : `v${Math.min(order.indexOf(one), 4)}`;
     const isQuiet = ![...document.versions.map((one) => one.polls), ...document.failures.map((one) => one.failures)].some((all) => all.some(Boolean));
     fill(charts, isQuiet ? el("p", { class: "quiet" }, `No device of this channel polled or failed in this time (${spans[chosen].words.toLowerCase()}).`) : [
-      el("h3", {}, "What devices run"), stacked("Polls by version", starts, seconds, versions, marks),
-      el("h3", {}, "What went wrong on them"),
+      el("h3", {}, "What devices run ", el("span", { class: "unit" }, per("polls", seconds))), stacked("Polls by version", starts, seconds, versions, marks),
+      el("h3", {}, "What went wrong on them ", chosen === "hour" ? null : el("span", { class: "unit" }, per("failures", seconds))),
       chosen === "hour" ? el("p", { class: "quiet" }, "Failures are counted by the hour; choose a longer time.")
         : stacked("Failures by reason", starts, seconds,
           document.failures.map((one, index) => ({ name: one.reason, values: one.failures, tone: `f${index % 8}` })), marks, "failures", 140)],

@@ -68,7 +68,7 @@ export function stacked(title, starts, seconds, lines, marks = [], unit = "polls
     picture,
     el("ul", { class: "legend", "aria-label": `Key of ${title}` }, lines.map((line, place) => ({ line, place })).reverse().map(({ line, place }) => el("li", {},
       svg("svg", { viewBox: "0 0 14 14", "aria-hidden": "true" }, svg("rect", { width: 14, height: 14, rx: 3, class: tone(place, line) })),
-      line.name, ": ", el("b", {}, count(line.values[last])), ` ${newest(seconds)}, ${percent(line.values.reduce((a, b) => a + b, 0), total)} of all`))),
+      line.name, ": ", el("b", {}, count(line.values[last])), ` ${newest(seconds)}, ${percent(line.values.reduce((a, b) => a + b, 0), total)} of ${period(starts.length * seconds)}`))),
     seconds < 86400 ? null : el("p", { class: "quiet small" }, "Days are UTC days."),
     el("details", { id: `numbers-${title.replace(/\W+/g, "-")}` }, el("summary", { class: "quiet small" }, `${title} as numbers`),
       table(title, [[seconds < 86400 ? "From" : "Day (UTC)"], ...lines.map((line) => [line.name, true])],
@@ -93,6 +93,12 @@ const day = new Intl.DateTimeFormat(undefined, { month: "short", day: "numeric" 
 const utcDay = new Intl.DateTimeFormat(undefined, { month: "short", day: "numeric", timeZone: "UTC" });
 
 const tickLabel = (start, seconds, points) => (seconds >= 86400 ? utcDay : seconds * points <= 86400 ? time : day).format(new Date(start));
+
+/** What all bars together are, in words. */
+const period = (seconds) => ({ 3600: "the hour", 86400: "the day", 604800: "the week" }[seconds] ?? `${Math.round(seconds / 86400)} days`);
+
+/** What a bar counts. */
+export const per = (unit, seconds) => `${unit} per ${seconds >= 86400 ? "day" : seconds >= 3600 ? "hour" : "minute"}`;
 
 /** The last bar isn't full yet. */
 const newest = (seconds) => (seconds >= 86400 ? "today (UTC)" : seconds >= 3600 ? "this hour so far" : "this minute so far");

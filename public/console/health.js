@@ -1,5 +1,5 @@
 // How a channel's fleet is, out of what its devices polled and reported.
-import { count, el, percent, plural, polled, sampled, size, stats } from "./dom.js";
+import { count, el, percent, plural, polled, sampled, size, stats, svg } from "./dom.js";
 import { columns, spark } from "./overview.js";
 
 /** Classes of times in milliseconds (docs/protocol.md, "Reports"). */
@@ -34,15 +34,19 @@ export function figures(report) {
 export const rate = (number) => (number === null ? "—" : number === 0 ? "0" : number < 0.1 ? "<0.1" : number < 10 ? number.toFixed(1) : count(Math.round(number)));
 const within = (bound) => (bound === Infinity ? "> 8,192 ms" : `≤ ${count(bound)} ms`).replaceAll(" ", "\u00a0");
 
-/** The share of polls that are on a version, and the failures, at each point of a series. */
-export function trends(series, version) {
+/** The share of polls that are on a version, since it began, and the failures, at each point of a series. */
+export function trends(series, version, began = 0) {
+  const first = (began - new Date(series.from).getTime()) / (series.seconds * 1000);
   const own = series.versions.find((one) => one.version === version)?.polls;
   const sums = Array.from({ length: series.points }, (_, index) => series.versions.reduce((sum, one) => sum + one.polls[index], 0));
   return {
-    share: sums.map((sum, index) => (sum ? (own?.[index] ?? 0) / sum : null)),
+    share: sums.map((sum, index) => (sum && index + 1 > first ? (own?.[index] ?? 0) / sum : null)),
     failures: sums.map((_, index) => series.failures.reduce((sum, one) => sum + one.failures[index], 0)),
   };
 }
+
+/** What is below a small picture. */
+const under = (words) => el("span", { class: "under" }, words.map((one) => el("span", {}, one)));
 
 /** Versions whose figures are drawn beside each other. */
 const mostVersions = 12;
@@ -57,19 +61,22 @@ function byVersion(name, all, words, isLine = false) {
   // Shares that differ little are seen in a line that begins near the least of them; each version is marked.
   const [low, high] = [Math.min(...values), Math.max(...values)];
   const base = Math.max(0, low - (high - low || 0.1));
-  return isLine ? spark(values.map((one) => one - base), values.map((_, index) => index / (values.length - 1)), text, high - base || 1) : columns(values, text, true);
+  const drawn = isLine ? spark(values.map((one) => one - base), values.map((_, index) => index / (values.length - 1)), text, high - base || 1) : columns(values, text, true);
+  drawn.prepend(svg("title", {}, text));
+  const [first, last] = [known[0][0], known.at(-1)[0]];
+  return [drawn, under(isLine ? [`version ${first}`, `version ${last}`] : [`versions ${first} to ${last}`])];
 }
 
 /**
  * Six figures: what the newest version is like, beside the version before it.
  * @param line the channel in the overview; `reports`: counts by version; `costs`: of updates, by version; `marks`: places of releases in `series`
  */
-export function health({ line, version, before, reports, costs, series, marks, span, isFailing }) {
+export function health({ line, version, before, reports, costs, series, marks, span, isFailing, began }) {
   const all = reports.filter((one) => Number(one.version) <= Number(version)).map((one) => [one.version, figures(one)]);
   const of = (name) => figures(reports.find((one) => one.version === name));
   const [now, old] = [of(version), of(before)];
   const polls = line?.adoption.polls ?? 0;
-  const lines = series ? trends(series, version) : null;
+  const lines = series ? trends(series, version, began) : null;
   const cost = costs.get(version) ?? null;
   const bytes = (one) => (one ? one.total ?? one.bytes : null);
   const than = (value) => (value === null ? null : `version ${before}: ${value}`);
@@ -84,13 +91,14 @@ export function health({ line, version, before, reports, costs, series, marks, s
       extra: byVersion(name, all.map(([one, its]) => [one, height(its[key][0])]), (value) => within(value > 7.5 ? Infinity : 2 ** value * 64)),
     };
   };
+  const over = (drawn) => drawn && [drawn, under([`last ${span}`, "now"])];
   // Nothing to tell yet: one line says what would be told.
   const isCounted = all.some(([, its]) => its.requests || its.openings);
   const counted = (made) => (isCounted ? made : null);
   return [stats("health", [
     { name: `On version ${version}`, value: polls ? percent(line.adoption.newest, polls) : "—", kind: polls ? "" : "none",
       notes: [polls ? `of ${polled(polls, line.adoption.sample)} in ${line.adoption.minutes} minutes` : "no polls in the last minutes", sampled(line?.adoption.sample)],
-      extra: lines && spark(lines.share, marks, `Share of polls on version ${version}, ${span}`, 1) },
+      extra: lines && over(spark(lines.share, marks, `Share of polls on version ${version}, ${span}`, 1)) },
     counted({ name: "Hit rate", value: now.hits === null ? "—" : percent(now.local, now.requests), kind: now.hits === null ? "none" : "",
       notes: [now.hits === null ? "not reported yet" : `of ${plural(now.requests, "request")}`, than(old.hits === null ? null : percent(old.local, old.requests))],
       extra: byVersion("Hit rate", all.map(([one, { hits }]) => [one, hits]), (value) => percent(value, 1), true) }),
@@ -99,7 +107,7 @@ export function health({ line, version, before, reports, costs, series, marks, s
     { name: isCounted ? "Failed pages per 1,000" : "Failed downloads", value: isCounted ? rate(now.perThousand) : line ? count(line.failures.day) : "—", kind: isCounted && now.perThousand === null ? "none" : isFailing ? "bad" : "",
       notes: !isCounted ? ["reported in 24 hours"] : [now.perThousand === null ? "not reported yet" : `of ${plural(now.openings, "opening")}`, than(old.perThousand === null ? null : rate(old.perThousand)),
         line ? `${plural(line.failures.day, "failed download")} in 24 h` : null],
-      extra: lines?.failures.some(Boolean) && spark(lines.failures, marks, `Failures reported, ${span}`) },
+      extra: lines?.failures.some(Boolean) && over(spark(lines.failures, marks, `Failures reported, ${span}`)) },
     { name: "Update", value: cost ? size(bytes(cost)) : "—", kind: cost ? "" : "none",
       notes: cost ? [before === "0" ? "for a new device" : `from version ${before}`, `in ${plural(cost.requests ?? cost.files, "request")}`] : ["no version before it"],
       extra: byVersion("Update", [...costs].map(([one, its]) => [one, bytes(its)]), size) },
@@ -111,16 +119,16 @@ export function changed({ version, before, reports }) {
   const [now, old] = [version, before].map((name) => figures(reports.find((one) => one.version === name)));
   if (now.openings < enough || old.openings < enough) return null;
   const found = [];
-  const add = (isWorse, words) => found.push(el("li", {}, el("span", { class: isWorse ? "warn" : "good", "aria-hidden": "true" }, isWorse ? "▲ " : "✔ "), words));
+  const add = (isWorse, isMore, words) => found.push(el("li", {}, el("span", { class: isWorse ? "warn" : "good", "aria-hidden": "true" }, isWorse ? isMore ? "▲ " : "▼ " : "✔ "), words));
   if (Math.abs(now.perThousand - old.perThousand) >= Math.max(0.5, old.perThousand * 0.2)) {
     const isWorse = now.perThousand > old.perThousand;
-    add(isWorse, `${isWorse ? "more" : "fewer"} pages fail: ${rate(now.perThousand)} of 1,000 instead of ${rate(old.perThousand)}`);
+    add(isWorse, isWorse, `${isWorse ? "more" : "fewer"} pages fail: ${rate(now.perThousand)} of 1,000 instead of ${rate(old.perThousand)}`);
   }
   if (Math.abs(now.hits - old.hits) >= 0.01) {
-    add(now.hits < old.hits, `${now.hits > old.hits ? "more" : "fewer"} requests are answered from the device: ${percent(now.local, now.requests)} instead of ${percent(old.local, old.requests)}`);
+    add(now.hits < old.hits, now.hits > old.hits, `${now.hits > old.hits ? "more" : "fewer"} requests are answered from the device: ${percent(now.local, now.requests)} instead of ${percent(old.local, old.requests)}`);
   }
   for (const [name, is, was] of [["first paint", now.paint[0], old.paint[0]], ["load", now.load[0], old.load[0]]]) {
-    if (is !== null && was !== null && is !== was) add(is > was, `${name} from the device is ${is > was ? "slower" : "faster"}: ${within(is)} instead of ${within(was)}`);
+    if (is !== null && was !== null && is !== was) add(is > was, is > was, `${name} from the device is ${is > was ? "slower" : "faster"}: ${within(is)} instead of ${within(was)}`);
   }
   return el("section", { id: "since", "aria-label": `Since version ${before}` }, el("h2", {}, `Since version ${before}`),
     found.length ? el("ul", {}, found) : el("p", {}, "Failures, speed and requests answered from the device are about the same."));

@@ -58,7 +58,7 @@ export function columns(values, words, isLastOwn = false) {
 const figure = (text) => el("span", { class: "figure" }, text);
 
 /** Lines of 24 hours; an older origin has none. */
-const trend = (one, words, make) => (one.trend?.polls.some(Boolean) || one.trend?.failures.some(Boolean) ? make(one.trend, `${words}, 24 hours`) : null);
+const trend = (one, words, make) => (one.trend?.polls.some(Boolean) || one.trend?.failures.some(Boolean) ? make(one.trend, `${words}, 24 full hours`) : null);
 const ratios = ({ polls, newest }) => polls.map((all, index) => (all ? newest[index] / all : null));
 
 const where = (one) => (one.channel ? [el("a", { href: channelLink("channel", one.app, one.channel) }, `${one.app} ${one.channel}`), ": "] : "");
@@ -106,12 +106,13 @@ export async function open({ overview: fleet, reload }) {
     const acknowledged = shown.problems.length - pressed.length;
     const troubled = all.filter((one) => weight(one, shown.problems) < 2).length;
     const isBad = pressed.some((one) => one.severity === "error");
-    const extra = (made) => (hasTrend ? made() : null);
+    // The hour that is running isn't among them.
+    const extra = (made) => (hasTrend ? [made(), el("span", { class: "under" }, "24 full hours")] : null);
     fill(figures, stats("figures", [
       { name: "Problems", value: count(pressed.length), kind: isBad ? "bad" : "", notes: [troubled ? `in ${count(troubled)} of ${plural(all.length, "channel")}` : `none in ${plural(all.length, "channel")}`, acknowledged ? `${count(acknowledged)} acknowledged` : null] },
       { name: "On the newest version", value: percent(sum((one) => one.adoption.newest), polls), kind: polls ? "" : "none", notes: [polls ? `of ${polled(polls, all.find((one) => one.adoption.sample))} in ${all[0].adoption.minutes} minutes` : "no polls in the last minutes"],
-        extra: extra(() => spark(ratios({ polls: hours("polls"), newest: hours("newest") }), [], "Share of polls on the newest versions, 24 hours", 1)) },
-      { name: "Failures", value: count(sum((one) => one.failures.day)), notes: ["reported in 24 hours"], extra: extra(() => columns(hours("failures"), "Failures, 24 hours")) },
+        extra: extra(() => spark(ratios({ polls: hours("polls"), newest: hours("newest") }), [], "Share of polls on the newest versions, 24 full hours", 1)) },
+      { name: "Failures", value: count(sum((one) => one.failures.day)), notes: ["reported in 24 hours"], extra: extra(() => columns(hours("failures"), "Failures, 24 full hours")) },
       shown.disk && { name: "Disk free", value: size(shown.disk.available), notes: [`of ${size(shown.disk.size)}; ${size(shown.disk.stored)} stored`],
         extra: svg("svg", { class: "meter", viewBox: "0 0 100 4", preserveAspectRatio: "none", "aria-hidden": "true" }, svg("rect", { width: 100, height: 4 }), svg("rect", { width: 100 - (shown.disk.available * 100) / Math.max(1, shown.disk.size), height: 4 })) },
     ]));
