@@ -62,7 +62,7 @@ export function buttons({ app, channel, status, fleet, reload, isFailing, to }) 
       type: "button", id: `act-${words.toLowerCase().replaceAll(" ", "-")}`, "aria-disabled": hindered ? "true" : null, title: hindered || null,
       "aria-describedby": hindered ? "why-not" : null, class: words === "Roll back" && isFailing ? "primary" : null,
       click: () => { if (hindered) tell(hindered); else opened(open); },
-    }, words);
+    }, to && words === "Roll back" ? "Roll back to this version" : words);
   });
   // What one needs in a hurry is seen at once, the rest one key away.
   const few = made.findIndex((one) => one.id === "act-bypass-pages");
@@ -89,7 +89,7 @@ export function buttons({ app, channel, status, fleet, reload, isFailing, to }) 
   /** Versions that the list doesn't offer can be named. */
   function another(releases) {
     return releases.length < offered ? []
-    : [{ name: "other", words: "Or another version, by its number", inputmode: "numeric", pattern: "[0-9]{1,9}", help: `The newest ${offered} versions are offered above; there are older ones.` }];
+    : [{ name: "other", value: to && !releases.some((one) => one.version === to) ? to : undefined, words: "Or another version, by its number", inputmode: "numeric", pattern: "[0-9]{1,9}", help: `The newest ${offered} versions are offered above; there are older ones.` }];
   }
 
   function frozen(answer, values) {
@@ -114,7 +114,7 @@ export function buttons({ app, channel, status, fleet, reload, isFailing, to }) 
     propose({
       title: "Roll back", where, done,
       fields: [
-        { name: "to", words: "To version", kind: "choice", options: all },
+        { name: "to", words: "To version", kind: "choice", options: all, value: to },
         ...another(releases),
         { name: "bundle", words: "Of", kind: "select", options: bundles },
         { name: "withPrefetch", words: "Also bring back the prefetch config of that time", kind: "check" },

@@ -196,7 +196,7 @@ function input({ name, words, kind = "text", options, value, help, ...rest }) {
     // Rows of `[value, shown, who, when]`; a list that a select would cut.
     const field = el("fieldset", {}, el("legend", {}, words), el("div", { class: "choices" }, options.map(([key, text, note, time], index) => {
       const radio = el("input", { type: "radio", name, value: key });
-      radio.checked = index === 0;
+      radio.checked = options.some(([other]) => other === value) ? key === value : index === 0;
       return el("label", {}, radio, el("b", {}, text), el("span", {}, note), el("span", { class: "quiet" }, time));
     })));
     field.focus = () => field.querySelector(":checked")?.focus();

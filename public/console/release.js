@@ -1,6 +1,8 @@
 import { channelLink, channelPath, get, Refusal } from "./api.js";
 import { badge, card, count, el, fill, named, percent, plural, sampled, size, stats, svg, table, when } from "./dom.js";
 import { figures, rate } from "./health.js";
+import { copier } from "./command.js";
+import { isFailing } from "./overview.js";
 import { exactly, facts, hash, part, wholeMinute } from "./parts.js";
 
 /** Changes that are asked for at once. */
@@ -13,25 +15,35 @@ export async function open(place) {
   return place.name === "release" ? release(place) : compare(place);
 }
 
-async function release({ names: [app, channel, version], query }) {
+async function release({ names: [app, channel, version], query, overview: fleet, reload }) {
   const path = channelPath(app, channel);
   const info = await get(`${path}/releases/${encodeURIComponent(version)}`);
-  const [log, adoption] = await Promise.all([get(`${path}/log?limit=${few}&before=${info.version}`), get(`${path}/adoption`).catch(() => null)]);
+  const [log, adoption, status] = await Promise.all([get(`${path}/log?limit=${few}&before=${info.version}`), get(`${path}/adoption`).catch(() => null), get(path)]);
   const before = log.releases;
   const previous = before[0]?.version ?? "0";
   const costs = el("div", { id: "update-costs" });
   part(costs, () => updateCosts(app, channel, info.version, before, adoption));
   const link = (words, page, rest) => el("a", { class: "button", href: channelLink(page, app, channel, rest) }, words);
+  const acts = el("div", { class: "row" }, link("Preview", "preview", `/${info.version}`), link("Failures", "failures", `?version=${info.version}`),
+    link("Compare", "compare", `?from=${previous}&to=${info.version}`));
+  if (Number(info.version) < Number(status.version)) {
+    // The dialogs are loaded meanwhile.
+    import("./acts.js").then(({ buttons }) => {
+      const back = buttons({ app, channel, status, reload, to: info.version, isFailing: isFailing({ app, channel }, fleet),
+        fleet: fleet?.channels.find((one) => one.app === app && one.channel === channel) })[0].querySelector("#act-roll-back");
+      back?.removeAttribute("aria-describedby");
+      if (back) acts.append(back);
+    }).catch(() => {});
+  }
   return {
     title: `Version ${info.version} of ${app} ${channel}`,
     node: [
       crumbs(app, channel),
       el("div", { class: "head" }, el("div", {},
-        el("h1", {}, `Version ${info.version} `, badge(info.kind === "rollback" ? "warn" : "quiet", info.kind)),
+        el("h1", {}, `Version ${info.version} `, badge(info.kind === "rollback" ? "warn" : "quiet", info.kind), standing(info.version, status)),
         info.message ? el("p", { class: "message said" }, info.message) : null,
         el("p", { class: "lead" }, "Released ", when(info.at), " by ", named(info.author))),
-      el("div", { class: "row" }, link("Preview", "preview", `/${info.version}`), link("Failures", "failures", `?version=${info.version}`),
-        link("Compare", "compare", `?from=${previous}&to=${info.version}`))),
+      acts),
       stats("release-figures", vitals(info, previous, adoption)),
       card(`What changed since version ${previous}`, changes(app, channel, previous, info.version, query, channelLink("release", app, channel, `/${info.version}`))),
       el("div", { class: "columns" }, el("div", {}, card("What the update costs a device", costs), adoption ? card("Who has it", holders(info.version, adoption)) : null),
@@ -40,12 +52,27 @@ async function release({ names: [app, channel, version], query }) {
           info.breakGlass && ["Despite a freeze", `by ${info.breakGlass.frozenBy}: ${info.breakGlass.reason}`],
           ["Released", exactly(info.at)], ["By", named(info.author)],
           ["Changes", [el("span", { id: "as-signs" }, `+${info.added} ~${info.changed} −${info.removed}`), `, ${size(info.newBytes)} new`]],
-          ["Holds", `${plural(info.resources, "resource")}, ${size(info.bytes)}`],
-          ["Digest", hash(info.digest)],
-          ["Receipt", info.receipt ? hash(info.receipt) : "none: this release came with a restore, or is older than the trail"],
+          ["Content", `${plural(info.resources, "resource")}, ${size(info.bytes)}`],
+          ["Digest", copied("digest", info.digest)],
+          ["Receipt", info.receipt ? copied("receipt", info.receipt) : "none: this release came with a restore, or is older than the trail"],
         ])))),
     ],
   };
+}
+
+/** Whether devices get it. */
+function standing(version, { version: live, rollout }) {
+  if (rollout?.version === version) return badge("warn", "in a rollout");
+  if (rollout?.full === version || version === live) return badge("good", "live");
+  return badge("quiet", Number(version) < Number(live) ? `not live: superseded by version ${live}` : "not live");
+}
+
+/** A digest with a button that copies all of it. */
+function copied(name, text) {
+  const shown = hash(text);
+  const { copy, said } = copier(shown, { class: "plain" });
+  copy.append(el("span", { class: "hidden" }, ` the ${name}`));
+  return el("div", { class: "copied" }, shown, copy, said);
 }
 
 /** What one asks first of a release. */
