@@ -226,14 +226,14 @@ def acknowledged(console, site):
     site.ask("POST", "apps/shop/channels/test/freeze", {"reason": "a long test"})
     console.go("#/", "#channels table")
     until(lambda: "a long test" in console.text("#problems"), "the problem", 20)
-    console.says("since", "#problems")
+    console.says("just now", "#problems")
     button = "#problems [data-acknowledge=frozen]"
     shown, _ = console.act(button, "ann knows, it ends on Friday")
     assert "a long test" in shown and "leaves the banner" in shown, shown
     until(lambda: "a long test" not in console.text("#problems"), "the banner without it", 20)
     for words in ("Acknowledged problems", "a long test", "admin", "ann knows, it ends on Friday", "ends in 4 h"):
         console.says(words, "#all-problems")
-    console.says("frozen, known", "#channels")
+    console.says("frozen, acknowledged", "#channels")
     console.check("an acknowledged problem")
     _, found = site.ask("GET", "overview")
     assert [one["acknowledged"]["reason"] for one in found["problems"] if one["code"] == "frozen"] == ["ann knows, it ends on Friday"], found["problems"]

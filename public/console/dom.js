@@ -100,7 +100,7 @@ export const utcText = (date) => `${date.toISOString().slice(0, 19).replace("T",
 
 const exactText = (date) => `${local.format(date)} (${utcText(date)})`;
 
-/** How long ago a time is, or how far ahead; the time itself, in the reader's zone and in UTC, on hover and for who listens. `isSpan`: "2 h" instead of "2 h ago". */
+/** How long ago a time is, or how far ahead; the time itself, in the reader's zone and in UTC, on hover and for who listens. `isSpan`: "since 2 h" instead of "2 h ago". */
 export function when(moment, isSpan) {
   if (!moment) return "—";
   const date = new Date(moment);
@@ -108,7 +108,10 @@ export function when(moment, isSpan) {
     el("span", { class: "hidden" }, `, ${exactText(date)}`));
 }
 
-const aged = (date, isSpan) => (isSpan ? age(date).replace(" ago", "") : age(date));
+const aged = (date, isSpan) => {
+  const words = age(date);
+  return isSpan && words !== "just now" ? `since ${words.replace(" ago", "")}` : words;
+};
 
 /** Time passes: what `when` made says so. */
 export function keepAges() {

@@ -1,5 +1,5 @@
 import { channelLink, get, hindrance, me } from "./api.js";
-import { badge, card, count, el, fill, plural, size, svg, table, tell, when } from "./dom.js";
+import { badge, card, count, el, fill, percent, plural, size, svg, table, tell, when } from "./dom.js";
 import { facts, part, rights } from "./parts.js";
 import { collectGarbage, createToken, forgetMirror, revokeToken } from "./acts.js";
 
@@ -35,7 +35,7 @@ export async function open({ reload }) {
     const isValid = (one) => !one.revokedAt && !(one.expiresAt && new Date(one.expiresAt) < now);
     return table("Tokens", [["Name"], ["State"], ["Rights"], ["Made"], ["Ends"], ["Last used"], ["Act"]],
       [...all].sort((a, b) => isValid(b) - isValid(a)).map((one) => [[one.name, kinds[one.kind] ? [" ", badge("quiet", kinds[one.kind])] : "", [me()?.id, me()?.subject].some((mine) => mine === one.id || mine === `token:${one.id}`) ? [" ", badge("quiet", "yours")] : ""], state(one),
-        [rights(one.grants ?? [one]).map((words) => el("div", {}, words)), one.hosts ? el("div", {}, `hosts ${one.hosts.join(" ")}`) : ""], when(one.createdAt), when(one.expiresAt), when(one.lastUsedAt),
+        [rights(one.grants ?? [one]).map((words) => el("div", {}, words)), one.hosts ? el("div", {}, `hosts ${one.hosts.join(" ")}`) : ""], when(one.createdAt), one.expiresAt ? when(one.expiresAt) : "never", one.lastUsedAt ? when(one.lastUsedAt) : "never",
         isValid(one) ? el("button", { type: "button", click: () => revokeToken(one, reload) }, "Revoke", el("span", { class: "hidden" }, ` ${one.name}`)) : "—"]));
   }
 
@@ -60,10 +60,10 @@ export async function open({ reload }) {
 
 async function drawDisk() {
   const { now, hours } = await get("disk?hours=2160");
-  const line = hours.map((one, index) => `${(index * 700) / Math.max(1, hours.length - 1)},${100 - (one.available * 100) / Math.max(1, one.size)}`).join(" ");
-  return [facts([["Free", `${size(now.available)} of ${size(now.size)}`], ["Stored by releases", size(now.stored)], ["As of", when(now.at)]]),
+  const line = hours.map((one, index) => `${(index * 700) / Math.max(1, hours.length - 1)},${(one.available * 100) / Math.max(1, one.size)}`).join(" ");
+  return [facts([["Used", `${percent(now.size - now.available, now.size)} of ${size(now.size)}`], ["Free", size(now.available)], ["Stored by releases", size(now.stored)], ["As of", when(now.at)]]),
     hours.length < 2 ? el("p", { class: "quiet small" }, "A chart follows when the server has run for some hours.")
-      : el("figure", { class: "of-disk" }, el("span", { "aria-hidden": "true" }, size(now.size)), el("span", { "aria-hidden": "true" }, "0"), svg("svg", { viewBox: "0 0 700 100", preserveAspectRatio: "none", role: "img", "aria-label": `Free disk over ${plural(hours.length, "hour")}: from ${size(hours[0].available)} to ${size(now.available)}` },
-        svg("rect", { width: 700, height: 100, class: "disk" }), svg("polygon", { points: `0,100 ${line} 700,100`, class: "disk-free" }), svg("polyline", { points: line, class: "disk-line" })),
-      el("figcaption", { class: "quiet small" }, el("span", {}, "Free, since ", when(hours[0].at)), el("span", {}, "now")))];
+      : el("figure", { class: "of-disk" }, el("span", { "aria-hidden": "true" }, size(now.size)), el("span", { "aria-hidden": "true" }, "0"), svg("svg", { viewBox: "0 0 700 100", preserveAspectRatio: "none", role: "img", "aria-label": `Used disk over ${plural(hours.length, "hour")}: from ${size(hours[0].size - hours[0].available)} to ${size(now.size - now.available)}` },
+        svg("rect", { width: 700, height: 100, class: "disk" }), svg("polygon", { points: `0,100 ${line} 700,100`, class: "disk-used" }), svg("polyline", { points: line, class: "disk-line" })),
+      el("figcaption", { class: "quiet small" }, el("span", {}, when(hours[0].at)), el("span", {}, `${percent(now.size - now.available, now.size)} used`), el("span", {}, "now")))];
 }

@@ -14,7 +14,7 @@ export function states(one, problems) {
   const mine = ofChannel(one, problems);
   const words = { damaged: `${one.damaged} damaged`, failing: plural(one.failures.hour, "failure"), lagging: "old versions", mirror: "mirror behind" };
   const kind = (item) => (item.acknowledged ? "quiet" : item.severity === "error" ? "bad" : "warn");
-  const found = [...pressing(mine), ...mine.filter((item) => item.acknowledged)].map((item) => badge(kind(item), `${words[item.code] ?? item.code}${item.acknowledged ? ", known" : ""}`, item.detail));
+  const found = [...pressing(mine), ...mine.filter((item) => item.acknowledged)].map((item) => badge(kind(item), `${words[item.code] ?? item.code}${item.acknowledged ? ", acknowledged" : ""}`, item.detail));
   if (one.failures.hour && !mine.some((item) => item.code === "failing")) found.push(badge("quiet", plural(one.failures.hour, "failure")));
   if (one.bypasses) found.push(badge("quiet", `${one.bypasses} bypassed`));
   if (!found.length) found.push(one.version === "0" ? badge("quiet", "empty") : badge("good", "fine"));
@@ -72,10 +72,11 @@ const button = (words, one, open) => (mayAcknowledge(one) ? el("button", { type:
 export const items = (problems, done) => problems.map((one) => el("li", { class: one.severity === "error" ? "error" : "warning" },
   el("p", {}, el("strong", {}, one.severity === "error" ? "✖" : "▲", el("span", { class: "hidden" }, one.severity === "error" ? " Error: " : " Warning: ")), " ", where(one), one.detail,
     one.code === "failing" && one.channel ? [" ", el("a", { class: "more-of", href: channelLink("failures", one.app, one.channel) }, "See failures")] : null),
-  one.since ? el("span", { class: "since" }, "since ", when(one.since, true)) : el("span"), button("Acknowledge", one, act("acknowledge", one, done))));
+  one.since ? el("span", { class: "since" }, when(one.since, true)) : el("span"), button("Acknowledge", one, act("acknowledge", one, done))));
 
-const known = (one, done) => el("li", {}, el("p", {}, el("span", { "aria-hidden": "true" }, "○ "), where(one), one.detail, " ",
-  el("span", { class: "quiet" }, named(one.acknowledged.by), ", ", when(one.acknowledged.at), `: ${one.acknowledged.reason}`)),
+const known = (one, done) => el("li", {}, el("p", {}, el("span", { "aria-hidden": "true" }, "○ "), where(one), one.detail,
+  el("span", { class: "of-it" }, el("span", {}, el("b", {}, "Why "), one.acknowledged.reason), el("span", {}, el("b", {}, "Who "), named(one.acknowledged.by), ", ", when(one.acknowledged.at)),
+    el("span", {}, el("b", {}, "Until "), local.format(new Date(one.acknowledged.until))))),
 el("span", { class: "since" }, "ends ", when(one.acknowledged.until)), button("Take back", one, act("unacknowledge", one, done)));
 
 /** Those that every page has; the overview has all. */
@@ -113,7 +114,7 @@ export async function open({ overview: fleet, reload }) {
       { name: "On the newest version", value: percent(sum((one) => one.adoption.newest), polls), kind: polls ? "" : "none", notes: [polls ? `of ${polled(polls, all.find((one) => one.adoption.sample))} in ${all[0].adoption.minutes} minutes` : "no polls in the last minutes"],
         extra: extra(() => spark(ratios({ polls: hours("polls"), newest: hours("newest") }), [], "Share of polls on the newest versions, 24 full hours", 1)) },
       { name: "Failures", value: count(sum((one) => one.failures.day)), notes: ["reported in 24 hours"], extra: extra(() => columns(hours("failures"), "Failures, 24 full hours")) },
-      shown.disk && { name: "Disk free", value: size(shown.disk.available), notes: [`of ${size(shown.disk.size)}; ${size(shown.disk.stored)} stored`],
+      shown.disk && { name: "Disk used", value: percent(shown.disk.size - shown.disk.available, shown.disk.size), notes: [`${size(shown.disk.available)} of ${size(shown.disk.size)} free`, `${size(shown.disk.stored)} stored by releases`],
         extra: svg("svg", { class: "meter", viewBox: "0 0 100 4", preserveAspectRatio: "none", "aria-hidden": "true" }, svg("rect", { width: 100, height: 4 }), svg("rect", { width: 100 - (shown.disk.available * 100) / Math.max(1, shown.disk.size), height: 4 })) },
     ]));
   }
