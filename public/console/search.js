@@ -41,6 +41,10 @@ export async function open({ query, overview: fleet }) {
         : changes[0] ? channelLink("channel", changes[0].app, changes[0].channel, `?kinds=${changes[0].kind}`)
           : files[0] ? channelLink("release", files[0].app, files[0].channel, `/${files[0].version}?filter=${encodeURIComponent(files[0].url)}`)
             : people[0] ? `#/search?q=${encodeURIComponent(people[0].name)}` : "";
+    // A file that several channels have is one row.
+    const urls = new Map();
+    for (const one of files) urls.set(one.url, [...(urls.get(one.url) ?? []), one]);
+    const held = (one, words) => el("a", { href: channelLink("release", one.app, one.channel, `/${one.version}?filter=${encodeURIComponent(one.url)}`) }, words);
     const part = (title, rows) => (rows ? card(title, rows, null, true) : null);
     fill(results,
       part(`Channels (${count(channels.length)})`, channels.length ? table("Channels", [["Channel"], ["State"], ["Released", false]], channels.slice(0, most).map((one) => [place(one), states(one, fleet.problems), one.at ? when(one.at) : "—"])) : null),
@@ -49,11 +53,11 @@ export async function open({ query, overview: fleet }) {
       part(`Changes beside releases (${count(changes.length)})`, changes.length ? table("Changes", [["Change"], ["Message", false, true], ["Who"], ["When"]], changes.map((one) => [
         [el("a", { href: channelLink("channel", one.app, one.channel, `?kinds=${one.kind}`) }, `${kinds[one.kind] ?? one.kind}${one.version ? ` ${one.version}` : ""}`), el("div", { class: "sub" }, `${one.app} ${one.channel}`)],
         found(one.message || "no message", words), named(one.author), when(one.at)])) : null),
-      part(`Files (${count(files.length)})`, files.length ? table("Files", [["URL"]], files.map((one) => [[
-        el("a", { class: "url", href: channelLink("release", one.app, one.channel, `/${one.version}?filter=${encodeURIComponent(one.url)}`) }, found(one.url, words)), el("div", { class: "sub" }, `${one.app} ${one.channel}, version ${one.version}`)]])) : null),
+      part(`Files (${count(urls.size)})`, urls.size ? table("Files", [["URL"]], [...urls].map(([url, all]) => [[
+        el("span", { class: "url" }, found(url, words)), el("div", { class: "sub places" }, all.map((one) => held(one, `${one.app} ${one.channel}, version ${one.version}`)))]])) : null),
       part(`People (${count(people.length)})`, people.length ? table("People", [["Name"], ["Releases", true], ["Last one"]], people.map((one) => [
         el("a", { href: `#/search?q=${encodeURIComponent(one.name)}` }, found(one.name, words)), count(one.releases), when(one.lastAt)])) : null));
-    const sum = channels.length + releases.length + changes.length + files.length + people.length;
+    const sum = channels.length + releases.length + changes.length + urls.size + people.length;
     note.textContent = !sum ? `Nothing has “${words}” in it.` : `${plural(sum, "result")}${answer.isCut ? "; there are more: write more of what you look for" : ""}. Enter opens the first one.`;
   }
 
