@@ -3,6 +3,8 @@ import { badge, card, count, el, fill, named, table, when } from "./dom.js";
 import { exactly, wholeMinute } from "./parts.js";
 
 const page = 50;
+/** A moment as a report names it: with seconds and the zone. */
+const zoned = new Intl.DateTimeFormat(undefined, { year: "numeric", month: "short", day: "numeric", hour: "2-digit", minute: "2-digit", second: "2-digit", timeZoneName: "short" });
 
 export async function open({ query }) {
   const hindered = hindrance("admin", "", "", true);
@@ -34,7 +36,7 @@ export async function open({ query }) {
     note.textContent = isAll ? `${count(rows.length)} rows` : `${count(rows.length)} rows; there are older ones`;
     more.hidden = isAll;
     fill(box, table("Audit trail, newest first", [["Row", true], ["When"], ["Who"], ["Act"], ["Where"], ["What", false, true]], rows.map((row) => [
-      count(row.id), when(row.at), named(row.author), row.act,
+      count(row.id), [when(row.at), el("div", { class: "sub", "aria-hidden": "true" }, zoned.format(new Date(row.at)))], named(row.author), row.act,
       row.app ? row.channel ? el("a", { href: channelLink("channel", row.app, row.channel) }, `${row.app} ${row.channel}`) : row.app : "—",
       el("details", { id: `row-${row.id}` }, el("summary", {}, summary(row)), el("p", {}, "At: ", exactly(row.at), row.address ? ` from ${row.address}` : ""), el("p", {}, "Asked: ", el("code", {}, row.parameters)), el("p", {}, "Result: ", el("code", {}, row.result)), el("p", {}, "Hash: ", el("code", {}, row.hash))),
     ]), "No rows match."));
