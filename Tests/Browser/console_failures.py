@@ -139,7 +139,7 @@ def check_preview(console):
       return { sandbox: one.getAttribute('sandbox'), src: one.src, width: one.offsetWidth }; })()""")
     assert frame["sandbox"] == "allow-scripts allow-same-origin allow-forms", frame
     assert not frame["src"].startswith(console.site.url), "the page runs in the console's origin"
-    console.eval("[...document.querySelectorAll('[aria-label=Width] button')].find((one) => one.textContent === '390').click()")
+    console.eval("[...document.querySelectorAll('[aria-label=Width] button')].find((one) => one.textContent === '390 px').click()")
     assert console.eval("document.querySelector('#stage iframe').offsetWidth") == 390
     assert "width=390" in console.eval("location.hash")
     console.says("There are no pictures of these versions.", "#pictures")

@@ -1,9 +1,9 @@
 // A version's pages, as devices would show them: in a frame of another origin, with the pictures that were taken of them.
 import { act, channelLink, channelPath, get, newKey, picture, Refusal } from "./api.js";
-import { card, el, fill, when } from "./dom.js";
+import { card, el, fill, plural, when } from "./dom.js";
 import { part } from "./parts.js";
 
-const widths = [["", "Fit"], ["390", "390"], ["768", "768"], ["1440", "1,440"]];
+const widths = [["", "Fit"], ["390", "390 px"], ["768", "768 px"], ["1440", "1,440 px"]];
 /** Addresses of a frame: another origin on this or another machine, and never a script. */
 const isFrame = (url) => /^https?:\/\/[a-z2-7]{26}\.[a-z0-9.-]+(:\d{1,5})?\//i.test(url);
 
@@ -40,6 +40,17 @@ export async function open({ names: [app, channel, version], query }) {
     chooser.value = known;
   }
 
+  /** How many errors of the page devices told of, and the way to them. */
+  const errors = el("a", { class: "button", href: channelLink("failures", app, channel, `?version=${info.version}${page ? `&page=${encodeURIComponent(page)}` : ""}`) }, "Failures");
+  async function tellErrors(known) {
+    const query = `?version=${encodeURIComponent(info.version)}&page=${encodeURIComponent(known)}`;
+    const found = await get(`${path}/samples${query}`).catch(() => null);
+    if (!found || !errors.isConnected || known !== (answer.page ?? page)) return;
+    const sum = found.samples.reduce((all, one) => all + one.count, 0);
+    errors.setAttribute("href", channelLink("failures", app, channel, query));
+    fill(errors, sum ? `${plural(sum, "error")} on devices` : "No errors on devices");
+  }
+
   /** The frame of the page that is chosen; why there is none. */
   async function show() {
     asked += 1;
@@ -63,6 +74,7 @@ export async function open({ names: [app, channel, version], query }) {
     }
     const known = answer.page ?? page;
     offer(answer, known);
+    tellErrors(known);
     // Scripts run there as they do on a device; its answers let nothing out.
     fill(stage, el("iframe", { title: `${known} of version ${info.version}`, src: answer.url, sandbox: "allow-scripts allow-same-origin allow-forms", referrerpolicy: "no-referrer", "data-width": width }));
     drawShots();
@@ -87,7 +99,7 @@ export async function open({ names: [app, channel, version], query }) {
   });
 
   const bar = el("form", { class: "inline preview-bar", submit: (event) => event.preventDefault() }, el("label", { for: "page" }, "Page"), chooser, buttons);
-  const note = el("p", { class: "quiet small" }, "The page runs from this version's files at an address of its own, for an hour. What it asks of servers fails, and what is typed there is sent to none. (WebRTC isn't stopped by Chromium.)");
+  const note = el("p", { class: "quiet small" }, "The page runs from this version's files at an address of its own, for an hour. What it asks of servers fails, and what is typed there is sent to none.");
   show();
   return {
     title: `Version ${info.version} of ${app} ${channel}: pages`,
@@ -97,7 +109,7 @@ export async function open({ names: [app, channel, version], query }) {
       el("div", { class: "head" }, el("div", {}, el("h1", {}, `Pages of version ${info.version}`),
         el("p", { class: "lead" }, info.message ? [info.message.slice(0, 120), " · "] : null, "released ", when(info.at))),
       el("div", { class: "row" }, previous ? el("a", { class: "button", href: channelLink("preview", app, channel, `/${previous}${page ? `?page=${encodeURIComponent(page)}` : ""}`) }, `Version ${previous}`) : null,
-        el("a", { class: "button", href: channelLink("failures", app, channel, `?version=${info.version}${page ? `&page=${encodeURIComponent(page)}` : ""}`) }, "Failures"))),
+        errors)),
       card("", [bar, stage, note]),
       card("Pictures of the page", shots),
     ],

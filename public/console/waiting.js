@@ -42,15 +42,14 @@ export async function open({ query, reload }) {
     lead.textContent = !shown.acts.length ? ""
       : mine.length ? `${plural(mine.length, "act")} ${mine.length === 1 ? "waits" : "wait"} for you${others.length ? `, ${others.length} for others` : ""}.` : `Nothing waits for you; ${plural(others.length, "act")} for others.`;
     const isGone = asked && !shown.acts.some((one) => String(one.id) === asked);
-    fill(list, !shown.acts.length && !isGone ? el("section", { class: "card blank" }, el("h2", {}, "Nothing waits"),
-      el("p", { class: "quiet" }, "Here are the acts that need somebody else's approval, in channels whose page says so under Protection, and releases that lack signatures. Those that wait for you come first.")) : null, isGone ? el("p", { id: "not-waiting" }, `○ Number ${asked} doesn't wait any more: it was done, rejected or cancelled, or you may not read its channel.`) : null,
+    fill(list, !shown.acts.length && !isGone ? el("section", { class: "card blank" }, el("p", {}, "No release or change waits for an approval or a signature."), el("p", {}, el("a", { href: "#/" }, "To the overview"))) : null, isGone ? el("p", { id: "not-waiting" }, `○ Number ${asked} doesn't wait any more: it was done, rejected or cancelled, or you may not read its channel.`) : null,
       [...mine, ...others].map(item));
   }
 
   draw();
   return {
-    title: "Waiting",
-    node: [el("h1", {}, "Waiting"), lead, list],
+    title: "Waiting for approval",
+    node: [el("h1", {}, "Waiting for approval"), lead, list],
     shown: () => { if (asked) document.getElementById(`act-${asked}`)?.focus(); },
     poll: "waiting",
     update(next) {
