@@ -196,7 +196,7 @@ export function buttons({ app, channel, status, fleet, reload, isFailing, to }) 
 
   function kill() {
     propose({
-      title: "Kill switch", where, isDangerous: true, done,
+      title: "Kill switch", verb: "Turn the kill switch on", where, isDangerous: true, done,
       // As the command line: a switch that is forgotten costs every page its speed.
       fields: [{ name: "until", words: "Until (empty: until somebody resumes)", kind: "datetime-local", value: localMinute(Date.now() + 4 * 3600_000) }],
       effect: async ({ until }) => el("p", {}, ahead(until), `▲ Apps and browsers use only the network for every page, from their next poll on (${polls}). They keep their files, and come back by themselves `,
@@ -380,7 +380,7 @@ export function buttons({ app, channel, status, fleet, reload, isFailing, to }) 
 const placed = ({ app, channel }) => (channel ? `${app} ${channel}` : "this origin");
 const longest = 30 * 86_400_000;
 
-/** Says that a problem is known: it is quiet until a time, until it ends, or until it gets worse. */
+/** Acknowledges a problem: it is quiet until a time, until it ends, or until it gets worse. */
 export function acknowledge(problem, done) {
   const { app, channel, code } = problem;
   const at = channel ? ["--app", app, "--channel", channel] : [];

@@ -60,7 +60,7 @@ export async function open({ names: [app, channel], query, overview: fleet, relo
       el("p", { class: "lead" }, line ? states(line, fleet.problems) : null, unapproved(status.scheduled ?? []),
         status.protection?.approvals ? badge("quiet", "protected", protectionWords(status.protection)) : null, status.isDefaultApp && channel === "online" ? badge("quiet", "default app") : null,
         el("span", {}, status.at ? ["Released ", when(status.at), newest?.version === status.version ? [" by ", named(newest.author)] : ""] : "No release yet"),
-        status.at ? el("a", { href: channelLink("preview", app, channel, `/${status.version}`) }, "Look at it") : null)),
+        status.at ? el("a", { href: channelLink("preview", app, channel, `/${status.version}`) }, "Preview") : null)),
     el("div", {}, buttons({ app, channel, status, fleet: line, reload, isFailing: isFailing({ app, channel }, fleet) })));
     drawVitals();
     drawRollout();
@@ -71,7 +71,7 @@ export async function open({ names: [app, channel], query, overview: fleet, relo
         line?.kill && ["Kill switch", ["on; ", when(line.kill.at), ` by ${line.kill.author}: ${line.kill.reason}`, line.kill.until ? ["; ends ", when(line.kill.until)] : ""]],
         status.freeze && ["Frozen", [when(status.freeze.from ?? status.freeze.at), ` by ${status.freeze.author}: ${status.freeze.reason}`, status.freeze.to ? ["; ends ", when(status.freeze.to)] : ""]],
         status.staged?.length && ["Staged", status.staged.map((one) => el("div", { class: "bad" }, `✖ A release by ${one.author}, `, when(one.at), `, isn't visible: ${one.reason}`))],
-        ["Holds", `${plural(status.resources, "resource")}, ${size(status.bytes)}`],
+        ["Content", `${plural(status.resources, "resource")}, ${size(status.bytes)}`],
         ["Failures", line ? `${count(line.failures.hour)} in this hour and the last, ${count(line.failures.day)} in 24 hours` : "—"],
         line?.mirror && ["Mirror", [`${line.mirror.name}: version ${line.mirror.version}, `, when(line.mirror.at)]],
         ["Protection", protectionWords(status.protection)],
