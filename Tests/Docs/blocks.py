@@ -20,7 +20,10 @@ TABLE = {
         ("xcache serve", GUIDES), ("xcache token create", GUIDES), ("// Package.swift", SWIFT)],
     "CONTRIBUTING.md": [("make build", TEXTS), ("swift build", TEXTS), ("XCACHE_RECORD=1", "not: it writes golden files anew")],
     "deploy/OPERATIONS.md": [
-        ("apt install", DRILL), ("tar -xzf", TEXTS), ("XCACHE_LISTEN", TEXTS), ("#!/bin/sh", TEXTS),
+        ("apt install", DRILL), ("tar -xzf", TEXTS),
+        *[(start, "not: it needs a wildcard name with a certificate; EndToEnd drives the listener")
+          for start in ("XCACHE_CONSOLE_URL", "server {", "*.xcache-preview.com")],
+        ("XCACHE_LISTEN", TEXTS), ("#!/bin/sh", TEXTS),
         ("openssl", GUIDES), ("[Service]", TEXTS), ("xcache mirror", GUIDES), ("curl -X POST", "not: it needs an account at Fastly"),
         ("curl -sS", "not: it needs a cache; make test-edge looks at policies through one"), ("export XCACHE_SERVER", DRILL),
         *[("", DRILL)] * 20, ("apt install", DRILL)],
@@ -31,7 +34,8 @@ TABLE = {
         *[(start, "not: it needs an account at Cloudflare") for start in ("xcache serve", "const grammar", "export default", "http.host")]],
     "docs/quick-start.md": [("", STEPS)] * 18,
     "docs/guide-release.md": [
-        ("xcache login", GUIDES), ('"index"', GUIDES), ('"fallback"', GUIDES), ('"lazy"', GUIDES),
+        ("xcache login", GUIDES), ('"index"', GUIDES),
+        ("xcache publish --source-maps", "not: it needs a build with maps; OriginTests.SourceMapAPITests keeps and reads them"), ('"fallback"', GUIDES), ('"lazy"', GUIDES),
         ("new devices", "not: EndToEnd.LazyTests compares such lines"), ("$ npm run build", GUIDES), ("xcache token create", GUIDES),
         ("xcache publish -m", "not: it needs an app with a root; EndToEnd.TrustCeremonyTests and SigningTests sign"), ("xcache publish", GUIDES),
         ("xcache publish --rollout", "not: EndToEnd.RolloutTests drives these commands"),
@@ -43,7 +47,8 @@ TABLE = {
         ("xcache publish", GUIDES), ("[{", GUIDES), ("$ xcache prefetch", GUIDES), ("xcache policy", GUIDES), ("$ xcache check", GUIDES),
         ('"check"', GUIDES), ("xcache rollback", GUIDES), ("$ xcache mirror", GUIDES), ("$ xcache restore", GUIDES),
         ("$ xcache backup", GUIDES),
-        ("$ xcache samples", "not: XCacheTests.SamplesOutputTests compares such lines"), ("$ xcache webhook", GUIDES), ("(printf whsec_", GUIDES), ("{", GUIDES)],
+        ("$ xcache samples", "not: XCacheTests.SamplesOutputTests compares such lines"), ("$ xcache webhook", GUIDES), ("(printf whsec_", GUIDES),
+        ("$ xcache serve", "not: it needs /srv, and a wildcard name; EndToEnd.PreviewListenerTests starts servers so"), ("{", GUIDES)],
     "docs/guide-app.md": [("xcache web init", GUIDES), ("let runtime", SWIFT), ("let host", SWIFT)],
     "docs/guide-web.md": [("$ export XCACHE_SERVER", GUIDES), ('xcache.on("updated"', TEXTS), ("xcache.describe", TEXTS),
                           ("Content-Security-Policy", TEXTS), ('"bundles"', TEXTS), ("xcache web init", GUIDES)],
