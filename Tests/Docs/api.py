@@ -205,6 +205,16 @@ def console(ask):
         assert ask("GET", path, known=tag) is None, f"{path} is sent again to who has it"
     ask("POST", f"{channel}/rollback", {"bundle": "main", "to": "2", "dryRun": True})
     ask("POST", f"{channel}/freeze", {"reason": "a sale"})
+    until = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() + 3600))
+    ask("POST", "problems/acknowledge", {"app": "shop", "channel": "online", "code": "frozen", "reason": "a sale", "until": until})
+    ask("DELETE", "problems/acknowledge?app=shop&channel=online&code=frozen")
+    assert ask("GET", "search?q=first")["releases"] and ask("GET", f"{channel}/timeline?limit=5")["items"]
+    # This origin has no listener for previews, and its releases have neither pictures nor source maps.
+    assert ask("POST", f"{channel}/preview", {"page": page}, wanted=[409])["code"] == "preview-off"
+    assert ask("GET", f"{channel}/releases/{newest}/pictures")["pictures"] == []
+    ask("POST", f"{channel}/releases/{newest}/pictures", {"pictures": []}, wanted=[200, 201, 400])
+    ask("GET", f"{channel}/releases/{newest}/pictures/{'0' * 64}", wanted=[404])
+    ask("POST", f"{channel}/source-maps", {"maps": []}, wanted=[200, 201, 400])
     ask("POST", f"{channel}/thaw?reason={why}", {})
     ask("POST", f"{channel}/settings?reason={why}", {"interval": 90})
     ask("POST", f"{channel}/pins", {"version": newest, "reason": "a test"})
@@ -305,7 +315,11 @@ def main():
         raise SystemExit("\n".join(dict.fromkeys(wrong)))
     every = {(path, method) for path, operations in DOCUMENT["paths"].items() for method in operations}
     print(f"api: {sum(seen.values())} requests and answers are what openapi.json says, by {len(seen)} of its {len(every)} operations")
-    unseen = sorted(every - set(seen))
+    # They need a listener, pictures of a web engine or a build with maps: OriginTests drives them (Previews, Pictures, SourceMapAPITests).
+    channel = "/api/v1/apps/{app}/channels/{channel}"
+    elsewhere = {(f"{channel}/preview", "post"), (f"{channel}/releases/{{name}}/pictures", "post"),
+                 (f"{channel}/releases/{{name}}/pictures/{{part}}", "get"), (f"{channel}/source-maps", "post")}
+    unseen = sorted(every - set(seen) - elsewhere)
     if unseen:
         raise SystemExit("not seen: " + ", ".join(f"{method.upper()} {path}" for path, method in unseen))
 
