@@ -99,7 +99,7 @@ enum JSONText {
     TextBytes.append(scalar: isBlank ? 0x20 : scalar, to: &out)
   }
 
-  /// Reads `XXXX`, or `XXXX\uXXXX` of a surrogate pair; returns the scalar, and how many bytes it took.
+  /// Reads the four hex digits of an escape, or both escapes of a surrogate pair; returns the scalar, and how many bytes it took.
   private static func scalar(_ bytes: [UInt8], _ at: Int, _ end: Int) -> (UInt32, length: Int) {
     guard let first = unit(bytes, at, end) else { return (0xFFFD, 0) }
     guard first & 0xFC00 == 0xD800, at + 5 < end, bytes[at + 4] == UInt8(ascii: "\\"),

@@ -129,20 +129,6 @@ import Values
     #expect(late.isCut && late.files.isEmpty)
   }
 
-  @Test func oneOfACallerAtATime() throws {
-    let turns = SearchTurns()
-    let order = Locked<[Int]>([])
-    try turns.alone("a") {
-      // Another caller's goes on.
-      turns.alone("b") { order.withLock { $0.append(1) } }
-      _ = try OSThread(name: "search") { turns.alone("a") { order.withLock { $0.append(3) } } }
-      Clock.sleep(for: .milliseconds(50))
-      order.withLock { $0.append(2) }
-    }
-    for _ in 0..<100 where order.withLock({ $0.count }) < 3 { Clock.sleep(for: .milliseconds(10)) }
-    #expect(order.withLock { $0 } == [1, 2, 3])
-  }
-
   // MARK: - The timeline
 
   private func timeline(_ more: String = "", token: String? = nil) throws -> ChannelTimeline {

@@ -136,6 +136,10 @@ import Values
     pass(1000)
     let again = try origin.ask("POST", "/api/v1/\(Self.path)", lines, body: body.canonical)
     #expect(first.status == 200 && again.body == first.body)
+    // Also when its time is over, which a new request is refused for.
+    pass(2 * Self.hour)
+    let late = try origin.ask("POST", "/api/v1/\(Self.path)", lines, body: body.canonical)
+    #expect(late.status == 200 && late.body == first.body)
     #expect(try origin.api("GET", "audit?act=problem.acknowledge").json["rows"]?.array?.count == 1)
   }
 

@@ -19,27 +19,12 @@ struct SearchHandler: APIHandler {
     let limit = try request.number("limit", in: 1...Self.most) ?? Self.most
     let caller = caller
     let channels = try store.channels().filter { caller.allows(.read, app: $0.app, channel: $0.name) }
-    // One after the other: a page that searches at each key takes no more workers than one.
-    let finds = try context.api.searches.alone(caller.id) {
-      try store.search(SearchInput(text: text, channels: channels, limit: limit))
-    }
+    let finds = try store.search(SearchInput(text: text, channels: channels, limit: limit))
     return .json(SearchAnswer(finds, channels))
   }
 
   /// Finds of each sort.
   private static let most = 20
-}
-
-/// The searches that are running: one of each caller at a time.
-final class SearchTurns: Sendable {
-  private let running = Monitor<Set<String>>([])
-
-  /// Runs `body` once no other search of the caller does.
-  func alone<Result>(_ caller: String, _ body: () throws -> Result) rethrows -> Result {
-    running.waiting { $0.insert(caller).inserted ? () : nil }
-    defer { running.broadcasting { _ = $0.remove(caller) } }
-    return try body()
-  }
 }
 
 extension String {

@@ -29,7 +29,6 @@ struct APIEndpoint: Sendable {
   let running = RunningRequests()
   /// Answers that equal requests share.
   let shared = SharedAnswers()
-  let searches = SearchTurns()
   /// The documents that preparations were given.
   let plans = PlanCache()
   /// The memory for all documents received at once; it holds several of the largest that are published in practice.

@@ -31,7 +31,7 @@ final class SourceMapCache: Sendable {
       // Another thread may have read it in the meantime.
       if let known = known(name) { return known.map }
       // Before it is read, so that there are never more bytes than the limit and one map.
-      guard let bytes = bytes(of: name) else { return nil }
+      guard let bytes = try? store.bytes(of: name, limit: SourceMap.sizeLimit) else { return nil }
       makeRoom(for: bytes.count)
       let map = try? SourceMap(bytes)
       let now = Clock.monotonicNanoseconds()
@@ -66,22 +66,5 @@ final class SourceMapCache: Sendable {
         kept.removeFirst()
       }
     }
-  }
-
-  private func bytes(of name: SHA256) -> [UInt8]? {
-    guard let blob = try? store.open(name), (0...Int64(SourceMap.sizeLimit)).contains(blob.size) else {
-      return nil
-    }
-    var bytes = [UInt8](repeating: 0, count: Int(blob.size))
-    var filled = 0
-    while filled < bytes.count {
-      let read = bytes.withUnsafeMutableBytes { buffer in
-        let rest = UnsafeMutableRawBufferPointer(rebasing: buffer[filled...])
-        return (try? Kernel.read(blob.file, at: Int64(filled), into: rest)) ?? 0
-      }
-      guard read > 0 else { return nil }
-      filled += read
-    }
-    return bytes
   }
 }
