@@ -332,7 +332,7 @@ export function buttons({ app, channel, status, fleet, reload, isFailing, to }) 
     const read = async () => {
       const { interval, hosts, reports, samples } = await get(`${path}/settings`);
       // In the command line's unit.
-      return { interval: interval ?? "", hosts: (hosts ?? []).join(" "), reports: typeof reports === "number" ? reports / 100 : "", samples: samples === false ? "off" : "on", knowsSamples: typeof samples === "boolean" };
+      return { interval: interval ?? "", hosts: (hosts ?? []).join(" "), reports: typeof reports === "number" ? reports / 100 : "", samples: samples ? "on" : "off" };
     };
     const is = await read();
     // What its reader changed; what somebody else changed meanwhile stays.
@@ -341,7 +341,7 @@ export function buttons({ app, channel, status, fleet, reload, isFailing, to }) 
       if (values.interval !== String(is.interval)) change.interval = values.interval === "" ? null : Number(values.interval);
       if (values.hosts !== is.hosts) change.hosts = values.hosts === "" ? null : values.hosts.split(/[\s,]+/);
       if (values.reports !== String(is.reports)) change.reports = values.reports === "" ? null : Math.round(Number(values.reports) * 100);
-      if (values.samples && values.samples !== is.samples) change.samples = values.samples === "on";
+      if (values.samples !== is.samples) change.samples = values.samples === "on";
       return change;
     };
     const units = { interval: " s", reports: " %" };
@@ -352,7 +352,7 @@ export function buttons({ app, channel, status, fleet, reload, isFailing, to }) 
         { name: "interval", words: "Seconds between two polls of a device (30 to 3600; empty: the devices' default)", kind: "number", min: 30, max: 3600, value: is.interval },
         { name: "hosts", words: "Hosts whose URLs a release may name (empty: all)", value: is.hosts },
         { name: "reports", words: "Percentage of usage reports that devices send (empty: all)", kind: "number", min: 0, max: 100, step: 0.01, value: is.reports },
-        ...(is.knowsSamples ? [{ name: "samples", words: "Samples of errors on devices: message, stack and page", kind: "select", options: [["on", "on"], ["off", "off"]], value: is.samples, help: "Query values and ids are taken out on the device." }] : [])],
+        { name: "samples", words: "Samples of errors on devices: message, stack and page", kind: "select", options: [["on", "on"], ["off", "off"]], value: is.samples, help: "Query values and ids are taken out on the device." }],
       effect: async (values) => {
         const change = Object.entries(body(values));
         if (!change.length) throw new Unchanged("Nothing is changed yet.");

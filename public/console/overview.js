@@ -57,7 +57,7 @@ export function columns(values, words, isLastOwn = false) {
 /** A number beside a line: as wide as the others below each other. */
 const figure = (text) => el("span", { class: "figure" }, text);
 
-/** Lines of 24 hours; an older origin has none. */
+/** Lines of 24 hours; a channel without polls and failures in them has none. */
 const trend = (one, words, make) => (one.trend?.polls.some(Boolean) || one.trend?.failures.some(Boolean) ? make(one.trend, `${words}, 24 full hours`) : null);
 const ratios = ({ polls, newest }) => polls.map((all, index) => (all ? newest[index] / all : null));
 

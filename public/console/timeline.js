@@ -1,5 +1,5 @@
 // What happened in a channel, newest first: releases, changes of its policy and prefetch config, rollouts, freezes and settings in one list.
-import { channelLink, get, Refusal } from "./api.js";
+import { channelLink, get } from "./api.js";
 import { badge, el, fill, named, size, when } from "./dom.js";
 import { ofBuckets } from "./rollout.js";
 
@@ -33,17 +33,7 @@ export function timeline({ app, channel, path, chosen, choose, grown }) {
   let next = null;
   let isAsking = false;
 
-  async function read(before) {
-    try {
-      return await get(`${path}/timeline?limit=${page}${before ? `&before=${encodeURIComponent(before)}` : ""}`);
-    } catch (error) {
-      if (!(error instanceof Refusal && error.status === 404)) throw error;
-    }
-    // An older origin has only the log of releases.
-    const { releases } = await get(`${path}/log?limit=${page}${before ? `&before=${before}` : ""}`);
-    const last = releases.at(-1);
-    return { items: releases.map((release) => ({ ...release, kind: "release", release, detail: "" })), next: releases.length === page && last.version !== "1" ? last.version : null };
-  }
+  const read = (before) => get(`${path}/timeline?limit=${page}${before ? `&before=${encodeURIComponent(before)}` : ""}`);
 
   function made(one) {
     const cost = el("div");
