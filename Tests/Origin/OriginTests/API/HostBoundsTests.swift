@@ -133,7 +133,7 @@ import Values
     #expect(reply.status == 400, "\(body): \(reply.text)")
     #expect(
       try origin.api("GET", "\(Self.online)/settings").text
-        == #"{"hosts":null,"interval":null,"reports":null}"#)
+        == #"{"hosts":null,"interval":null,"reports":null,"samples":true}"#)
   }
 
   @Test func settingsAreAudited() throws {
