@@ -36,7 +36,8 @@ import TestSupport
     for file in try Folder.textNames(folder) {
       let text = String(decoding: try DurableFile.read("\(folder)/\(file)") ?? [], as: UTF8.self)
       for word in [
-        "localStorage", "sessionStorage", "indexedDB", "cookie", "innerHTML", "outerHTML",
+        "localStorage", "sessionStorage", "indexedDB", "document.cookie", "cookieStore", "innerHTML",
+        "outerHTML",
         "insertAdjacentHTML",
         "document.write", "DOMParser", "srcdoc", "<iframe", "eval(", " style=", " onclick",
       ] where !(word == "localStorage" && file == "main.js") {
