@@ -12,6 +12,7 @@ public typealias ino_t = UInt64
 public typealias off_t = Int64
 public typealias time_t = Int
 public typealias pid_t = Int32
+public typealias uid_t = UInt32
 public typealias rlim_t = UInt64
 public typealias fsblkcnt_t = UInt32
 public typealias sigset_t = UInt32
@@ -26,6 +27,7 @@ public struct timespec {
 public struct stat {
   public var st_dev: dev_t = 0
   public var st_mode: mode_t = 0
+  public var st_uid: uid_t = 0
   public var st_nlink: UInt16 = 0
   public var st_ino: ino_t = 0
   public var st_size: off_t = 0
@@ -239,6 +241,7 @@ public func freeaddrinfo(_ list: UnsafeMutablePointer<addrinfo>!) {}
   nil
 }
 @discardableResult public func getpid() -> pid_t { 0 }
+public func geteuid() -> uid_t { 0 }
 public func exit(_ code: Int32) -> Never { fatalError() }
 public func free(_ memory: UnsafeMutableRawPointer!) {}
 @discardableResult public func isatty(_ file: Int32) -> Int32 { 0 }

@@ -1,3 +1,5 @@
+import System
+
 /// The places of the strings in an array of a JSON document: that of every 32nd is kept, so that a list takes a fraction of its bytes.
 struct JSONTextList: Sendable {
   private static let pace = 32

@@ -1,3 +1,5 @@
+import System
+
 /// A place in `mappings` (ECMA-426, "Mappings Structure"), and the segment before it.
 ///
 /// Segments are numbers in base 64 (VLQ), each the difference to the one before. A number has at most 7 digits here, and there are fewer

@@ -1,3 +1,5 @@
+import System
+
 /// Finds what matters in the bytes of a source map, in one pass and without a tree of its values.
 struct SourceMapReader {
   private let bytes: [UInt8]
