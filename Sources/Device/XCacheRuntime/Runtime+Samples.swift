@@ -29,6 +29,7 @@ extension Runtime {
     let sample = ErrorSample(
       kind, message: Self.withServerURLs(error.message), page: open.key, engine: engine,
       stack: StackText.frames(Self.withServerURLs(error.stack), atMost: ErrorSample.frames),
+      address: Self.key(open.page.url),
       listed: { url in
         (try? ResourceURL(url)).flatMap { manifest?.listed($0, isPage: false) } != nil
       })

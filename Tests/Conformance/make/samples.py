@@ -53,8 +53,11 @@ case("a page that came up fails no more", ["D-188"], steps, opens, {"pageUp": up
 case("nor does one that the network answered", ["D-188"], steps, fails(SITE + "/none.html", "network"), at_last())
 left, opens = shown()
 case("nor one that is left, or still open", ["D-188"], steps, opens, {"pageClose": left}, shown()[1], at_last())
-case("the page is the one that answers, without its query", ["D-173", "D-188"], one({INDEX: ("<p>one", falls("/app/")), APP: "let one"})[1],
-     fails(SITE + "/app/runs/1?user=zoe"), at_last(SAMPLE))
+ROUTE = SITE + "/app/runs/1?user=zoe"
+case("the page is the one that answers, without its query, also where a message or a frame names the route", ["D-173", "D-188", "D-190"],
+     one({INDEX: ("<p>one", falls("/app/")), APP: "let one"})[1],
+     fails(ROUTE, message=f"TypeError: a at {ROUTE}", stack=f"f@{ROUTE}:1:2\ng@{SITE}/app/runs/1/a.js:3:4"),
+     at_last(SAMPLE | {"message": f"TypeError: a at {INDEX}", "stack": [f"f@{INDEX}:1:2", f"g@{SITE}/app/runs/1/a.js:3:4"]}))
 old, opens = shown()
 case("a page of an older version is told with that version", ["D-188"], steps, opens, two, {"scriptFailed": old, **ERROR}, at_last(SAMPLE))
 

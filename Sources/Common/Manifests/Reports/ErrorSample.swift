@@ -34,16 +34,19 @@ package struct ErrorSample: Hashable, Sendable {
   /// Creates a sample; its texts are stripped here.
   /// - Parameters:
   ///   - stack: frames as `FUNCTION@URL:LINE:COLUMN`.
+  ///   - address: the page's own address, if it isn't `page` but a route that `page` answers for: its texts name no routes (D-173).
   ///   - listed: whether a URL without query is listed in the version that the page came from.
   package init(
     _ kind: Kind, message: String, page: String, engine: String, stack: [String],
-    listed: SampleText.Listing = { _ in false }
+    address: String? = nil, listed: @escaping SampleText.Listing = { _ in false }
   ) {
+    let known = SampleText.Known(
+      isListed: listed, route: address.flatMap { $0 == page ? nil : (address: $0, page: page) })
     self.kind = kind
-    self.message = SampleText.message(message, listed: listed)
+    self.message = SampleText.message(message, known)
     self.page = SampleText.url(page, listed: listed)
     self.engine = SampleText.engine(engine)
-    self.stack = stack.prefix(Self.frames).map { SampleText.frame($0, listed: listed) }.filter { $0 != "@" }
+    self.stack = stack.prefix(Self.frames).map { SampleText.frame($0, known) }.filter { $0 != "@" }
   }
 
   /// Creates a sample of texts that were stripped before, which stay as they are.
@@ -54,7 +57,7 @@ package struct ErrorSample: Hashable, Sendable {
   /// Reads the member `sample` of a report. Texts that are too long are cut.
   /// - Parameter listed: whether a URL without query is listed in the version that the sample is about.
   /// - Throws: `member` for a missing or wrong one, and for a page that isn't on the web.
-  package init(json: JSONValue, listed: SampleText.Listing = { _ in false }) throws(JSONError) {
+  package init(json: JSONValue, listed: @escaping SampleText.Listing = { _ in false }) throws(JSONError) {
     guard let kind = json["kind"]?.string.flatMap({ Kind(rawValue: $0) }) else { throw .member("kind") }
     let frames = json["stack"]?.array ?? []
     let stack = frames.prefix(Self.frames).compactMap(\.string)
@@ -91,7 +94,7 @@ package struct SampleReport: Hashable, Sendable {
 
   /// Parses `{"sample":{…},"version":"553"}`.
   /// - Throws: `member` for a missing or wrong one.
-  package init(json: JSONValue, listed: SampleText.Listing = { _ in false }) throws(JSONError) {
+  package init(json: JSONValue, listed: @escaping SampleText.Listing = { _ in false }) throws(JSONError) {
     guard let version = json["version"]?.string.flatMap({ ManifestVersion(text: $0) }) else {
       throw .member("version")
     }

@@ -21,23 +21,38 @@ package enum SampleText {
   /// Says whether a URL without query and fragment is listed in the version that a sample is about: such a path names a file, not a person.
   package typealias Listing = (String) -> Bool
 
+  /// What is known of URLs while a text is stripped.
+  struct Known {
+    var isListed: Listing
+    /// The address of the page itself without query, where another page answers for it, and that page's URL, which is shown instead.
+    var route: (address: String, page: String)?
+  }
+
   /// Returns a message as one line.
-  package static func message(_ text: String, listed: Listing = { _ in false }) -> String {
-    message(Self.characters(text), limit: messageLimit, listed)
+  package static func message(_ text: String, listed: @escaping Listing = { _ in false }) -> String {
+    message(text, Known(isListed: listed))
+  }
+
+  static func message(_ text: String, _ known: Known) -> String {
+    message(Self.characters(text), limit: messageLimit, known)
   }
 
   /// Returns a URL without user name, fragment and values; empty for a text without a scheme.
-  package static func url(_ text: String, listed: Listing = { _ in false }) -> String {
-    SampleURL.stripped(Self.characters(text)[...], limit: urlLimit, listed)
+  package static func url(_ text: String, listed: @escaping Listing = { _ in false }) -> String {
+    SampleURL.stripped(Self.characters(text)[...], limit: urlLimit, Known(isListed: listed))
   }
 
   /// Returns a frame of a stack, `FUNCTION@URL:LINE:COLUMN`.
-  package static func frame(_ text: String, listed: Listing = { _ in false }) -> String {
+  package static func frame(_ text: String, listed: @escaping Listing = { _ in false }) -> String {
+    frame(text, Known(isListed: listed))
+  }
+
+  static func frame(_ text: String, _ known: Known) -> String {
     let parts = FrameParts(characters(text))
-    let function = message(parts.function, limit: functionLimit, listed)
+    let function = message(parts.function, limit: functionLimit, known)
     let position = parts.position.map { ":\($0.line):\($0.column)" } ?? ""
     let room = frameLimit - 1 - function.utf8.count - position.utf8.count
-    return "\(function)@\(SampleURL.stripped(parts.url[...], limit: room, listed))\(position)"
+    return "\(function)@\(SampleURL.stripped(parts.url[...], limit: room, known))\(position)"
   }
 
   /// Returns an engine's name and major version, for WebKit also the minor one: `Chromium 141`, `WebKit 605.1`.
@@ -82,13 +97,13 @@ package enum SampleText {
     return String(line)
   }
 
-  private static func message(_ given: [Unicode.Scalar], limit: Int, _ listed: Listing) -> String {
+  private static func message(_ given: [Unicode.Scalar], limit: Int, _ known: Known) -> String {
     let text = withoutJSON(given)
     var out: [Unicode.Scalar] = []
     var at = 0
     while let url = SampleURL.next(in: text, from: at) {
       append(words: text[at..<url.lowerBound], to: &out)
-      out += SampleURL.stripped(text[url], limit: urlLimit, listed).unicodeScalars
+      out += SampleURL.stripped(text[url], limit: urlLimit, known).unicodeScalars
       at = url.upperBound
     }
     append(words: text[at...], to: &out)

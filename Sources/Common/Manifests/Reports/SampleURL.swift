@@ -3,7 +3,7 @@ enum SampleURL {
   /// Returns a URL without user name, fragment and values of its query, as one line of at most `limit` bytes: of schemes other than http
   /// and https only the scheme; empty for a text without one.
   static func stripped(
-    _ text: ArraySlice<Unicode.Scalar>, limit: Int, _ listed: SampleText.Listing
+    _ text: ArraySlice<Unicode.Scalar>, limit: Int, _ known: SampleText.Known
   ) -> String {
     guard let colon = endOfScheme(text) else { return "" }
     let scheme = SampleText.line(text[..<colon].lazy.map(lowered), limit: 32)
@@ -17,7 +17,10 @@ enum SampleURL {
     if host.isEmpty { return scheme + ":" }
     let path = whole[authority.endIndex...].prefix { $0 != "?" }
     var out = Array("\(scheme)://".unicodeScalars) + host
-    append(path: path, to: &out, listed)
+    if let route = known.route, route.address.unicodeScalars.elementsEqual(out + path) {
+      return SampleText.line(route.page.unicodeScalars, limit: limit)
+    }
+    append(path: path, to: &out, known.isListed)
     append(query: whole[path.endIndex...], to: &out)
     return SampleText.line(out, limit: limit)
   }

@@ -25,7 +25,9 @@ import Testing
     }
   }
 
-  private static func stripped(_ text: String, _ of: String, listed: (String) -> Bool) throws -> String {
+  private static func stripped(_ text: String, _ of: String, listed: @escaping (String) -> Bool) throws
+    -> String
+  {
     switch of {
     case "message": SampleText.message(text, listed: listed)
     case "url": SampleText.url(text, listed: listed)

@@ -2,7 +2,11 @@ import { utf8 } from "./digests.js";
 
 // What an error sample says, without what may name a person (docs/protocol.md §12; docs/vectors/samples.py has the same rules).
 
-/** @typedef {(url: string) => boolean} Listed whether a URL without query and fragment is one of the version's own */
+/**
+ * Whether a URL without query and fragment is one of the version's own; for the address of the page itself, where another page answers for
+ * it, that page's URL.
+ * @typedef {(url: string) => boolean | string} Listed
+ */
 
 /** Of what is given, only so many characters are looked at. */
 const LONGEST = 4096;
@@ -68,7 +72,9 @@ export function urlOf(given, isListed, size = MOST.url) {
   if (!parts) return `${own}:`;
   const [, host, path, query] = parts;
   const start = `${own}://${host}`;
-  const shown = isListed(start + path) ? path : path.split("/").map((part) => (namesSomething(part) ? "*" : part)).join("/");
+  const known = isListed(start + path);
+  if (typeof known === "string") return cut(known, size);
+  const shown = known ? path : path.split("/").map((part) => (namesSomething(part) ? "*" : part)).join("/");
   if (query === undefined) return cut(start + shown, size);
   const fields = query.split("&").map((field) => field.replace(/=.*/s, "="));
   const names = fields.map((field) => field.replace(/=$/, ""));

@@ -1,4 +1,5 @@
 import { engineOf, framesOf, messageOf, urlOf } from "../protocol/samples.js";
+import { withoutQuery } from "../protocol/urls.js";
 import { isHeard } from "./evidence.js";
 
 // Error samples (docs/protocol.md §11 and §12): what happened in a page that counts as failed, once for each version, page and kind.
@@ -111,10 +112,11 @@ function makes(runtime, page, { kind, message, stack }) {
   const whole = missing ? `${words}${/[^.]$/.test(words) ? "." : ""} Not loaded: ${missing}` : words;
   const { version } = page;
   // What another version lists says nothing about the paths of this one.
-  const isListed = (/** @type {string} */ url) =>
+  const name = runtime.nameOf(page.url);
+  const isListed = (/** @type {string} */ url) => url !== name && url === withoutQuery(page.url) ? name :
     (version === runtime.manifest.version ? runtime.listed(url, false) : runtime.setAside(url, page)) !== undefined;
   const sample = {
-    engine: engineOf(navigator.userAgent), kind, message: messageOf(whole, isListed), page: urlOf(runtime.nameOf(page.url), isListed),
+    engine: engineOf(navigator.userAgent), kind, message: messageOf(whole, isListed), page: urlOf(name, isListed),
     stack: framesOf(stack, isListed),
   };
   const all = waiting.get(runtime) ?? new Map();

@@ -115,7 +115,7 @@ extension Database {
       sample.kind, message: sample.message, page: sample.page, engine: sample.engine, stack: sample.stack
     ) { url in
       do throws(StoreError) {
-        return try value(
+        return try self.value(
           Int64.self, "SELECT 1 FROM url WHERE channel_id = ? AND text = ?", reported.channel, url) != nil
       } catch {
         failure = error
