@@ -1,7 +1,7 @@
 // Acts that others have to approve: what such an act still waits for, how one approves or rejects it, and which channels ask for that.
 import { act, channelPath, get, hindrance, me } from "./api.js";
 import { badge, count, el, named, plural, size, table, tell, when } from "./dom.js";
-import { address, exactly, facts, hash } from "./parts.js";
+import { address, exactly, facts, hash, inWords } from "./parts.js";
 import { audience, buckets, ofBuckets } from "./rollout.js";
 import { isSame, propose, why } from "./dialog.js";
 
@@ -29,7 +29,7 @@ export function changeFacts(answer) {
   const update = answer.update ?? answer.forecast?.update ?? answer.cost?.update;
   return facts([
     ["Version", `${answer.previous} → ${answer.version}`],
-    ["Changes", `+${answer.added} ~${answer.changed === true || answer.changed === false ? answer.counts?.changed ?? 0 : answer.changed} −${answer.removed}`],
+    ["Files", inWords({ ...answer, changed: typeof answer.changed === "boolean" ? answer.counts?.changed ?? 0 : answer.changed })],
     ["Update", update ? `${size(update.total ?? update.bytes)} for each device` : "not known yet"],
     ["Bundles", (answer.bundles ?? []).map((one) => one.bundle).join(", ") || "none"],
   ]);
@@ -160,7 +160,7 @@ export function decisions({ one, app, channel, reload }, more = null) {
 
   function approve() {
     propose({
-      title: "Approve", where, done: reload, isReasonOptional: true, reasonWords: "Remark for the audit trail and your colleagues (may be empty)",
+      title: "Approve", where, done: reload, isReasonOptional: true, reasonWords: "Remark", reasonHint: "for the audit trail and your colleagues; may be empty",
       effect: async () => {
         const preview = await now();
         const { schedule } = preview;
@@ -216,9 +216,9 @@ export async function protect({ app, channel, done }) {
   propose({
     title: "Protection", verb: "Save protection", where: `${app} ${channel}`, done,
     fields: [
-      { name: "approvals", words: "Approvals that an act waits for (0: none)", kind: "number", min: 0, max: 9, value: String(is.approvals), required: true },
-      { name: "by", words: "By whom, as a pattern of names with * and ? (empty: whoever has the scope release here)", value: is.by ?? "" },
-      { name: "share", words: "Steps of a rollout up to this percentage don't wait", value: is.share ? ofBuckets(is.share) : "0%", inputmode: "decimal" }],
+      { name: "approvals", words: "Approvals", hint: "0: none", unit: "approvals that an act waits for", kind: "number", min: 0, max: 9, value: String(is.approvals), required: true },
+      { name: "by", words: "By whom", hint: "a pattern of names with * and ?; empty: whoever has the scope release here", value: is.by ?? "" },
+      { name: "share", words: "Steps of a rollout", hint: "that don't wait", unit: "of the devices at most", value: is.share ? ofBuckets(is.share) : "0%", inputmode: "decimal" }],
     effect: async (values) => {
       const [next, now] = [body(values), await read()];
       if (isSame(next, now)) return { plan: now, nodes: el("p", {}, "Nothing: that is what it is now.") };

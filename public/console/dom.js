@@ -59,7 +59,7 @@ export function table(caption, columns, rows, empty = "None.") {
   const isStacked = columns.length > 4 || columns.some(([, , isWide]) => isWide);
   return el("div", { class: "scroll" }, el("table", { class: isStacked ? "stack" : null },
     el("caption", { class: "hidden" }, caption),
-    el("thead", {}, el("tr", {}, columns.map(([title, isNumber, isWide]) => el("th", { scope: "col", class: isNumber ? "n" : isWide ? "wide" : null }, title)))),
+    el("thead", {}, el("tr", {}, columns.map(([title, isNumber, isWide], index) => el("th", { scope: "col", class: isNumber ? "n" : isWide ? "wide" : null }, title === "Act" && index === columns.length - 1 ? el("span", { class: "hidden" }, title) : title)))),
     el("tbody", {}, rows.map((cells) => el("tr", {}, cells.map((cell, index) =>
       el("td", { class: columns[index][1] ? "n" : columns[index][2] ? "wide" : null, "data-label": columns[index][0] }, el("span", {}, cell))))))));
 }

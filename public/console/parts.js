@@ -1,5 +1,9 @@
 // What the pages behind the overview are built with.
-import { el, fill, local, utcText } from "./dom.js";
+import { count, el, fill, local, utcText } from "./dom.js";
+
+/** How many files a release changes: "2 added, 1 changed". */
+export const inWords = (counts) => ["added", "renamed", "changed", "removed"].filter((kind) => counts[kind])
+  .map((kind) => `${count(counts[kind])} ${kind === "renamed" ? "renamed and changed" : kind}`).join(", ") || "none changed";
 
 /** A digest, as much of it as there is room for. */
 export const hash = (text) => el("code", { class: "hash", title: text }, text);
