@@ -155,7 +155,7 @@ def long_lists(console, site):
     until(lambda: "patch" in console.text("#failures tbody tr"), "the most frequent failure in the first line")
     console.go("#/audit", "table")
     late(console, "before=", 700)
-    rows = "[...document.querySelectorAll('#view tbody tr td:first-child')].map((one) => one.textContent)"
+    rows = "[...document.querySelectorAll('#view tbody tr td:last-child')].map((one) => one.textContent)"
     assert len(console.eval(rows)) == 50
     console.eval("for (let i = 0; i < 3; i += 1) document.querySelector('#older-rows').click()")
     until(lambda: len(console.eval(rows)) > 50, "older rows")
@@ -289,7 +289,7 @@ def changed_meanwhile(console, site):
     opened(console, online, "#act-settings", {"interval": "60"})
     console.set("interval", "90")
     console.set("reason", "calmer")
-    console.says("interval: not set → 90 s", "dialog #preview")
+    console.says("Poll interval: not set → 90 s", "dialog #preview")
     done(site, f"{path}/online/settings", {"reports": 5000})
     confirm(console)
     console.says("changed meanwhile: reports is 50 %", "dialog #outcome")

@@ -1,4 +1,4 @@
-import { currentSession, endSession, Ended, get, grants, isSession, me, provider, Refusal, resume, signIn, signOut, tabs, Unreachable } from "./api.js";
+import { channelLink, currentSession, endSession, Ended, get, grants, isSession, me, provider, Refusal, resume, signIn, signOut, tabs, Unreachable } from "./api.js";
 import { el, fill, keepAges, plural, tell } from "./dom.js";
 
 const $ = (id) => document.getElementById(id);
@@ -57,8 +57,7 @@ async function show(keepsPlace = false) {
   if (seen) showProblems(seen);
   if (!isKnown) {
     document.title = "No such page – xcache console";
-    fill($("view"), el("section", { class: "card blank" }, el("h1", {}, "There is no such page"),
-      el("p", { role: "alert" }, "The console has no page at this address. ", el("a", { href: "#/" }, "To the overview"))));
+    blank("There is no such page", null, "The console has nothing at ", el("code", {}, location.hash.slice(0, 200)));
     return;
   }
   if (!keepsPlace) fill($("view"), el("p", { class: "quiet" }, "Loading …"));
@@ -126,10 +125,17 @@ function failed(error, isPage) {
   } else if (error instanceof Unreachable) {
     $("link").textContent = "✖ The server does not answer; trying again. What is shown may be old.";
   } else if (isPage) {
-    fill($("view"), el("section", { class: "card blank" }, el("h1", {}, "This page can't be shown"), el("p", { class: "bad", role: "alert" }, `✖ ${error.message}`)));
+    blank("This page can't be shown", "bad", `✖ ${error.message.slice(0, 1).toUpperCase()}${error.message.slice(1)}`);
   } else {
     $("link").textContent = `✖ ${error.message}`;
   }
+}
+
+/** In a page's place: why there is none, and where to go on. */
+function blank(title, kind, ...words) {
+  const [app, channel] = route().names;
+  fill($("view"), el("section", { class: "blank" }, el("h1", {}, title), el("p", { class: kind, role: "alert" }, words),
+    el("p", { class: "row" }, app && channel && kind ? el("a", { class: "button", href: channelLink("channel", app, channel) }, `To ${app} ${channel}`) : null, el("a", { class: "button", href: "#/" }, "To the overview"), el("a", { class: "button", href: "#/search" }, "Search"))));
 }
 
 function toAll() { $("all-problems")?.focus(); }
