@@ -200,7 +200,7 @@ def every_act(console, site):
     console.act("#act-settings", "all of them", {"reports": ""})
     # Samples of errors: off forgets those that there are.
     shown, _ = console.act("#act-settings", "no samples", {"samples": "off"})
-    assert "samples: on → off" in shown and "forgets" in shown, shown
+    assert "Samples of errors: on → off" in shown and "forgets" in shown, shown
     assert site.ask("GET", f"{path}/settings")[1]["samples"] is False
     console.says("Error samples", "#facts")
     console.act("#act-settings", "samples again", {"samples": "on"})
