@@ -292,7 +292,7 @@ def changed_meanwhile(console, site):
     console.says("Poll interval: not set → 90 s", "dialog #preview")
     done(site, f"{path}/online/settings", {"reports": 5000})
     confirm(console)
-    console.says("changed meanwhile: reports is 50 %", "dialog #outcome")
+    console.says("changed meanwhile: Usage reports: now 50 %", "dialog #outcome")
     console.wait("dialog #confirm:not([aria-disabled])")
     confirm(console)
     console.says("✔", "dialog #outcome")

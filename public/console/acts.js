@@ -364,7 +364,7 @@ export function buttons({ app, channel, status, fleet, reload, isFailing, to }) 
       },
       guard: async (_, plan) => {
         const now = await read();
-        return Object.keys(now).filter((name) => now[name] !== plan[name]).map((name) => `${names[name]} is ${words(name, now[name])}.`).join(" ");
+        return Object.keys(now).filter((name) => now[name] !== plan[name]).map((name) => `${names[name]}: now ${words(name, now[name])}.`).join(" ");
       },
       command: (values) => {
         const { interval, hosts, reports, samples } = body(values);

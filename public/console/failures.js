@@ -21,7 +21,7 @@ export async function open({ names: [app, channel], query, overview: fleet, relo
   const line = fleet?.channels.find((one) => one.app === app && one.channel === channel);
   const listed = el("div", { id: "failing-pages" });
   const told = el("div", { id: "samples" });
-  const figured = el("div", { id: "figures" });
+  const figured = el("div", { id: "failing-figures" });
   let reported = [];
   let downloads = 0;
   let own = figures(null);
