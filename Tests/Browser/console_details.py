@@ -117,6 +117,11 @@ def long_lists(console, site):
     count = "document.querySelectorAll('#timeline > li').length"
     assert console.eval(count) == 20
     console.says("Only the newest 20 releases are marked", "#marks-note")
+    # The newest of them are shown, the others by the first click.
+    seen = "[...document.querySelectorAll('#timeline > li')].filter((one) => !one.hidden).length"
+    assert console.eval(seen) == 6, console.eval(seen)
+    console.click("#older")
+    assert console.eval(seen) == 20, console.eval(seen)
     # A failed request is reported, and repeated by the next click.
     console.eval("window.ask ??= window.fetch; window.fetch = async () => { throw new TypeError(); }; document.querySelector('#older').click()")
     console.says("✖ Older entries can't be read", "#older-note")
@@ -308,7 +313,7 @@ def rollouts(console, site):
     done(site, f"{channel}/promote", {"from": "online", "version": "1"})
     done(site, f"{channel}/promote", {"from": "online", "version": "2", "rollout": {"share": 500}})
     console.go(place, "#rollout-halt")
-    for words in ("version 2, for 5% of the devices", "stay at version 1", "no polls in this hour"):
+    for words in ("Version 2 goes to 5% of the devices", "All others stay at Version 1", "no polls"):
         console.says(words, "#view")
     console.says("candidate, 5%", "#timeline li")
     # What devices report is written every 10 seconds, and drawn.
@@ -318,8 +323,9 @@ def rollouts(console, site):
     until(lambda: site.ask("GET", f"{channel}/rollout")[1]["evidence"]["control"]["opened"] == 1, "the reports", 40)
     console.go("#/", "table")
     console.go(place, "#rates .rate.own rect")
-    console.says("1 of 1 device (100 %; 95 % confidence: 2.5 % to 100 %)", "#view")
-    console.says("0 of 1 device (0 %; 95 % confidence: 0 % to 97.5 %)", "#view")
+    rows = "[...document.querySelectorAll('.rollout tbody tr')].map((one) => [...one.cells].map((cell) => cell.innerText.replaceAll('\u00a0', ' ')))"
+    assert console.eval(rows)[1:] == [["Opened a page", "1 device", "1 device"], ["Failed", "1 (100 %)", "0 (0 %)"],
+                                      ["With 95 % confidence", "2.5 % to 100 %", "0 % to 97.5 %"]], console.eval(rows)
     # A long command doesn't make a phone scroll sideways.
     console.wide(390)
     console.eval("document.querySelector('#facts dd').append(Object.assign(document.createElement('code'), { textContent: 'xcache rollout set --network-cap 100%' }))")

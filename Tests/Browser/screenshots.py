@@ -162,7 +162,7 @@ def rolled_out(site, hour):
         site.poll(1, 16 if hour > 9 else 12, "beta")
     if hour < 16:
         site.poll(2, 1 if hour > 9 else 5, "beta")
-        opened(site, "candidate", 14 if hour > 9 else 40, 1 if hour in (12, 8, 7, 5, 4, 2) else 0, hour)
+        opened(site, "candidate", 14 if hour > 9 else 40, 0 if hour > 9 else 2, 3 * hour)
         opened(site, "control", 34, 1 if hour in (14, 8) else 0, hour)
 
 
@@ -250,14 +250,14 @@ def held(site):
     def later(hours):
         return time.strftime("%Y-%m-%dT%H:00:00Z", time.gmtime(time.time() + hours * 3600))
 
-    ben, carl, dora = (site.ask("POST", "tokens", {"name": name, "scope": scope, "app": "shop"})[1]["token"]
-                       for name, scope in (("ben", "release"), ("carl", "publish"), ("dora", "release")))
+    ben, carl, dora, eve = (site.ask("POST", "tokens", {"name": name, "scope": scope, "app": "shop"})[1]["token"]
+                       for name, scope in (("ben", "release"), ("carl", "publish"), ("dora", "release"), ("eve", "publish")))
     done(site, "test/promote", {"from": "online", "version": "2", "schedule": later(9), "message": "Back to the basket of last week"})
     done(site, "test/freeze", {"from": later(30), "to": later(78), "reason": "the warehouse counts its stock"})
     done(site, "test/protect", {"approvals": 1})
     done(site, "beta/protect", {"approvals": 2})
     done(site, "test/promote", {"from": "online", "version": "2", "message": "The season's prices, as agreed with the shops"}, carl)
-    done(site, "test/promote", {"from": "online", "version": "3", "message": "New basket"}, site.ask("POST", "tokens", {"name": "eve", "scope": "publish", "app": "shop"})[1]["token"])
+    done(site, "test/promote", {"from": "online", "version": "1", "message": "Spring sale, to compare the season with"}, eve)
     act = done(site, "beta/rollout/set", {"share": 10_000, "schedule": later(14)}, dora)
     done(site, f"beta/schedules/{act}/approve", {"message": "the shops are ready"}, ben)
     for _ in range(9):

@@ -83,9 +83,8 @@ export function missing(one) {
   const lines = [];
   if (one.approvals) {
     const { required, given, missing: left, by } = one.approvals;
-    lines.push(el("div", {}, left ? badge("warn", "approvals") : badge("good", "approved"), `${given.length} of ${required}`,
-      given.length ? [": ", given.map((each, index) => [index ? ", " : "", named(each.name), " ", when(each.at)])] : "",
-      left ? `; ${left} more${by ? ` by ${by}` : ""}` : ""));
+    lines.push(el("div", {}, left ? badge("warn", plural(left, "more approval")) : badge("good", "approved"), left && by ? `by ${by}; ` : "", `${given.length} of ${required} given`,
+      given.length ? [": ", given.map((each, index) => [index ? ", " : "", named(each.name), " ", when(each.at)])] : ""));
   }
   const unsigned = one.signatures ?? [];
   const problem = unsigned.find((each) => each.problem)?.problem;
@@ -98,7 +97,7 @@ export function missing(one) {
     }
   }
   if (!problem && (isUnapproved(one) || unsigned.length)) {
-    lines.push(el("div", { class: "quiet small" }, hasTime(one) ? "Then it waits for its time. " : "Then it is done at once. ", `Not ${heldWords(one)} by `, exactly(end(one)), ", it is missed."));
+    lines.push(el("div", { class: "quiet small" }, hasTime(one) ? "Then it waits for its time" : "Then it is done at once", `; if it isn't ${heldWords(one)} by `, exactly(end(one)), ", it is missed."));
   }
   return lines;
 }
