@@ -18,6 +18,19 @@ export const isHeld = (one) => isUnapproved(one) || Boolean(one.signatures?.leng
 /** What others have to do, as a word: `approved`, `signed` or both. */
 export const heldWords = (one) => (one.signatures?.length ? isUnapproved(one) ? "signed and approved" : "signed" : "approved");
 
+/** One act of a list: what it is, when and by whom, what it waits for (`more`), and what one can do about it. */
+export function item({ id, title, about, more, buttons, isAsked }) {
+  return el("section", { class: isAsked ? "act asked" : "act", id: `act-${id}`, tabindex: -1, "aria-labelledby": `act-name-${id}` },
+    el("div", {}, el("h3", { id: `act-name-${id}` }, title.charAt(0).toUpperCase() + title.slice(1)), el("p", { class: "quiet small" }, about), more),
+    el("div", { class: "decide" }, buttons));
+}
+
+/** When an act is to be done. */
+export const dueWords = (one) => (isHeld(one) && !hasTime(one) ? `to be done as soon as it is ${heldWords(one)}` : ["to be done ", exactly(one.due), ", ", when(one.due)]);
+
+/** Why an act that was due still waits. */
+export const soFar = (one) => (one.reason ? el("p", { class: "warn" }, `▲ It couldn't be carried out yet: ${one.reason}`) : null);
+
 /** What of the acts that wait in a channel waits for approvals, as a badge. */
 export const unapproved = (acts) => {
   const waiting = acts.filter((one) => one.state === "waiting" && isUnapproved(one)).length;

@@ -58,9 +58,8 @@ export async function open({ names: [app, channel], query, overview: fleet, relo
     fill(head, el("div", {},
       el("h1", {}, `${app} ${channel} `, el("span", { class: "tag" }, `version ${status.version}`)),
       el("p", { class: "lead" }, line ? states(line, fleet.problems) : null, unapproved(status.scheduled ?? []),
-        status.protection?.approvals ? badge("quiet", "protected", protectionWords(status.protection)) : null, status.isDefaultApp && channel === "online" ? badge("quiet", "default app") : null,
-        el("span", {}, status.at ? ["Released ", when(status.at), newest?.version === status.version ? [" by ", named(newest.author)] : ""] : "No release yet"),
-        status.at ? el("a", { href: channelLink("preview", app, channel, `/${status.version}`) }, "Preview") : null)),
+        el("span", {}, status.at ? ["Released ", when(status.at), newest?.version === status.version ? [" by ", named(newest.author)] : "", " · ",
+          el("a", { href: channelLink("preview", app, channel, `/${status.version}`) }, "Preview")] : "No release yet"))),
     el("div", {}, buttons({ app, channel, status, fleet: line, reload, isFailing: isFailing({ app, channel }, fleet) })));
     drawVitals();
     drawRollout();
@@ -74,6 +73,7 @@ export async function open({ names: [app, channel], query, overview: fleet, relo
         line?.mirror && ["Mirror", [`${line.mirror.name}: version ${line.mirror.version}, `, when(line.mirror.at)]],
         ["Protection", protectionWords(status.protection)],
         ["Poll interval", status.interval ? `${status.interval} s` : "the devices' default"],
+        status.isDefaultApp && channel === "online" && ["Default app", "devices that name no app get this one"],
         status.hosts && ["Hosts", status.hosts.join(", ")],
         status.reports !== null && ["Reports", `${status.reports / 100} % of devices`],
         status.samples === false && ["Error samples", "off"],

@@ -53,7 +53,7 @@ export function stepsBar({ share }, ramp) {
 export function arms({ version, full }, evidence, polls) {
   const [one, other] = [evidence?.candidate, evidence?.control];
   const row = (words, of) => [words, one ? of(one) : "—", other ? of(other) : "—"];
-  return table("The candidate beside all others", [["By devices"], [`Version ${version}, candidate`, true], [Number(full) ? `Version ${full}, all others` : "All others", true]], [
+  return table("The candidate beside all others", [["Devices"], [`Version ${version}, candidate`, true], [Number(full) ? `Version ${full}, all others` : "All others", true]], [
     ["Polls, this hour and the last", ...polls],
     row("Opened a page", ({ opened }) => plural(opened, "device")),
     row("Failed", ({ failed, rate }) => (rate === undefined ? count(failed) : `${count(failed)} (${share(rate)})`)),
@@ -75,11 +75,11 @@ export function evidenceFacts(list) {
       ["Evidence against it", [`e = ${count(evidence.resumed.e)} since it was resumed, of what is opened from ${utcText(new Date(evidence.resumed.at))} on; an alarm doesn't pause it any more`,
         evidence.haltsItself ? `, but ${halted}` : ""]],
       ["From the beginning", `e = ${count(evidence.e)}, at most ${count(evidence.highest)} so far`],
-    ] : [["Evidence against it", [el("b", {}, `e = ${count(evidence.e)}`), `, at most ${count(evidence.highest)} so far`,
+    ] : [["Evidence against it", [el("b", {}, `e = ${count(evidence.e)}`), `; the highest so far was ${count(evidence.highest)}`,
       el("div", { class: "quiet small" }, `From 100 on it is paused by itself${evidence.haltsItself ? `; ${halted}` : ""}.`)]]]),
     ramp && ["Next step", [next === undefined ? (ramp.completes ? "complete" : "none: the last one is reached") : ofBuckets(next),
       `, after ${plural(ramp.each, "device")}${ramp.atLeast ? ` and ${duration(ramp.atLeast)}` : ""} in this one`]],
-    waits.length > 0 && ["Waits for", waits.map((one) => el("div", {}, one.text))],
+    waits.length > 0 && ["Waits for", waits.map((one) => el("div", {}, one.text.charAt(0).toUpperCase() + one.text.slice(1)))],
     leftOut ? ["Not counted", el("details", { id: "left-out" }, el("summary", {}, badge("warn", `${count(leftOut.opened)} of ${plural(leftOut.of, "opening")}`), ` of two days, from ${plural(leftOut.networks, "network")}`),
       el("p", { class: "small" }, `One network counts for ${ofBuckets(networkCap)} at most. If there is a proxy before the origin, serve --trust-proxy tells devices apart; if the devices themselves are in few networks, `,
         el("code", {}, "xcache rollout set --network-cap 100%"), " counts all."))]

@@ -44,7 +44,7 @@ export async function open({ query, overview: fleet }) {
     // A file that several channels have is one row.
     const urls = new Map();
     for (const one of files) urls.set(one.url, [...(urls.get(one.url) ?? []), one]);
-    const held = (one) => el("a", { href: channelLink("release", one.app, one.channel, `/${one.version}?filter=${encodeURIComponent(one.url)}`) }, `${one.app} ${one.channel}, version ${one.version}`);
+    const held = (one, words = `${one.app} ${one.channel}, version ${one.version}`) => el("a", { href: channelLink("release", one.app, one.channel, `/${one.version}?filter=${encodeURIComponent(one.url)}`) }, words);
     const name = (url) => url.split("/").at(-1) || url;
     const sub = (words) => el("div", { class: "sub" }, words);
     // All kinds have the same columns, so that the page is one list.
@@ -58,7 +58,7 @@ export async function open({ query, overview: fleet }) {
         [el("a", { href: channelLink("channel", one.app, one.channel, `?kinds=${one.kind}`) }, `${kinds[one.kind] ?? one.kind}${one.version ? ` ${one.version}` : ""}`), sub(`${one.app} ${one.channel}`)],
         found(one.message || "no message", words), named(one.author), when(one.at)])),
       part("Files", ["File", "Where it is", "Channels"], [...urls].map(([url, all]) => [
-        [el("b", {}, found(name(url), words)), el("div", { class: "sub url" }, found(url, words))], el("span", { class: "places" }, all.map(held)), plural(all.length, "channel")])),
+        [held(all[0], found(name(url), words)), el("div", { class: "sub url" }, found(url, words))], el("span", { class: "places" }, all.map((one) => held(one))), plural(all.length, "channel")])),
       part("People", ["Name", "Releases", "Last one"], people.map((one) => [
         el("a", { href: `#/search?q=${encodeURIComponent(one.name)}` }, found(one.name, words)), plural(one.releases, "release"), when(one.lastAt)])));
     const sum = channels.length + releases.length + changes.length + urls.size + people.length;

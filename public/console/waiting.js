@@ -1,8 +1,8 @@
 // What waits for others: acts that need approvals or signatures, in all channels that one may read.
 import { channelLink, channelPath, get } from "./api.js";
 import { card, el, fill, named, plural, when } from "./dom.js";
-import { exactly, part } from "./parts.js";
-import { decisions, effectOf, hasTime, heldWords, missing } from "./approvals.js";
+import { part } from "./parts.js";
+import { decisions, dueWords, effectOf, item, missing, soFar } from "./approvals.js";
 
 const isMine = (one) => Boolean(one.approvals?.mayApprove);
 
@@ -12,7 +12,7 @@ export async function open({ query, reload }) {
   const lead = el("p", { class: "lead", role: "status" });
   let shown = await get("waiting");
 
-  function item(one) {
+  function made(one) {
     const { app, channel, id } = one;
     const effect = el("div", { class: "effect" });
     const path = `${channelPath(app, channel)}/schedules/${id}`;
@@ -22,22 +22,19 @@ export async function open({ query, reload }) {
       if (!effect.hasChildNodes()) fill(effect, el("p", { class: "quiet" }, "Working out what it would do …"));
       part(effect, async () => effectOf(await get(`${path}/preview`)));
     } }, el("summary", {}, "What it would do now"), effect);
-    return el("section", { class: String(id) === asked ? "act asked" : "act", id: `act-${id}`, tabindex: -1, "aria-labelledby": `act-name-${id}` },
-      el("div", {},
-        el("h3", { id: `act-name-${id}` }, one.summary, el("span", { class: "quiet" }, ` #${id}`)),
-        el("p", { class: "quiet small" }, el("a", { href: channelLink("channel", app, channel) }, `${app} ${channel}`), ` · asked for by `, named(one.author), " ", when(one.at), " · ",
-          hasTime(one) ? ["to be done ", exactly(one.due), ", ", when(one.due)] : `to be done as soon as it is ${heldWords(one)}`),
-        el("div", { class: "waits" }, missing(one)),
-        one.reason ? el("p", { class: "warn" }, `▲ It couldn't be carried out yet: ${one.reason}`) : null,
-        details),
-      el("div", { class: "decide" }, decisions({ one, app, channel, reload })));
+    return item({
+      id, title: one.summary, isAsked: String(id) === asked,
+      about: [el("a", { href: channelLink("channel", app, channel) }, `${app} ${channel}`), ` · number ${id}, asked for by `, named(one.author), " ", when(one.at), " · ", dueWords(one)],
+      more: [el("div", { class: "waits" }, missing(one)), soFar(one), details],
+      buttons: decisions({ one, app, channel, reload }),
+    });
   }
 
   function draw() {
     const mine = shown.acts.filter(isMine);
     const others = shown.acts.filter((one) => !isMine(one));
     const isGone = asked && !shown.acts.some((one) => String(one.id) === asked);
-    const group = (title, acts) => (acts.length ? card(title, acts.map(item), el("span", { class: "quiet" }, plural(acts.length, "act")), true) : null);
+    const group = (title, acts) => (acts.length ? card(title, acts.map(made), el("span", { class: "quiet" }, plural(acts.length, "act")), true) : null);
     lead.textContent = !shown.acts.length || mine.length ? "" : "Nothing waits for you.";
     fill(list, !shown.acts.length && !isGone ? el("section", { class: "card blank" }, el("p", {}, "No release or change waits for an approval or a signature."), el("p", {}, el("a", { href: "#/" }, "To the overview"))) : null,
       isGone ? el("p", { id: "not-waiting" }, `○ Number ${asked} doesn't wait any more: it was done, rejected or cancelled, or you may not read its channel.`) : null,
