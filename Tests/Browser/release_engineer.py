@@ -531,7 +531,7 @@ def keys(console):
     """Shortcuts: `?`, `g` and a letter, `/`; inactive in text fields and under dialogs."""
     console.go("#/", "table")
     console.press("?", "#view")
-    console.says("these keys", "dialog")
+    console.says("These keys", "dialog")
     console.press("g")
     console.press("a")
     assert console.eval("location.hash") == "#/", "a key went through a dialog"

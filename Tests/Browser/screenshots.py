@@ -8,7 +8,7 @@ docs/images, with a palette of 256 colours. Check the pictures before you commit
 need libfaketime (Debian: libfaketime), which FAKETIME_LIBRARY may name; without it all times are the current one. The font is
 Inter if installed (Debian: fonts-inter).
 """
-import collections, glob, math, os, struct, sys, tempfile, time, zlib
+import collections, glob, json, math, os, struct, sys, tempfile, time, urllib.request, zlib
 from cdp import Browser
 from console_page import Console, here, until
 from site_under_test import Site
@@ -130,6 +130,42 @@ def counted(site, version, openings, local, slow=1, failed=0):
     site.count(version, counts)
 
 
+def done(site, path, body, token=None):
+    """Does an act; returns the id of what waits then, if it does."""
+    status, answer = site.ask("POST", f"apps/shop/channels/{path}", body, token)
+    assert status in (200, 201, 202), (path, status, answer)
+    return answer.get("scheduled", {}).get("id") if status == 202 else None
+
+
+def opened(site, arm, devices, failed, seed=0):
+    """Reports pages that devices of an arm of beta's rollout opened, each from a network of its own; `seed`: which of them failed."""
+    for device in range(devices):
+        body = {"evidence": {"arm": arm, "failed": int((device + seed) % devices < failed), "opened": 1, "version": "2"}}
+        urllib.request.urlopen(urllib.request.Request(
+            f"{site.url}/report?app=shop&channel=beta", data=json.dumps(body).encode(),
+            headers={"X-Forwarded-For": f"10.{len(arm)}.{device}.7"})).read()
+
+
+def rolled_out(site, hour):
+    """The rollout in beta in an hour of its life: it begins 16 hours ago and takes its second step 9 hours ago."""
+    if hour == 20:
+        done(site, "beta/create", {})
+        done(site, "beta/promote", {"from": "online", "version": "1", "message": "Spring sale"})
+    if hour == 16:
+        ramp = {"steps": [500, 2500, 10_000], "completes": True, "each": 2000, "atLeast": 7200}
+        done(site, "beta/promote", {
+            "from": "online", "version": "2", "message": "Twenty per cent, and the logo of the season",
+            "rollout": {"share": 500, "groups": ["staff"], "ramp": ramp, "autoHalt": True}})
+    if hour == 9:
+        done(site, "beta/rollout/set", {"share": 2500})
+    if hour < 20:
+        site.poll(1, 16 if hour > 9 else 12, "beta")
+    if hour < 16:
+        site.poll(2, 1 if hour > 9 else 5, "beta")
+        opened(site, "candidate", 14 if hour > 9 else 40, 0 if hour > 9 else 2, 3 * hour)
+        opened(site, "control", 34, 1 if hour in (14, 8) else 0, hour)
+
+
 def prepared(site, clock):
     files = {f"js/part-{number}.js": f"console.log({number});\n" * 40 for number in range(24)}
     files["index.html"] = "<!doctype html>\n<title>shop</title>\n<h1>Spring sale</h1>\n<p>Ten per cent off.\n"
@@ -151,6 +187,12 @@ def prepared(site, clock):
             many = 15 + 11 * math.sin(hour / 24 * 2 * math.pi)
             for version, share in shares(hour).items():
                 site.poll(version, round(many * share))
+            rolled_out(site, hour)
+            if hour == 6:
+                done(site, "kiosk/create", {})
+                done(site, "kiosk/promote", {"from": "online", "message": "The first kiosks"})
+            if hour < 6:
+                site.poll(1, 12 - hour, "kiosk")
             get_adoption(site)
 
     clock.set(70)
@@ -199,7 +241,31 @@ def today(site):
     site.ask("POST", "mirrors", {"name": "s3://shop-copy/hxm", "versions": [{"app": "shop", "channel": "online", "version": "3"}]})
     site.ask("POST", "tokens", {"name": "wall", "scope": "read", "app": "shop"})
     site.ask("POST", "apps/shop/channels/online/pins", {"version": "1", "reason": "the audit of March"})
+    held(site)
     get_adoption(site)
+
+
+def held(site):
+    """Acts that wait: for the approval of who looks, of others, for their time; and a freeze by calendar."""
+    def later(hours):
+        return time.strftime("%Y-%m-%dT%H:00:00Z", time.gmtime(time.time() + hours * 3600))
+
+    ben, carl, dora, eve = (site.ask("POST", "tokens", {"name": name, "scope": scope, "app": "shop"})[1]["token"]
+                       for name, scope in (("ben", "release"), ("carl", "publish"), ("dora", "release"), ("eve", "publish")))
+    done(site, "test/promote", {"from": "online", "version": "2", "schedule": later(9), "message": "Back to the basket of last week"})
+    done(site, "test/freeze", {"from": later(30), "to": later(78), "reason": "the warehouse counts its stock"})
+    done(site, "test/protect", {"approvals": 1})
+    done(site, "beta/protect", {"approvals": 2})
+    done(site, "test/promote", {"from": "online", "version": "2", "message": "The season's prices, as agreed with the shops"}, carl)
+    done(site, "test/promote", {"from": "online", "version": "1", "message": "Spring sale, to compare the season with"}, eve)
+    act = done(site, "beta/rollout/set", {"share": 10_000, "schedule": later(14)}, dora)
+    done(site, f"beta/schedules/{act}/approve", {"message": "the shops are ready"}, ben)
+    for _ in range(9):
+        site.poll(1, 1, "beta")
+    site.poll(2, 5, "beta")
+    site.poll(1, 12, "kiosk")
+    opened(site, "candidate", 40, 1, 11)
+    opened(site, "control", 34, 0)
 
 
 def get_adoption(site):
@@ -211,7 +277,8 @@ pages = (("overview", "#/", "table"), ("channel", "#/channel/shop/online", "#tim
          ("week", "#/channel/shop/online?span=week&kinds=policy,freeze", "#timeline"), ("search", "#/search?q=logo", "#results section"),
          ("failures", "#/failures/shop/online", "#samples article"), ("preview", "#/preview/shop/online/3", "iframe"), ("release", "#/release/shop/online/2", ".tree li"),
          ("compare", "#/compare/shop/online?from=1&to=3", ".tree li"), ("audit", "#/audit", "table"), ("operations", "#/operations", "table"),
-         ("waiting", "#/waiting", "#waiting"), ("you", "#/you", "#you-facts"),
+         ("waiting", "#/waiting", "#waiting section"), ("rollout", "#/channel/shop/beta", "#rates"), ("planned", "#/channel/shop/test", "#planned"),
+         ("young-channel", "#/channel/shop/kiosk?span=week", "#timeline li"), ("you", "#/you", "#you-facts"),
          ("missing", "#/nothing", "h1"))
 dialogs = (("rollback", "#act-roll-back"), ("kill", "#act-kill-switch"), ("settings", "#act-settings"), ("acknowledge", "#problems [data-acknowledge]"))
 
@@ -264,7 +331,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         with Clock(folder) as clock:
             # Pages of releases are looked at in an origin of their own.
-            site = Site(clock.program, folder, ("--preview-listen", "127.0.0.1:0"))
+            site = Site(clock.program, folder, ("--preview-listen", "127.0.0.1:0", "--trust-proxy", "127.0.0.1/32"))
             try:
                 prepared(site, clock)
             finally:

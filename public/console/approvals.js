@@ -18,6 +18,19 @@ export const isHeld = (one) => isUnapproved(one) || Boolean(one.signatures?.leng
 /** What others have to do, as a word: `approved`, `signed` or both. */
 export const heldWords = (one) => (one.signatures?.length ? isUnapproved(one) ? "signed and approved" : "signed" : "approved");
 
+/** One act of a list: what it is, when and by whom, what it waits for (`more`), and what one can do about it. */
+export function item({ id, title, about, more, buttons, isAsked }) {
+  return el("section", { class: isAsked ? "act asked" : "act", id: `act-${id}`, tabindex: -1, "aria-labelledby": `act-name-${id}` },
+    el("div", {}, el("h3", { id: `act-name-${id}` }, title.charAt(0).toUpperCase() + title.slice(1)), el("p", { class: "quiet small" }, about), more),
+    el("div", { class: "decide" }, buttons));
+}
+
+/** When an act is to be done. */
+export const dueWords = (one) => (isHeld(one) && !hasTime(one) ? `to be done as soon as it is ${heldWords(one)}` : ["to be done ", exactly(one.due), ", ", when(one.due)]);
+
+/** Why an act that was due still waits. */
+export const soFar = (one) => (one.reason ? el("p", { class: "warn" }, `▲ It couldn't be carried out yet: ${one.reason}`) : null);
+
 /** What of the acts that wait in a channel waits for approvals, as a badge. */
 export const unapproved = (acts) => {
   const waiting = acts.filter((one) => one.state === "waiting" && isUnapproved(one)).length;
@@ -83,9 +96,8 @@ export function missing(one) {
   const lines = [];
   if (one.approvals) {
     const { required, given, missing: left, by } = one.approvals;
-    lines.push(el("div", {}, left ? badge("warn", "approvals") : badge("good", "approved"), `${given.length} of ${required}`,
-      given.length ? [": ", given.map((each, index) => [index ? ", " : "", named(each.name), " ", when(each.at)])] : "",
-      left ? `; ${left} more${by ? ` by ${by}` : ""}` : ""));
+    lines.push(el("div", {}, left ? badge("warn", plural(left, "more approval")) : badge("good", "approved"), left && by ? `by ${by}; ` : "", `${given.length} of ${required} given`,
+      given.length ? [": ", given.map((each, index) => [index ? ", " : "", named(each.name), " ", when(each.at)])] : ""));
   }
   const unsigned = one.signatures ?? [];
   const problem = unsigned.find((each) => each.problem)?.problem;
@@ -98,7 +110,7 @@ export function missing(one) {
     }
   }
   if (!problem && (isUnapproved(one) || unsigned.length)) {
-    lines.push(el("div", { class: "quiet small" }, hasTime(one) ? "Then it waits for its time. " : "Then it is done at once. ", `Not ${heldWords(one)} by `, exactly(end(one)), ", it is missed."));
+    lines.push(el("div", { class: "quiet small" }, hasTime(one) ? "Then it waits for its time" : "Then it is done at once", `; if it isn't ${heldWords(one)} by `, exactly(end(one)), ", it is missed."));
   }
   return lines;
 }

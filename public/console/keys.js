@@ -2,10 +2,9 @@
 import { me } from "./api.js";
 import { el } from "./dom.js";
 
-const all = [
-  ["/", "search releases, files, people and messages; Enter opens the first result"], ["f", "filter what the page shows"],
-  ["g o", "overview"], ["g s", "search"], ["g w", "what waits"], ["g a", "audit"], ["g p", "operations"], ["g y", "you"],
-  ["Tab", "to the next link, field or button"], ["Esc", "close a dialog"], ["?", "these keys"],
+const groups = [
+  ["Everywhere", [["/", "Search releases, files, people and messages; Enter opens the first result"], ["f", "Filter what the page shows"], ["Tab", "To the next link, field or button"], ["Esc", "Close a dialog"], ["?", "These keys"]]],
+  ["Go to", [["g o", "Overview"], ["g s", "Search"], ["g w", "What waits"], ["g a", "Audit"], ["g p", "Operations"], ["g y", "You"]]],
 ];
 /** `g` and one of these, within so many milliseconds. */
 const places = { o: "#/", s: "#/search", w: "#/waiting", a: "#/audit", p: "#/operations", y: "#/you" };
@@ -17,15 +16,15 @@ const isAsked = () => document.querySelector("dialog[open]") !== null;
 /** A dialog that only shows something. */
 function sheet(title, content) {
   const dialog = el("dialog", { "aria-labelledby": "sheet-title", close: () => dialog.remove() },
-    el("h2", { id: "sheet-title" }, title), content, el("div", { class: "row" }, el("button", { type: "button", click: () => dialog.close() }, "Close")));
+    el("h2", { id: "sheet-title" }, title), content, el("div", { class: "row end" }, el("button", { type: "button", click: () => dialog.close() }, "Close")));
   document.body.append(dialog);
   dialog.showModal();
 }
 
 function help() {
   if (isAsked()) return;
-  sheet("Keyboard", el("dl", { class: "facts" }, all.map(([keys, words]) => [
-    el("dt", {}, keys.split(" ").map((key) => [el("kbd", {}, key), " "])), el("dd", {}, words)])));
+  sheet("Keyboard", el("div", { class: "groups" }, groups.map(([title, all]) => el("section", { "aria-label": title }, el("h3", {}, title),
+    el("dl", { class: "facts" }, all.map(([keys, words]) => [el("dt", {}, keys.split(" ").map((key) => [el("kbd", {}, key), " "])), el("dd", {}, words)]))))));
 }
 
 /** The search page, from everywhere; on it, its field. */

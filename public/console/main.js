@@ -72,7 +72,6 @@ async function show(keepsPlace = false) {
     if (!keepsPlace) {
       $("view").focus({ preventScroll: true });
       scrollTo(0, 0);
-      if (query.has("all")) toAll();
       made.shown?.();
     }
     $("link").textContent = "";
@@ -138,17 +137,18 @@ function blank(title, kind, ...words) {
     el("p", { class: "row" }, app && channel && kind ? el("a", { class: "button", href: channelLink("channel", app, channel) }, `To ${app} ${channel}`) : null, el("a", { class: "button", href: "#/" }, "To the overview"), el("a", { class: "button", href: "#/search" }, "Search"))));
 }
 
-function toAll() { $("all-problems")?.focus(); }
-
-/** The banner that every page has: what nobody has acknowledged, that of the page's own channel first. */
+/** The banner that every page has: what nobody has acknowledged, that of the page's own channel first. All of it is on the overview, at `?all`. */
 let told = "";
 let banner = "";
 function showProblems(fleet) {
   seen = fleet;
-  const { name, names } = route();
+  const { name, names, query } = route();
   const all = overview.pressing(fleet.problems, name ? names : []);
-  const few = name || all.length > overview.fewProblems ? 3 : overview.fewProblems;
-  const shown = JSON.stringify([all, few, !name]);
+  const isWhole = !name && query.has("all");
+  const most = name ? 2 : 5;
+  // A line for one more would take as much room as that one.
+  const few = isWhole || all.length === most + 1 ? all.length : most;
+  const shown = JSON.stringify([all, few]);
   if (banner === shown) return;
   banner = shown;
   const box = $("problems");
@@ -156,7 +156,7 @@ function showProblems(fleet) {
   box.className = all.some((one) => one.severity === "error") ? "error" : "";
   const more = all.length - few;
   fill(box, el("ul", {}, overview.items(all.slice(0, few), reload),
-    more > 0 ? el("li", { class: "more" }, el("a", { href: "#/?all", id: "more-problems", click: toAll }, `${more} more ${name ? "on the overview" : "below"}`)) : null));
+    more > 0 || isWhole && all.length > most + 1 ? el("li", { class: "more" }, el("a", { href: isWhole ? "#/" : "#/?all", id: "more-problems" }, isWhole ? "Fewer" : plural(more, "more problem"))) : null));
   const words = all.map((one) => one.detail).sort().join();
   if (words !== told) tell(all.length ? `${plural(all.length, "problem")}${all.length > 1 ? "; the first" : ""}: ${all[0].detail}` : "No problems.");
   told = words;

@@ -45,11 +45,11 @@ export function spark(values, marks, words, most = 0) {
     lines.filter((one) => one.length).map((one) => svg("polyline", { points: one.length > 1 ? one.join(" ") : `${one[0]} ${Number(one[0].split(",")[0]) + 2},${one[0].split(",")[1]}` })));
 }
 
-/** Columns for numbers that are mostly none; the last one may be told apart. */
-export function columns(values, words, isLastOwn = false) {
+/** Columns for numbers that are mostly none. `kind`: how the last one is told apart from the others. */
+export function columns(values, words, kind = "") {
   const highest = Math.max(...values) || 1;
-  const step = 200 / Math.max(values.length, isLastOwn ? 12 : 1);
-  return svg("svg", { class: `spark${isLastOwn ? " own" : ""}`, viewBox: "0 0 200 32", preserveAspectRatio: "none", role: "img", "aria-label": words },
+  const step = 200 / Math.max(values.length, kind === "own" ? 12 : 1);
+  return svg("svg", { class: `spark ${kind}`, viewBox: "0 0 200 32", preserveAspectRatio: "none", role: "img", "aria-label": words },
     svg("line", { class: "axis", x1: 0, x2: 200, y1: 31.5, y2: 31.5 }),
     values.map((value, index) => (value === null ? null : svg("rect", { x: index * step + 1, width: step - 2, y: 31 - (value * 29) / highest, height: (value * 29) / highest }))).filter(Boolean));
 }
@@ -57,9 +57,22 @@ export function columns(values, words, isLastOwn = false) {
 /** A number beside a line: as wide as the others below each other. */
 const figure = (text) => el("span", { class: "figure" }, text);
 
-/** Lines of 24 hours; a channel without polls and failures in them has none. */
-const trend = (one, words, make) => (one.trend?.polls.some(Boolean) || one.trend?.failures.some(Boolean) ? make(one.trend, `${words}, 24 full hours`) : null);
-const ratios = ({ polls, newest }) => polls.map((all, index) => (all ? newest[index] / all : null));
+/** What the hour that is running has had so far: `hour` is about it and the one before. */
+const running = ({ failures, trend }) => Math.max(0, failures.hour - (trend?.failures.at(-1) ?? 0));
+
+/** Channels by how they are, as parts of a bar: with errors, with warnings, without either. */
+function graded(grades) {
+  const all = grades.reduce((a, b) => a + b, 0) || 1;
+  let x = 0;
+  return svg("svg", { class: "meter grades", viewBox: "0 0 100 4", preserveAspectRatio: "none", "aria-hidden": "true" }, grades.map((number, grade) => {
+    const made = svg("rect", { class: ["bad", "warn", "fine"][grade], x, width: (number * 100) / all, height: 4 });
+    x += (number * 100) / all;
+    return made;
+  }));
+}
+
+/** The share of polls on the newest version in each of 24 hours, and now. */
+const shares = ({ polls, newest }, now) => [...polls.map((all, index) => (all ? newest[index] / all : null)), now.polls ? now.newest / now.polls : null];
 
 const where = (one) => (one.channel ? [el("a", { href: channelLink("channel", one.app, one.channel) }, `${one.app} ${one.channel}`), ": "] : "");
 const mayAcknowledge = (one) => !(one.channel ? hindrance("release", one.app, one.channel) : hindrance("admin", "", "", true));
@@ -79,9 +92,6 @@ const known = (one, done) => el("li", {}, el("p", {}, el("span", { "aria-hidden"
     el("span", {}, el("b", {}, "Until "), local.format(new Date(one.acknowledged.until))))),
 el("span", { class: "since" }, "ends ", when(one.acknowledged.until)), button("Take back", one, act("unacknowledge", one, done)));
 
-/** Those that every page has; the overview has all. */
-export const fewProblems = 6;
-
 const weight = (one, problems) => {
   const mine = pressing(ofChannel(one, problems));
   return mine.some((item) => item.severity === "error") ? 0 : mine.length ? 1 : 2;
@@ -89,7 +99,7 @@ const weight = (one, problems) => {
 
 export async function open({ overview: fleet, reload }) {
   const list = el("div", { id: "channels" });
-  const rest = el("section", { id: "all-problems", "aria-label": "All problems", tabindex: -1 });
+  const rest = el("section", { id: "all-problems", "aria-label": "Acknowledged problems" });
   const filter = el("input", { id: "filter", type: "search", autocomplete: "off", spellcheck: "false", "aria-label": "Filter channels", placeholder: "Filter by app, channel or author" });
   const only = el("input", { id: "only", type: "checkbox" });
   const note = el("span", { class: "quiet", role: "status" });
@@ -103,17 +113,16 @@ export async function open({ overview: fleet, reload }) {
     const hours = (name) => all.reduce((total, one) => (one.trend ? total.map((value, index) => value + one.trend[name][index]) : total), Array(24).fill(0));
     const hasTrend = all.some((one) => one.trend);
     const polls = sum((one) => one.adoption.polls);
-    const pressed = pressing(shown.problems);
-    const acknowledged = shown.problems.length - pressed.length;
-    const troubled = all.filter((one) => weight(one, shown.problems) < 2).length;
-    const isBad = pressed.some((one) => one.severity === "error");
-    // The hour that is running isn't among them.
-    const extra = (made) => (hasTrend ? [made(), el("span", { class: "under" }, "24 full hours")] : null);
+    const grades = [0, 1, 2].map((grade) => all.filter((one) => weight(one, shown.problems) === grade).length);
+    const acknowledged = shown.problems.filter((one) => one.acknowledged).length;
+    const found = [grades[0] ? `${count(grades[0])} with errors` : null, grades[1] ? `${count(grades[1])} with warnings` : null].filter(Boolean);
+    const extra = (made, words) => (hasTrend ? [made(), el("span", { class: "under" }, words)] : null);
     fill(figures, stats("figures", [
-      { name: "Problems", value: count(pressed.length), kind: isBad ? "bad" : "", notes: [troubled ? `in ${count(troubled)} of ${plural(all.length, "channel")}` : `none in ${plural(all.length, "channel")}`, acknowledged ? `${count(acknowledged)} acknowledged` : null] },
-      { name: "On the newest version", value: percent(sum((one) => one.adoption.newest), polls), kind: polls ? "" : "none", notes: [polls ? `of ${polled(polls, all.find((one) => one.adoption.sample))} in ${all[0].adoption.minutes} minutes` : "no polls in the last minutes"],
-        extra: extra(() => spark(ratios({ polls: hours("polls"), newest: hours("newest") }), [], "Share of polls on the newest versions, 24 full hours", 1)) },
-      { name: "Failures", value: count(sum((one) => one.failures.day)), notes: ["reported in 24 hours"], extra: extra(() => columns(hours("failures"), "Failures, 24 full hours")) },
+      { name: "Channels without problems", value: all.length ? `${count(grades[2])} of ${count(all.length)}` : "—", notes: [found.join(", ") || "no errors, no warnings", acknowledged ? plural(acknowledged, "acknowledged problem") : null], extra: graded(grades) },
+      { name: "On the newest version", value: percent(sum((one) => one.adoption.newest), polls), kind: polls ? "" : "none", notes: [polls ? `of ${polled(polls, all.find((one) => one.adoption.sample))} in ${all.find((one) => one.adoption.polls).adoption.minutes} minutes` : "no polls in the last minutes"],
+        extra: extra(() => spark(shares({ polls: hours("polls"), newest: hours("newest") }, { polls, newest: sum((one) => one.adoption.newest) }), [], "Share of polls on the newest versions, 24 hours and now", 1), ["24 h ago", "now"].map((word) => el("span", {}, word))) },
+      { name: "Failures", value: count(sum((one) => one.failures.day)), notes: ["reported in 24 hours"],
+        extra: extra(() => columns([...hours("failures"), all.reduce((total, one) => total + running(one), 0)], "Failures by the hour, the running one last", grades[0] ? "fails" : "counts"), ["24 h ago", "this hour"].map((word) => el("span", {}, word))) },
       shown.disk && { name: "Disk used", value: percent(shown.disk.size - shown.disk.available, shown.disk.size), notes: [`${size(shown.disk.available)} of ${size(shown.disk.size)} free`, `${size(shown.disk.stored)} stored by releases`],
         extra: svg("svg", { class: "meter", viewBox: "0 0 100 4", preserveAspectRatio: "none", "aria-hidden": "true" }, svg("rect", { width: 100, height: 4 }), svg("rect", { width: 100 - (shown.disk.available * 100) / Math.max(1, shown.disk.size), height: 4 })) },
     ]));
@@ -126,22 +135,20 @@ export async function open({ overview: fleet, reload }) {
       .sort((a, b) => a.weight - b.weight || (b.one.at ?? "").localeCompare(a.one.at ?? ""));
     first = all[0]?.one ?? null;
     drawFigures();
-    const pressed = pressing(shown.problems);
     const acknowledged = shown.problems.filter((one) => one.acknowledged);
-    rest.hidden = pressed.length <= fewProblems && !acknowledged.length;
-    fill(rest, pressed.length > fewProblems ? card(`All ${count(pressed.length)} problems`, el("ul", { class: "problems" }, items(pressed, reload))) : null,
-      acknowledged.length ? card("Acknowledged problems", el("ul", { class: "problems known" }, acknowledged.map((one) => known(one, reload)))) : null);
+    rest.hidden = !acknowledged.length;
+    fill(rest, card("Acknowledged problems", el("ul", { class: "problems known" }, acknowledged.map((one) => known(one, reload)))));
     note.textContent = all.length === shown.channels.length ? plural(all.length, "channel") : `${all.length} of ${shown.channels.length} channels`;
-    const none = () => el("span", { class: "quiet" }, "—");
+    const none = (words = "—") => el("span", { class: "quiet none" }, words);
     fill(list, table("Channels, those with problems first",
       [["Channel"], ["State"], ["Released"], ["Polls, 24 h", true], ["On newest", true], ["Failures, 24 h", true], ["Mirror"]],
       all.map(({ one }) => [
         [el("a", { href: channelLink("channel", one.app, one.channel), id: `to-${channelId(one.app, one.channel)}` }, `${one.app} ${one.channel}`),
           el("div", { class: "sub" }, one.version === "0" ? "no release yet" : `version ${one.version}, ${size(one.bytes)}`)],
         states(one, shown.problems), one.at ? [when(one.at), el("div", { class: "sub" }, "by ", named(one.author ?? "—"))] : none(),
-        one.trend ? [trend(one, "Polls", ({ polls }, title) => spark(polls, [], title)), figure(count(one.trend.polls.reduce((a, b) => a + b, 0)))] : none(),
-        one.adoption.polls ? [trend(one, "Share on the newest version", (its, title) => spark(ratios(its), [], title, 1)), figure(percent(one.adoption.newest, one.adoption.polls))] : el("span", { class: "quiet" }, "no polls"),
-        [one.failures.day ? trend(one, "Failures", ({ failures }, title) => columns(failures, title)) : null, one.failures.day ? figure(count(one.failures.day)) : el("span", { class: "quiet" }, "0")],
+        one.trend?.polls.some(Boolean) ? [spark(one.trend.polls, [], "Polls, 24 full hours"), figure(count(one.trend.polls.reduce((a, b) => a + b, 0)))] : none(),
+        one.adoption.polls ? [one.trend ? spark(shares(one.trend, one.adoption), [], "Share on the newest version, 24 hours and now", 1) : null, figure(percent(one.adoption.newest, one.adoption.polls))] : none("no polls"),
+        one.failures.day ? [one.trend ? columns([...one.trend.failures, running(one)], "Failures by the hour, the running one last", isFailing(one, shown) ? "fails" : "counts") : null, figure(count(one.failures.day))] : none("0"),
         one.mirror ? [one.mirror.version === one.version ? "current" : `at version ${one.mirror.version}`, el("div", { class: "sub" }, when(one.mirror.at))] : none(),
       ]), shown.channels.length ? "No channel matches." : "There is no channel that you may read yet. The first release makes one: xcache publish --create DIR --app NAME --base-url URL."));
   }
