@@ -100,7 +100,8 @@ export async function open({ names: [app, channel], query, overview: fleet, relo
   const source = el("p", { class: "quiet" });
 
   function drawVitals() {
-    const before = releases[1]?.version ?? "0";
+    // A candidate is newer than what all devices get.
+    const before = releases[releases.findIndex((one) => one.version === status.version) + 1]?.version ?? "0";
     const reports = adoption?.reports ?? [];
     const series = lastSeries && begun(lastSeries);
     const from = series && new Date(series.from).getTime();

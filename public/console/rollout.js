@@ -93,7 +93,7 @@ const breadth = () => Math.max(280, innerWidth < 1000 ? Math.min(640, innerWidth
 /** Both rates of failures, each with the interval in which it is; nothing before a device has opened a page. */
 export function ratesChart(list) {
   const evidence = list?.evidence;
-  const arms = evidence ? [["with it", evidence.candidate], ["the others", evidence.control]] : [];
+  const arms = evidence ? [[`version ${list.open.version}`, evidence.candidate], ["all others", evidence.control]] : [];
   if (!arms.some(([, arm]) => arm.rate !== undefined)) return null;
   const [width, left, right, row] = [breadth(), 72, 20, 40];
   const highest = Math.max(...arms.map(([, arm]) => arm.high ?? 0));
