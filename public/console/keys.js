@@ -5,12 +5,17 @@ import { el } from "./dom.js";
 const all = [
   ["/", "search releases, files, people and messages; Enter opens the first result"], ["f", "filter what the page shows"],
   ["g o", "overview"], ["g s", "search"], ["g w", "what waits"], ["g a", "audit"], ["g p", "operations"], ["g y", "you"],
-  ["Tab", "to the next link, field or button"], ["Esc", "close a dialog"], ["?", "these keys"],
+  ["Tab", "to the next link, field or button"], ["Esc", "close a dialog or a menu; from a file's changes back to the list of files"], ["?", "these keys"],
 ];
 /** `g` and one of these, within so many milliseconds. */
 const places = { o: "#/", s: "#/search", w: "#/waiting", a: "#/audit", p: "#/operations", y: "#/you" };
 const span = 1500;
 let goesUntil = 0;
+
+/** Who speaks to the browser writes keys without meaning to: they can be switched off (WCAG 2.2, 2.1.4). */
+const stored = "keys";
+function areOn() { try { return localStorage.getItem(stored) !== "off"; } catch { return true; } }
+function turn(isOn) { try { if (isOn) localStorage.removeItem(stored); else localStorage.setItem(stored, "off"); } catch { /* On, then. */ } }
 
 const isAsked = () => document.querySelector("dialog[open]") !== null;
 
@@ -22,10 +27,13 @@ function sheet(title, content) {
   dialog.showModal();
 }
 
-function help() {
+export function help() {
   if (isAsked()) return;
-  sheet("Keyboard", el("dl", { class: "facts" }, all.map(([keys, words]) => [
-    el("dt", {}, keys.split(" ").map((key) => [el("kbd", {}, key), " "])), el("dd", {}, words)])));
+  const isOn = el("input", { type: "checkbox", id: "keys-on", change: () => turn(isOn.checked) });
+  isOn.checked = areOn();
+  sheet("Keyboard", [el("dl", { class: "facts" }, all.map(([keys, words]) => [
+    el("dt", {}, keys.split(" ").map((key) => [el("kbd", {}, key), " "])), el("dd", {}, words)])),
+  el("label", { class: "check" }, isOn, "Letters and signs are shortcuts")]);
 }
 
 /** The search page, from everywhere; on it, its field. */
@@ -43,7 +51,7 @@ function focus(selector) {
 addEventListener("keydown", (event) => {
   const goes = event.timeStamp < goesUntil;
   goesUntil = 0;
-  if (!me() || event.ctrlKey || event.metaKey || event.altKey || event.isComposing || isAsked()
+  if (!me() || !areOn() || event.ctrlKey || event.metaKey || event.altKey || event.isComposing || isAsked()
     || event.target.closest("input:not([type=checkbox]), select, textarea")) return;
   if (goes && Object.hasOwn(places, event.key)) location.hash = places[event.key];
   else if (event.key === "g") goesUntil = event.timeStamp + span;

@@ -52,7 +52,8 @@ export async function open({ signOut: goOut }) {
           : ["a token, which this page forgets when it is closed or reloaded", whyNoSession() ? el("div", { class: "quiet small" }, `No session was given for it: ${whyNoSession()}`) : ""]],
         isPerson() && who.subject && ["Known there as", hash(who.subject)],
         ["Ends", who.expiresAt ? [exactly(who.expiresAt), ", ", when(who.expiresAt)] : "never"],
-      ], "you-facts"), isAdmin ? el("p", {}, el("a", { href: "#/operations" }, "All tokens and sessions")) : null])),
+      ], "you-facts"), isAdmin ? el("p", {}, el("a", { href: "#/operations" }, "All tokens and sessions")) : null,
+      el("p", {}, el("button", { type: "button", id: "shortcuts", click: async () => { (await import("./keys.js")).help(); } }, "Shortcut keys"))])),
       el("div", {}, card("What you may do", [
         table("Roles", [["Scope"], ["App"], ["Channel"], ["Bundles"]], grants().map((one) => [one.scope, one.app ?? "every app", one.channel ?? "every channel", one.bundles?.replaceAll(",", ", ") ?? "all"])),
         who.hosts ? el("p", {}, `Files of the hosts ${who.hosts.join(", ")} only.`) : null,
