@@ -1,7 +1,7 @@
 // Acts that others have to approve: what such an act still waits for, how one approves or rejects it, and which channels ask for that.
 import { act, channelPath, get, hindrance, me } from "./api.js";
 import { badge, count, el, named, plural, size, table, tell, when } from "./dom.js";
-import { address, exactly, facts, hash } from "./parts.js";
+import { address, exactly, facts, hash, signs } from "./parts.js";
 import { audience, buckets, ofBuckets } from "./rollout.js";
 import { isSame, propose, why } from "./dialog.js";
 
@@ -29,7 +29,7 @@ export function changeFacts(answer) {
   const update = answer.update ?? answer.forecast?.update ?? answer.cost?.update;
   return facts([
     ["Version", `${answer.previous} → ${answer.version}`],
-    ["Changes", `+${answer.added} ~${answer.changed === true || answer.changed === false ? answer.counts?.changed ?? 0 : answer.changed} −${answer.removed}`],
+    ["Changes", signs({ ...answer, changed: typeof answer.changed === "boolean" ? answer.counts?.changed ?? 0 : answer.changed })],
     ["Update", update ? `${size(update.total ?? update.bytes)} for each device` : "not known yet"],
     ["Bundles", (answer.bundles ?? []).map((one) => one.bundle).join(", ") || "none"],
   ]);
@@ -52,7 +52,7 @@ export function changedURLs(answer) {
 async function documentLines(before, after) {
   const { difference } = await import("./content.js");
   const lines = (value) => (value === undefined || value === null ? [] : JSON.stringify(value, null, 2).split("\n"));
-  return el("pre", { tabindex: 0, "aria-label": "Lines that change; − before, + after" }, difference(lines(before), lines(after)).map((line) =>
+  return el("pre", { role: "group", tabindex: 0, "aria-label": "Lines that change; − before, + after" }, difference(lines(before), lines(after)).map((line) =>
     el("span", { class: { "-": "del", "+": "ins", " ": "", "…": "quiet" }[line.mark] }, `${line.mark === "-" ? "−" : line.mark} ${line.text}`)));
 }
 
@@ -123,7 +123,7 @@ export const protectionWords = (one) => (one?.approvals
 
 const button = (id, words, hindered, kind, open) => el("button", {
   type: "button", id, class: kind, "aria-disabled": hindered ? "true" : null, title: hindered || null, click: () => { if (hindered) tell(hindered); else open(); },
-}, words);
+}, words, el("span", { class: "hidden" }, ` number ${id.split("-")[1]}`));
 
 /** Approve and reject, and why one may not; beside them `more`. Nothing else for an act that takes no approval. */
 export function decisions({ one, app, channel, reload }, more = null) {

@@ -1,6 +1,6 @@
 import { channelLink, get, hindrance, long } from "./api.js";
 import { badge, card, count, el, fill, named, table, when } from "./dom.js";
-import { exactly, wholeMinute } from "./parts.js";
+import { exactly, retire, wholeMinute } from "./parts.js";
 
 const page = 50;
 /** A moment as a report names it: with seconds and the zone. */
@@ -34,12 +34,13 @@ export async function open({ query }) {
 
   function draw(isAll) {
     note.textContent = isAll ? `${count(rows.length)} rows` : `${count(rows.length)} rows; there are older ones`;
-    more.hidden = isAll;
     fill(box, table("Audit trail, newest first", [["Row", true], ["When"], ["Who"], ["Act"], ["Where"], ["What", false, true]], rows.map((row) => [
       count(row.id), [when(row.at), el("div", { class: "sub", "aria-hidden": "true" }, zoned.format(new Date(row.at)))], named(row.author), row.act,
       row.app ? row.channel ? el("a", { href: channelLink("channel", row.app, row.channel) }, `${row.app} ${row.channel}`) : row.app : "—",
-      el("details", { id: `row-${row.id}` }, el("summary", {}, summary(row)), el("p", {}, "At: ", exactly(row.at), row.address ? ` from ${row.address}` : ""), el("p", {}, "Asked: ", el("code", {}, row.parameters)), el("p", {}, "Result: ", el("code", {}, row.result)), el("p", {}, "Hash: ", el("code", {}, row.hash))),
+      el("details", { id: `row-${row.id}` }, el("summary", {}, summary(row), el("span", { class: "hidden" }, `, row ${row.id}`)), el("p", {}, "At: ", exactly(row.at), row.address ? ` from ${row.address}` : ""), el("p", {}, "Asked: ", el("code", {}, row.parameters)), el("p", {}, "Result: ", el("code", {}, row.result)), el("p", {}, "Hash: ", el("code", {}, row.hash))),
     ]), "No rows match."));
+    if (isAll) retire(more, box.querySelector("tr:last-child summary"));
+    else more.hidden = false;
   }
 
   async function load(isNew) {
@@ -55,7 +56,7 @@ export async function open({ query }) {
       filter = shown.poll = conditioned;
       draw(found.length < page);
     } catch (error) {
-      if (mine === asked) note.textContent = `✖ ${error.message}`;
+      if (mine === asked) fill(note, `✖ ${error.message}`);
     } finally {
       if (mine === asked) {
         isAsking = false;
@@ -72,7 +73,7 @@ export async function open({ query }) {
         const found = await get("audit/verify", long);
         fill(verdict, found.broken ? badge("bad", "broken") : badge("good", "whole"),
           found.broken ? `${found.broken}. Rows 1 to ${count(found.rows)} are right.` : `${count(found.rows)} rows, each follows the one before it. The newest: `, found.broken ? null : el("code", {}, found.head));
-      } catch (error) { verdict.textContent = `✖ ${error.message}`; }
+      } catch (error) { fill(verdict, `✖ ${error.message}`); }
     },
   }, "Verify the trail");
   const shown = {

@@ -18,7 +18,7 @@ export async function open({ reload }) {
   const drawMirrors = (all) => table("Mirrors", [["Where", false, true], ["Last run"], ["Channels"], ["Act"]], all.map((one) => {
     const channels = new Map(one.versions.map((item) => [`${item.app} ${item.channel}`, item]));
     return [[one.name, el("div", {}, one.keeps === false ? badge("warn", "no longer kept by gc") : badge("good", "gc keeps its versions"))], when(one.at),
-      el("details", { id: `mirror-${one.name}` }, el("summary", {}, count(channels.size)), el("ul", {}, [...channels].map(([words, item]) => el("li", {}, el("a", { href: channelLink("channel", item.app, item.channel) }, words), ` to ${item.version}`)))),
+      el("details", { id: `mirror-${one.name}` }, el("summary", {}, count(channels.size), el("span", { class: "hidden" }, channels.size === 1 ? " channel" : " channels")), el("ul", {}, [...channels].map(([words, item]) => el("li", {}, el("a", { href: channelLink("channel", item.app, item.channel) }, words), ` to ${item.version}`)))),
       el("button", {
         type: "button", "aria-disabled": one.mayForget ? null : "true", title: one.mayForget ? null : notYours, "aria-describedby": one.mayForget ? null : "not-yours",
         click: () => { if (one.mayForget) forgetMirror(one.name, reload); else tell(notYours); },
@@ -36,7 +36,7 @@ export async function open({ reload }) {
     return table("Tokens", [["Name"], ["State"], ["Rights"], ["Made"], ["Ends"], ["Last used"], ["Act"]],
       [...all].sort((a, b) => isValid(b) - isValid(a)).map((one) => [[one.name, kinds[one.kind] ? [" ", badge("quiet", kinds[one.kind])] : "", [me()?.id, me()?.subject].some((mine) => mine === one.id || mine === `token:${one.id}`) ? [" ", badge("quiet", "yours")] : ""], state(one),
         [rights(one.grants ?? [one]).map((words) => el("div", {}, words)), one.hosts ? el("div", {}, `hosts ${one.hosts.join(" ")}`) : ""], when(one.createdAt), one.expiresAt ? when(one.expiresAt) : "never", one.lastUsedAt ? when(one.lastUsedAt) : "never",
-        isValid(one) ? el("button", { type: "button", click: () => revokeToken(one, reload) }, "Revoke", el("span", { class: "hidden" }, ` ${one.name}`)) : "—"]));
+        isValid(one) ? el("button", { type: "button", click: () => revokeToken(one, reload) }, "Revoke", el("span", { class: "hidden" }, ` ${one.name}${kinds[one.kind] ? `, ${kinds[one.kind]} ${one.id}` : ""}`)) : "—"]));
   }
 
   return {
@@ -49,6 +49,10 @@ export async function open({ reload }) {
           card("Garbage collection", only(el("div", {}, el("p", {}, "Drops versions that nobody needs, and their files. The daily round of the server is set by ", el("code", {}, "serve --gc"), "."),
             el("button", { type: "button", id: "gc", click: () => collectGarbage(reload) }, "Collect garbage …")))))),
       card("Tokens and sessions", only(tokens), hindered ? null : el("button", { type: "button", id: "make-token", click: () => createToken(reload) }, "Create a token …"), !hindered)],
+    async refresh() {
+      if (!hindered) await Promise.all([part(disk, drawDisk), part(tokens, async () => drawTokens((await get("tokens")).tokens))]);
+      this.update(await get("mirrors"));
+    },
     poll: "mirrors",
     update(document) {
       if (document === last) return;

@@ -27,6 +27,13 @@ const plans = ({ acts, next, freezes, failed }) => badge(failed ? "warn" : "quie
   [acts && `${acts} scheduled`, freezes && plural(freezes, "planned freeze"), failed && `${failed} not carried out`].filter(Boolean).join(", "),
   next && `next: ${local.format(new Date(next))}`);
 
+/** What a small picture shows, in words. */
+export function ranged(words, values, tell = count) {
+  const known = values.filter((one) => one !== null);
+  return known.length ? `${words}: from ${tell(Math.min(...known))} to ${tell(Math.max(...known))}, ${tell(known.at(-1))} at last` : words;
+}
+const asShare = (one) => percent(one, 1);
+
 /** A line without numbers; gaps where there are none. `marks`: places from 0 to 1; `most`: what the top stands for. */
 export function spark(values, marks, words, most = 0) {
   const known = values.filter((one) => one !== null);
@@ -59,6 +66,7 @@ const figure = (text) => el("span", { class: "figure" }, text);
 
 /** Lines of 24 hours; a channel without polls and failures in them has none. */
 const trend = (one, words, make) => (one.trend?.polls.some(Boolean) || one.trend?.failures.some(Boolean) ? make(one.trend, `${words}, 24 full hours`) : null);
+const shared = (its, words) => spark(ratios(its), [], ranged(words, ratios(its), asShare), 1);
 const ratios = ({ polls, newest }) => polls.map((all, index) => (all ? newest[index] / all : null));
 
 const where = (one) => (one.channel ? [el("a", { href: channelLink("channel", one.app, one.channel) }, `${one.app} ${one.channel}`), ": "] : "");
@@ -70,8 +78,8 @@ const button = (words, one, open) => (mayAcknowledge(one) ? el("button", { type:
 
 /** Problems as items of a list: what is wrong, since when, and that somebody knows it. */
 export const items = (problems, done) => problems.map((one) => el("li", { class: one.severity === "error" ? "error" : "warning" },
-  el("p", {}, el("strong", {}, one.severity === "error" ? "✖" : "▲", el("span", { class: "hidden" }, one.severity === "error" ? " Error: " : " Warning: ")), " ", where(one), one.detail,
-    one.code === "failing" && one.channel ? [" ", el("a", { class: "more-of", href: channelLink("failures", one.app, one.channel) }, "See failures")] : null),
+  el("p", {}, el("strong", {}, el("span", { "aria-hidden": "true" }, one.severity === "error" ? "✖" : "▲"), el("span", { class: "hidden" }, one.severity === "error" ? " Error: " : " Warning: ")), " ", where(one), one.detail,
+    one.code === "failing" && one.channel ? [" ", el("a", { class: "more-of", href: channelLink("failures", one.app, one.channel) }, "See failures", el("span", { class: "hidden" }, ` of ${one.app} ${one.channel}`))] : null),
   one.since ? el("span", { class: "since" }, when(one.since, true)) : el("span"), button("Acknowledge", one, act("acknowledge", one, done))));
 
 const known = (one, done) => el("li", {}, el("p", {}, el("span", { "aria-hidden": "true" }, "○ "), where(one), one.detail,
@@ -112,8 +120,8 @@ export async function open({ overview: fleet, reload }) {
     fill(figures, stats("figures", [
       { name: "Problems", value: count(pressed.length), kind: isBad ? "bad" : "", notes: [troubled ? `in ${count(troubled)} of ${plural(all.length, "channel")}` : `none in ${plural(all.length, "channel")}`, acknowledged ? `${count(acknowledged)} acknowledged` : null] },
       { name: "On the newest version", value: percent(sum((one) => one.adoption.newest), polls), kind: polls ? "" : "none", notes: [polls ? `of ${polled(polls, all.find((one) => one.adoption.sample))} in ${all[0].adoption.minutes} minutes` : "no polls in the last minutes"],
-        extra: extra(() => spark(ratios({ polls: hours("polls"), newest: hours("newest") }), [], "Share of polls on the newest versions, 24 full hours", 1)) },
-      { name: "Failures", value: count(sum((one) => one.failures.day)), notes: ["reported in 24 hours"], extra: extra(() => columns(hours("failures"), "Failures, 24 full hours")) },
+        extra: extra(() => shared({ polls: hours("polls"), newest: hours("newest") }, "Share of polls on the newest versions, 24 full hours")) },
+      { name: "Failures", value: count(sum((one) => one.failures.day)), notes: ["reported in 24 hours"], extra: extra(() => columns(hours("failures"), ranged("Failures, 24 full hours", hours("failures")))) },
       shown.disk && { name: "Disk used", value: percent(shown.disk.size - shown.disk.available, shown.disk.size), notes: [`${size(shown.disk.available)} of ${size(shown.disk.size)} free`, `${size(shown.disk.stored)} stored by releases`],
         extra: svg("svg", { class: "meter", viewBox: "0 0 100 4", preserveAspectRatio: "none", "aria-hidden": "true" }, svg("rect", { width: 100, height: 4 }), svg("rect", { width: 100 - (shown.disk.available * 100) / Math.max(1, shown.disk.size), height: 4 })) },
     ]));
@@ -131,7 +139,8 @@ export async function open({ overview: fleet, reload }) {
     rest.hidden = pressed.length <= fewProblems && !acknowledged.length;
     fill(rest, pressed.length > fewProblems ? card(`All ${count(pressed.length)} problems`, el("ul", { class: "problems" }, items(pressed, reload))) : null,
       acknowledged.length ? card("Acknowledged problems", el("ul", { class: "problems known" }, acknowledged.map((one) => known(one, reload)))) : null);
-    note.textContent = all.length === shown.channels.length ? plural(all.length, "channel") : `${all.length} of ${shown.channels.length} channels`;
+    const sum = all.length === shown.channels.length ? plural(all.length, "channel") : `${all.length} of ${shown.channels.length} channels`;
+    if (note.textContent !== sum) note.textContent = sum;
     const none = () => el("span", { class: "quiet" }, "—");
     fill(list, table("Channels, those with problems first",
       [["Channel"], ["State"], ["Released"], ["Polls, 24 h", true], ["On newest", true], ["Failures, 24 h", true], ["Mirror"]],
@@ -139,9 +148,9 @@ export async function open({ overview: fleet, reload }) {
         [el("a", { href: channelLink("channel", one.app, one.channel), id: `to-${channelId(one.app, one.channel)}` }, `${one.app} ${one.channel}`),
           el("div", { class: "sub" }, one.version === "0" ? "no release yet" : `version ${one.version}, ${size(one.bytes)}`)],
         states(one, shown.problems), one.at ? [when(one.at), el("div", { class: "sub" }, "by ", named(one.author ?? "—"))] : none(),
-        one.trend ? [trend(one, "Polls", ({ polls }, title) => spark(polls, [], title)), figure(count(one.trend.polls.reduce((a, b) => a + b, 0)))] : none(),
-        one.adoption.polls ? [trend(one, "Share on the newest version", (its, title) => spark(ratios(its), [], title, 1)), figure(percent(one.adoption.newest, one.adoption.polls))] : el("span", { class: "quiet" }, "no polls"),
-        [one.failures.day ? trend(one, "Failures", ({ failures }, title) => columns(failures, title)) : null, one.failures.day ? figure(count(one.failures.day)) : el("span", { class: "quiet" }, "0")],
+        one.trend ? [trend(one, "Polls", ({ polls }, title) => spark(polls, [], ranged(title, polls))), figure(count(one.trend.polls.reduce((a, b) => a + b, 0)))] : none(),
+        one.adoption.polls ? [trend(one, "Share on the newest version", shared), figure(percent(one.adoption.newest, one.adoption.polls))] : el("span", { class: "quiet" }, "no polls"),
+        [one.failures.day ? trend(one, "Failures", ({ failures }, title) => columns(failures, ranged(title, failures))) : null, one.failures.day ? figure(count(one.failures.day)) : el("span", { class: "quiet" }, "0")],
         one.mirror ? [one.mirror.version === one.version ? "current" : `at version ${one.mirror.version}`, el("div", { class: "sub" }, when(one.mirror.at))] : none(),
       ]), shown.channels.length ? "No channel matches." : "There is no channel that you may read yet. The first release makes one: xcache publish --create DIR --app NAME --base-url URL."));
   }

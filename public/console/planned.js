@@ -18,23 +18,29 @@ export function planned({ app, channel, status, reload }) {
   const freezes = (status.plannedFreezes ?? []).filter((one) => one.id !== status.freeze?.id);
   if (!all.length && !freezes.length) return null;
 
-  const button = (id, words, hindered, open) => el("button", {
-    type: "button", id, "aria-disabled": hindered ? "true" : null, title: hindered || null, click: () => { if (hindered) tell(hindered); else open(); },
-  }, words);
+  const notes = new Set();
+  function button(id, words, of, hindered, open) {
+    if (hindered) notes.add(hindered);
+    return el("button", {
+      type: "button", id, "aria-disabled": hindered ? "true" : null, title: hindered || null, "aria-describedby": hindered ? "why-not-planned" : null,
+      click: () => { if (hindered) tell(hindered); else open(); },
+    }, words, el("span", { class: "hidden" }, ` ${of}`));
+  }
   const rows = [
     ...waiting.map((one) => ({ at: one.due, cells: [isHeld(one) && !hasTime(one) ? `As soon as it is ${heldWords(one)}` : due(one.due),
       [one.summary, missing(one),
         one.reason ? el("div", { class: "warn" }, `▲ It couldn't be carried out yet: ${one.reason}`) : null],
       [named(one.author), el("div", { class: "quiet small" }, when(one.at))],
-      decisions({ one, app, channel, reload }, button(`cancel-${one.id}`, "Cancel", mayCancel(one), () => cancel(one)))] })),
+      decisions({ one, app, channel, reload }, button(`cancel-${one.id}`, "Cancel", `number ${one.id}: ${one.summary}`, mayCancel(one), () => cancel(one)))] })),
     ...freezes.map((one) => ({ at: one.from ?? one.at, cells: [due(one.from ?? one.at),
       ["No releases ", one.to ? ["until ", exactly(one.to)] : "until the channel is thawed", `: ${one.reason}`],
       [named(one.author), el("div", { class: "quiet small" }, when(one.at))],
-      button(`take-back-${one.id}`, "Take back", hindrance("admin", app, channel), () => takeBack(one))] })),
+      button(`take-back-${one.id}`, "Take back", `freeze ${one.id}: ${one.reason}`, hindrance("admin", app, channel), () => takeBack(one))] })),
   ].sort((a, b) => new Date(a.at) - new Date(b.at));
   const failed = all.filter((one) => one.state !== "waiting");
   return el("div", { id: "planned" }, card("Planned", [
     table("What is to happen by itself", [["When"], ["What", false, true], ["By"], ["Act"]], rows.map((one) => one.cells), "Nothing waits."),
+    notes.size ? el("p", { id: "why-not-planned", class: "quiet small" }, `○ ${[...notes].join(" ")}`) : null,
     failed.map((one) => el("p", {}, badge("bad", one.state), ` ${one.summary} by ${one.author}, which ${hasTime(one) ? "was due" : "waited since"} `, exactly(one.due), `: ${one.reason ?? one.state}`))]));
 
   /** A token for some bundles takes back what it scheduled itself. */

@@ -1,5 +1,6 @@
 // Whom a rollout goes to, in words, and what devices reported about it.
 import { badge, count, el, plural, svg, utcText, when } from "./dom.js";
+import { silent } from "./parts.js";
 
 /** A share, in 10,000 buckets, as the command line writes it. */
 export const ofBuckets = (share) => `${share / 100}%`;
@@ -98,7 +99,7 @@ export function ratesChart(list) {
     group.append(index ? svg("circle", { cx: x(arm.rate), cy: y(index), r: 5 }) : svg("rect", { x: x(arm.rate) - 5, y: y(index) - 5, width: 10, height: 10 }));
     picture.append(group);
   });
-  return el("figure", { class: "chart", id: "rates" }, picture, el("p", { class: "quiet small" }, "Devices that failed, of those that opened a page, and between which rates that is with 95 % confidence, however often one looks."));
+  return el("figure", { class: "chart", id: "rates" }, silent(picture), el("p", { class: "quiet small" }, "Devices that failed, of those that opened a page, and between which rates that is with 95 % confidence, however often one looks."));
 }
 
 /** The e-value over time, by its powers of ten; nothing before there is anything to draw. */
@@ -120,5 +121,5 @@ export function evidenceChart(list) {
   picture.append(svg("text", { x: left, y: height - 4 }, utcText(new Date(times[0]))),
     svg("text", { x: width, y: height - 4, "text-anchor": "end" }, utcText(new Date(times.at(-1)))));
   picture.append(svg("polyline", { class: "evalue", points: points.map((one, index) => `${x(index)},${y(level(one))}`).join(" ") }));
-  return el("figure", { class: "chart", id: "evalue" }, picture, el("p", { class: "quiet small" }, "The e-value over time: from 100 on the candidate fails too often."));
+  return el("figure", { class: "chart", id: "evalue" }, silent(picture), el("p", { class: "quiet small" }, "The e-value over time: from 100 on the candidate fails too often."));
 }

@@ -32,7 +32,7 @@ export async function open({ query, overview: fleet }) {
   const all = async () => (fleet ??= await get("overview")).channels;
 
   const place = (one) => el("a", { href: channelLink("channel", one.app, one.channel) }, `${one.app} ${one.channel}`);
-  const version = (one) => el("a", { href: channelLink("release", one.app, one.channel, `/${one.version}`) }, `Version ${one.version}`);
+  const version = (one) => el("a", { href: channelLink("release", one.app, one.channel, `/${one.version}`) }, `Version ${one.version}`, el("span", { class: "hidden" }, ` of ${one.app} ${one.channel}`));
 
   function draw(words, channels, answer) {
     const { releases, changes, files, people } = answer;
@@ -49,12 +49,12 @@ export async function open({ query, overview: fleet }) {
     fill(results,
       part(`Channels (${count(channels.length)})`, channels.length ? table("Channels", [["Channel"], ["State"], ["Released", false]], channels.slice(0, most).map((one) => [place(one), states(one, fleet.problems), one.at ? when(one.at) : "—"])) : null),
       part(`Releases (${count(releases.length)})`, releases.length ? table("Releases", [["Release"], ["Message", false, true], ["Who"], ["When"]], releases.map((one) => [
-        [version(one), el("div", { class: "sub" }, `${one.app} ${one.channel}`)], [found(one.message || "no message", words), one.kind === "publish" ? "" : [" ", badge("quiet", one.kind)]], named(one.author), when(one.at)])) : null),
+        [version(one), el("div", { class: "sub", "aria-hidden": "true" }, `${one.app} ${one.channel}`)], [found(one.message || "no message", words), one.kind === "publish" ? "" : [" ", badge("quiet", one.kind)]], named(one.author), when(one.at)])) : null),
       part(`Changes beside releases (${count(changes.length)})`, changes.length ? table("Changes", [["Change"], ["Message", false, true], ["Who"], ["When"]], changes.map((one) => [
         [el("a", { href: channelLink("channel", one.app, one.channel, `?kinds=${one.kind}`) }, `${kinds[one.kind] ?? one.kind}${one.version ? ` ${one.version}` : ""}`), el("div", { class: "sub" }, `${one.app} ${one.channel}`)],
         found(one.message || "no message", words), named(one.author), when(one.at)])) : null),
       part(`Files (${count(urls.size)})`, urls.size ? table("Files", [["URL"]], [...urls].map(([url, all]) => [[
-        el("span", { class: "url" }, found(url, words)), el("div", { class: "sub places" }, all.map((one) => held(one, `${one.app} ${one.channel}, version ${one.version}`)))]])) : null),
+        el("span", { class: "url" }, found(url, words)), el("div", { class: "sub places" }, all.map((one) => held(one, [`${one.app} ${one.channel}, version ${one.version}`, el("span", { class: "hidden" }, `: ${url}`)])))]])) : null),
       part(`People (${count(people.length)})`, people.length ? table("People", [["Name"], ["Releases", true], ["Last one"]], people.map((one) => [
         el("a", { href: `#/search?q=${encodeURIComponent(one.name)}` }, found(one.name, words)), count(one.releases), when(one.lastAt)])) : null));
     const sum = channels.length + releases.length + changes.length + urls.size + people.length;
@@ -79,7 +79,7 @@ export async function open({ query, overview: fleet }) {
       const answer = await get(`search?limit=${most}&q=${encodeURIComponent(words)}`);
       if (mine === asked) draw(words, channels, answer);
     } catch (error) {
-      if (mine === asked) note.textContent = `✖ ${error.message}`;
+      if (mine === asked) fill(note, `✖ ${error.message}`);
     }
   }
 
