@@ -228,15 +228,19 @@ dialogs = {
 }
 
 
+def arrive(console, place, probe):
+    console.go(place, probe)
+    until(lambda: "Loading …" not in console.text("#view"), f"all of {place}")
+    until(lambda: console.eval("document.activeElement.id") in ("view", "search"), f"the focus on {place}", 5)
+
+
 def every_page(console, width):
     """Read in order; the focus goes along, and the title says where it went."""
     wrong, titles = [], set()
     for what, place, probe in pages:
         console.eval("location.hash = '#/audit?author=nobody'; 0")
         console.says("No rows match", "#view")
-        console.go(place, probe)
-        until(lambda: "Loading …" not in console.text("#view"), f"all of {place}")
-        until(lambda: console.eval("document.activeElement.id") in ("view", "search"), f"the focus on {what}", 5)
+        arrive(console, place, probe)
         title, name = console.eval("[document.title, document.querySelector('#view').ariaLabel]")
         if title != f"{name} – xcache console" or what not in ("a week", "results") and title in titles:
             wrong.append(f"{what}: the title is “{title}”, the page is called “{name}”")
@@ -249,7 +253,7 @@ def every_dialog(console):
     """Opened with Enter; the focus goes into it, and back where it was."""
     wrong = []
     for place, buttons in dialogs.items():
-        console.go(place, "h1")
+        arrive(console, place, "*")
         for button in buttons:
             console.wait(button)
             console.eval(f"""(() => {{ const one = document.querySelector({json.dumps(button)}); const menu = one.closest('details'); if (menu) menu.open = true; one.focus(); }})()""")
