@@ -1,5 +1,5 @@
 import { act, bundleLimit, channelPath, Ended, get, hindrance, isPerson, long, me, preview } from "./api.js";
-import { el, plural, polled, size, tell, when } from "./dom.js";
+import { el, fill, plural, polled, size, tell, when } from "./dom.js";
 import { exactly, localMinute, wholeMinute } from "./parts.js";
 import { alarm, audience, buckets, ofBuckets } from "./rollout.js";
 import { isSame, propose, Unchanged, why } from "./dialog.js";
@@ -71,7 +71,7 @@ export function buttons({ app, channel, status, fleet, reload, isFailing, to }) 
   const menu = el("details", { class: "menu", id: "more-acts",
     keydown: (event) => { if (event.key === "Escape" && menu.open) { menu.open = false; menu.firstChild.focus(); } },
     focusout: (event) => { if (event.relatedTarget && !menu.contains(event.relatedTarget) && !event.relatedTarget.closest("dialog")) menu.open = false; } },
-  el("summary", { id: "more" }, "More"), el("div", {}, made.slice(few)));
+  el("summary", { id: "more" }, "More", el("span", { class: "hidden" }, " actions")), el("div", {}, made.slice(few)));
   const row = el("div", { class: "row acts", role: "group", "aria-label": "Actions" }, made.slice(0, few), menu);
   return [row, notes.size ? el("p", { id: "why-not", class: "quiet" }, [...notes].join(" ")) : null];
 
@@ -79,7 +79,7 @@ export function buttons({ app, channel, status, fleet, reload, isFailing, to }) 
     try {
       await open();
     } catch (error) {
-      if (!(error instanceof Ended)) document.getElementById("link").textContent = `✖ ${error.message}`;
+      if (!(error instanceof Ended)) fill(document.getElementById("link"), `✖ ${error.message}`);
     }
   }
 
@@ -378,6 +378,11 @@ export function buttons({ app, channel, status, fleet, reload, isFailing, to }) 
       },
     });
   }
+}
+
+/** Why a button may not be pressed that stands beside others than on the channel's page; nothing if it may. */
+export function whyNot(button) {
+  return button.title ? [el("p", { id: "why-not", class: "quiet small" }, `○ ${button.title}`)] : [];
 }
 
 const placed = ({ app, channel }) => (channel ? `${app} ${channel}` : "this origin");

@@ -21,7 +21,7 @@ export const heldWords = (one) => (one.signatures?.length ? isUnapproved(one) ? 
 /** One act of a list: what it is, when and by whom, what it waits for (`more`), and what one can do about it. */
 export function item({ id, title, about, more, buttons, isAsked }) {
   return el("section", { class: isAsked ? "act asked" : "act", id: `act-${id}`, tabindex: -1, "aria-labelledby": `act-name-${id}` },
-    el("div", {}, el("h3", { id: `act-name-${id}` }, title.charAt(0).toUpperCase() + title.slice(1)), el("p", { class: "quiet small" }, about), more),
+    el("div", {}, el("h3", { id: `act-name-${id}` }, title.charAt(0).toUpperCase() + title.slice(1), el("span", { class: "hidden" }, `, ${/^\d/.test(id) ? "number " : ""}${String(id).replace("-", " ")}`)), el("p", { class: "quiet small" }, about), more),
     el("div", { class: "decide" }, buttons));
 }
 
@@ -65,7 +65,7 @@ export function changedURLs(answer) {
 async function documentLines(before, after) {
   const { difference } = await import("./content.js");
   const lines = (value) => (value === undefined || value === null ? [] : JSON.stringify(value, null, 2).split("\n"));
-  return el("pre", { tabindex: 0, "aria-label": "Lines that change; − before, + after" }, difference(lines(before), lines(after)).map((line) =>
+  return el("pre", { role: "group", tabindex: 0, "aria-label": "Lines that change; − before, + after" }, difference(lines(before), lines(after)).map((line) =>
     el("span", { class: { "-": "del", "+": "ins", " ": "", "…": "quiet" }[line.mark] }, `${line.mark === "-" ? "−" : line.mark} ${line.text}`)));
 }
 
@@ -135,7 +135,7 @@ export const protectionWords = (one) => (one?.approvals
 
 const button = (id, words, hindered, kind, open) => el("button", {
   type: "button", id, class: kind, "aria-disabled": hindered ? "true" : null, title: hindered || null, click: () => { if (hindered) tell(hindered); else open(); },
-}, words);
+}, words, el("span", { class: "hidden" }, ` number ${id.split("-")[1]}`));
 
 /** Approve and reject, and why one may not; beside them `more`. Nothing else for an act that takes no approval. */
 export function decisions({ one, app, channel, reload }, more = null) {

@@ -1,6 +1,6 @@
 import { channelLink, get, hindrance, long } from "./api.js";
 import { badge, card, count, el, fill, named, plural, table, when } from "./dom.js";
-import { exactly, facts, hash, wholeMinute } from "./parts.js";
+import { exactly, facts, hash, retire, wholeMinute } from "./parts.js";
 
 const page = 50;
 /** Kinds of acts, by the first part of their names. */
@@ -63,13 +63,14 @@ export async function open({ query, overview: fleet }) {
 
   function draw(isAll) {
     note.textContent = isAll ? plural(rows.length, "row") : `The newest ${count(rows.length)} rows; older ones are below`;
-    more.hidden = isAll;
     fill(box, table("Audit trail, newest first", [[`When, ${zone}`], ["Who"], ["Act"], ["Where"], ["What", false, true], ["Row", true]], rows.map((row) => [
       [el("span", { "aria-hidden": "true" }, moment(row.at)), " ", el("span", { class: "sub" }, when(row.at))], named(row.author), el("code", {}, row.act),
       row.app ? row.channel ? el("a", { href: channelLink("channel", row.app, row.channel) }, `${row.app} ${row.channel}`) : row.app : el("span", { class: "quiet" }, "—"),
-      el("details", { id: `row-${row.id}` }, el("summary", {}, summary(row)), facts([["At", exactly(row.at)], row.address && ["From", row.address],
+      el("details", { id: `row-${row.id}` }, el("summary", {}, summary(row), el("span", { class: "hidden" }, `, row ${row.id}`)), facts([["At", exactly(row.at)], row.address && ["From", row.address],
         ["Asked", written(row.parameters)], ["Result", written(row.result)], ["Hash", hash(row.hash)]])), count(row.id),
     ]), "No rows match."));
+    if (isAll) retire(more, box.querySelector("tr:last-child summary"));
+    else more.hidden = false;
   }
 
   async function load(isNew) {
@@ -89,7 +90,7 @@ export async function open({ query, overview: fleet }) {
       filter = shown.poll = conditioned;
       draw(found.length < page);
     } catch (error) {
-      if (mine === asked) note.textContent = `✖ ${error.message}`;
+      if (mine === asked) fill(note, `✖ ${error.message}`);
     } finally {
       if (mine === asked) {
         isAsking = false;
@@ -106,7 +107,7 @@ export async function open({ query, overview: fleet }) {
         const found = await get("audit/verify", long);
         fill(verdict, found.broken ? badge("bad", "broken") : badge("good", "whole"),
           found.broken ? `${found.broken}. Rows 1 to ${count(found.rows)} are right.` : `${count(found.rows)} rows, each follows the one before it. The newest: `, found.broken ? null : el("code", {}, found.head));
-      } catch (error) { verdict.textContent = `✖ ${error.message}`; }
+      } catch (error) { fill(verdict, `✖ ${error.message}`); }
     },
   }, "Verify the trail");
   const shown = {

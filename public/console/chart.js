@@ -1,4 +1,5 @@
 import { count, el, percent, svg, table, utcText } from "./dom.js";
+import { silent } from "./parts.js";
 
 const left = 46;
 const bottom = 22;
@@ -85,7 +86,7 @@ export function stacked(title, starts, seconds, lines, marks = [], unit = "polls
   }
   const last = starts.length - 1;
   return el("figure", { class: "chart" },
-    picture,
+    silent(picture),
     el("ul", { class: "legend", "aria-label": `Key of ${title}` }, lines.map((line, place) => ({ line, place })).reverse().map(({ line, place }) => el("li", {},
       svg("svg", { viewBox: "0 0 14 14", "aria-hidden": "true" }, svg("rect", { width: 14, height: 14, rx: 3, class: tone(place, line) })),
       line.name, ": ", el("b", {}, count(line.values[last])), ` ${newest(seconds)}, ${percent(line.values.reduce((a, b) => a + b, 0), total)} of ${period(starts.length * seconds)}`))),

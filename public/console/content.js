@@ -1,5 +1,5 @@
 import { file, get } from "./api.js";
-import { count, el, fill, size, svg } from "./dom.js";
+import { count, el, fill, plural, size, svg } from "./dom.js";
 import { address } from "./parts.js";
 
 /** Bytes of a file that is loaded at most. */
@@ -107,7 +107,7 @@ function renamedIn(lines, renames) {
 
 /** Lines with their numbers; of many, the first ones, and a button for more. `counts`: where it is said how many went and came. */
 function lined(lines, counts) {
-  const pre = el("pre", { class: "diff", tabindex: 0, "aria-label": "Lines that changed; − before, + after" });
+  const pre = el("pre", { class: "diff", role: "group", tabindex: 0, "aria-label": "Lines that changed; − before, + after" });
   const more = el("button", { type: "button", click: () => add() });
   let next = 0;
   function add() {
@@ -119,7 +119,8 @@ function lined(lines, counts) {
   }
   add();
   const [gone, come] = ["-", "+"].map((mark) => lines.filter((line) => line.mark === mark).length);
-  fill(counts, el("span", { class: "good" }, `+${count(come)}`), " ", el("span", { class: "bad" }, `−${count(gone)}`), come + gone === 1 ? " line" : " lines");
+  fill(counts, el("span", { "aria-hidden": "true" }, el("span", { class: "good" }, `+${count(come)}`), " ", el("span", { class: "bad" }, `−${count(gone)}`), come + gone === 1 ? " line" : " lines"),
+    el("span", { class: "hidden" }, `${plural(come, "line")} added, ${count(gone)} removed`));
   return [pre, more];
 }
 

@@ -1,6 +1,6 @@
 // The dialog that every act has, and what it asks in it.
 import { currentSession, Ended, newKey, Refusal, Unreachable } from "./api.js";
-import { el, fill, tell } from "./dom.js";
+import { el, fill, refocus, tell } from "./dom.js";
 import { shell, shown as commandShown } from "./command.js";
 import { localMinute } from "./parts.js";
 
@@ -23,6 +23,7 @@ export function propose({ title, verb = title, where, fields = [], effect, guard
   // The values whose effect is shown, and what it was worked out with: these can be confirmed, no others.
   let ready = null;
   const session = currentSession();
+  const opener = document.activeElement;
   const shown = el("div", { class: "preview", "aria-live": "polite", id: "preview" });
   const outcome = el("p", { role: "alert", id: "outcome" });
   const go = el("button", { id: "confirm", class: isDangerous ? "danger" : "primary", "aria-disabled": "true" }, verb);
@@ -51,6 +52,8 @@ export function propose({ title, verb = title, where, fields = [], effect, guard
     clearTimeout(timer);
     fill(once);
     dialog.remove();
+    // The banner is drawn anew under a dialog.
+    if (!opener.isConnected && session === currentSession()) refocus(opener);
     tell("");
     if (isDone && session === currentSession()) done?.();
   }
@@ -111,7 +114,7 @@ export function propose({ title, verb = title, where, fields = [], effect, guard
     if (isSending || isDone) return;
     if (ready?.words !== wordsOf(values())) {
       outcome.className = "warn";
-      outcome.textContent = "▲ Not done: there is no preview of these values.";
+      fill(outcome, "▲ Not done: there is no preview of these values.");
       return;
     }
     const { plan } = ready;
@@ -138,7 +141,6 @@ export function propose({ title, verb = title, where, fields = [], effect, guard
       isDone = true;
       outcome.className = "good";
       fill(outcome, "✔ ", made.sentence ?? made);
-      tell(outcome.textContent);
       if (made.secret) {
         dialog.dataset.secret = "";
         fill(once, made.secret);
@@ -154,10 +156,10 @@ export function propose({ title, verb = title, where, fields = [], effect, guard
       if (isStale) keys.delete(words);
       else if (isUnknown(error)) first.isLost = true;
       outcome.className = error instanceof Changed ? "warn" : "bad";
-      outcome.textContent = error instanceof Changed ? `▲ Not done: changed meanwhile: ${error.message} Look at the new preview.`
+      fill(outcome, error instanceof Changed ? `▲ Not done: changed meanwhile: ${error.message} Look at the new preview.`
         : !first.isSent ? `✖ Not sent: ${error.message}`
           : isUnknown(error) ? `✖ ${error.message} Whether it was done is not known. Press again: the same act is never done twice.`
-            : `✖ Refused: ${error.message}`;
+            : `✖ Refused: ${error.message}`);
       for (const { field } of [...inputs, reason].filter(Boolean)) field.disabled = false;
       if (!isStale) go.removeAttribute("aria-disabled");
     }

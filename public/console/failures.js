@@ -11,6 +11,9 @@ const unsaid = { page: "The page didn't come up in time", process: "The page's p
 /** Failures by reason as `xcache status` has them: "12 × integrity, 3 × timeout". */
 const byReason = (sums) => [...sums].sort(([, a], [, b]) => b - a).slice(0, 3).map(([reason, number]) => `${count(number)} × ${reason}`).join(", ");
 
+/** Whether the page is shown for a version that was chosen on it. */
+let chosen = false;
+
 /** `#/failures/APP/CHANNEL?version=N&page=URL` */
 export async function open({ names: [app, channel], query, overview: fleet, reload }) {
   const path = channelPath(app, channel);
@@ -74,7 +77,7 @@ export async function open({ names: [app, channel], query, overview: fleet, relo
     const most = rows[0].number;
     return el("ul", { class: "failing" }, rows.map((one) => el("li", {},
       el("a", { href: one.url ? here(`&page=${encodeURIComponent(one.url)}`) : here(""), "aria-current": one.url === page && page ? "true" : null },
-        one.url ? address(one.url) : el("span", { class: "quiet" }, "the manifest itself"), el("span", { class: "number" }, count(one.number), el("span", { class: "hidden" }, one.number === 1 ? " failure" : " failures")),
+        one.url ? address(one.url) : el("span", { class: "quiet" }, "the manifest itself"), el("span", { class: "number", "aria-hidden": "true" }, count(one.number)),
         el("span", { class: "quiet small" }, note(one)),
         svg("svg", { class: "share", viewBox: "0 0 100 3", preserveAspectRatio: "none", "aria-hidden": "true" }, svg("rect", { width: 100, height: 3 }), svg("rect", { width: (one.number * 100) / most, height: 3 }))))));
   }
@@ -87,7 +90,7 @@ export async function open({ names: [app, channel], query, overview: fleet, relo
       el("p", { class: "top" }, el("span", { class: isMild ? "warn" : "bad" }, el("span", { "aria-hidden": "true" }, isMild ? "▲ " : "✖ "), kinds[one.kind] ?? one.kind),
         el("span", {}, "first seen ", when(one.firstAt)), el("span", {}, "last seen ", when(one.lastAt)), el("span", {}, (one.engines?.length ? one.engines : [one.engine]).join(", "))),
       el("p", { class: "top" }, el("span", {}, "on ", one.page === page ? address(one.page) : el("a", { href: here(`&page=${encodeURIComponent(one.page)}`) }, address(one.page))),
-        el("a", { href: channelLink("preview", app, channel, `/${encodeURIComponent(one.version)}?page=${encodeURIComponent(one.page)}`) }, "Preview the page")),
+        el("a", { href: channelLink("preview", app, channel, `/${encodeURIComponent(one.version)}?page=${encodeURIComponent(one.page)}`) }, "Preview the page", el("span", { class: "hidden" }, ` ${one.page}`))),
       one.stack.length ? [el("ol", { class: "stack-of", "aria-label": "Where it happened, innermost first" }, one.stack.map((frame, place) => el("li", {}, framed(frame, one.page, place === 0)))),
         el("details", { class: "command", id: `sent-${index}` }, el("summary", {}, "As devices sent it"), el("pre", { tabindex: 0, "aria-label": "Stack" }, one.stack.map((frame) => el("span", {}, frame.text))))]
         : one.kind === "page" || one.kind === "process" ? null : el("p", { class: "quiet small" }, "No stack was sent."));
@@ -132,15 +135,19 @@ export async function open({ names: [app, channel], query, overview: fleet, relo
   drawSamples();
   const acts = el("div", { class: "row" });
   // The dialogs are loaded meanwhile.
-  import("./acts.js").then(({ buttons }) => {
+  import("./acts.js").then(({ buttons, whyNot }) => {
     const back = buttons({ app, channel, status, fleet: line, reload, isFailing: isFailing({ app, channel }, fleet) })[0].querySelector("#act-roll-back");
-    if (back) { back.removeAttribute("aria-describedby"); acts.append(back); }
+    if (back) acts.append(back, ...whyNot(back));
   }).catch(() => {});
-  const chooser = el("select", { id: "of-version", change: () => { location.hash = channelLink("failures", app, channel, `?version=${chooser.value}${page ? `&page=${encodeURIComponent(page)}` : ""}`); } },
+  const chooser = el("select", { id: "of-version", change: () => { chosen = true; location.hash = channelLink("failures", app, channel, `?version=${chooser.value}${page ? `&page=${encodeURIComponent(page)}` : ""}`); } },
     versions.map((one) => el("option", { value: one, selected: one === version }, `${one}${one === status.version ? " (newest)" : ""}`)));
   acts.append(el("label", { for: "of-version" }, "Version"), chooser, el("a", { class: "button", href: channelLink("release", app, channel, `/${encodeURIComponent(version)}`) }, "What changed"));
+  // Who chooses by arrow keys goes on there.
+  const isChosen = chosen;
+  chosen = false;
   return {
     title: `Failures of ${app} ${channel}`,
+    shown: () => { if (isChosen) chooser.focus(); },
     node: [
       el("p", { class: "crumbs" }, el("a", { href: "#/" }, "Overview"), " / ", el("a", { href: channelLink("channel", app, channel) }, `${app} ${channel}`)),
       el("div", { class: "head" }, el("div", {}, el("h1", {}, "Failures ", el("span", { class: "tag" }, `version ${version}`)), el("p", { class: "lead" }, "What devices reported in the last week.")), acts),

@@ -1,6 +1,6 @@
 // How a channel's fleet is, out of what its devices polled and reported.
 import { count, el, percent, plural, polled, sampled, size, stats, svg } from "./dom.js";
-import { columns, spark } from "./overview.js";
+import { columns, ranged, spark } from "./overview.js";
 
 /** Classes of times in milliseconds (docs/protocol.md, "Reports"). */
 const bounds = [128, 256, 512, 1024, 2048, 4096, 8192];
@@ -98,7 +98,7 @@ export function health({ line, version, before, reports, costs, series, marks, s
   return [stats("health", [
     { name: `On version ${version}`, value: polls ? percent(line.adoption.newest, polls) : "—", kind: polls ? "" : "none",
       notes: [polls ? `of ${polled(polls, line.adoption.sample)} in ${line.adoption.minutes} minutes` : "no polls in the last minutes", sampled(line?.adoption.sample)],
-      extra: lines && over(spark(lines.share, marks, `Share of polls on version ${version}, ${since}`, 1)) },
+      extra: lines && over(spark(lines.share, marks, ranged(`Share of polls on version ${version}, ${since}`, lines.share, (one) => percent(one, 1)), 1)) },
     counted({ name: "Hit rate", value: now.hits === null ? "—" : percent(now.local, now.requests), kind: now.hits === null ? "none" : "",
       notes: [now.hits === null ? "not reported yet" : `of ${plural(now.requests, "request")}`, than(old.hits === null ? null : percent(old.local, old.requests))],
       extra: byVersion("Hit rate", all.map(([one, { hits }]) => [one, hits]), (value) => percent(value, 1), true) }),
@@ -107,7 +107,7 @@ export function health({ line, version, before, reports, costs, series, marks, s
     { name: isCounted ? "Failed pages per 1,000" : "Failed downloads", value: isCounted ? rate(now.perThousand) : line ? count(line.failures.day) : "—", kind: isCounted && now.perThousand === null ? "none" : isFailing ? "bad" : "",
       notes: !isCounted ? ["reported in 24 hours"] : [now.perThousand === null ? "not reported yet" : `of ${plural(now.openings, "opening")}`, than(old.perThousand === null ? null : rate(old.perThousand)),
         line ? `${plural(line.failures.day, "failed download")} in 24 h` : null],
-      extra: lines?.failures.some(Boolean) && over(spark(lines.failures, marks, `Failures reported, ${since}`)) },
+      extra: lines?.failures.some(Boolean) && over(spark(lines.failures, marks, ranged(`Failures reported, ${since}`, lines.failures))) },
     { name: "Update", value: cost ? size(bytes(cost)) : "—", kind: cost ? "" : "none",
       notes: cost ? [before === "0" ? "for a new device" : `from version ${before}`, `in ${plural(cost.requests ?? cost.files, "request")}`] : ["no version before it"],
       extra: byVersion("Update", [...costs].map(([one, its]) => [one, bytes(its)]), size) },

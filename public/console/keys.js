@@ -3,13 +3,18 @@ import { me } from "./api.js";
 import { el } from "./dom.js";
 
 const groups = [
-  ["Everywhere", [["/", "Search releases, files, people and messages; Enter opens the first result"], ["f", "Filter what the page shows"], ["Tab", "To the next link, field or button"], ["Esc", "Close a dialog"], ["?", "These keys"]]],
+  ["Everywhere", [["/", "Search releases, files, people and messages; Enter opens the first result"], ["f", "Filter what the page shows"], ["Tab", "To the next link, field or button"], ["Esc", "Close a dialog or a menu; from a file's changes back to the list"], ["?", "These keys"]]],
   ["Go to", [["g o", "Overview"], ["g s", "Search"], ["g w", "What waits"], ["g a", "Audit"], ["g p", "Operations"], ["g y", "You"]]],
 ];
 /** `g` and one of these, within so many milliseconds. */
 const places = { o: "#/", s: "#/search", w: "#/waiting", a: "#/audit", p: "#/operations", y: "#/you" };
 const span = 1500;
 let goesUntil = 0;
+
+/** Who speaks to the browser writes keys without meaning to: they can be switched off (WCAG 2.2, 2.1.4). */
+const stored = "keys";
+function areOn() { try { return localStorage.getItem(stored) !== "off"; } catch { return true; } }
+function turn(isOn) { try { if (isOn) localStorage.removeItem(stored); else localStorage.setItem(stored, "off"); } catch { /* On, then. */ } }
 
 const isAsked = () => document.querySelector("dialog[open]") !== null;
 
@@ -21,10 +26,13 @@ function sheet(title, content) {
   dialog.showModal();
 }
 
-function help() {
+export function help() {
   if (isAsked()) return;
-  sheet("Keyboard", el("div", { class: "groups" }, groups.map(([title, all]) => el("section", { "aria-label": title }, el("h3", {}, title),
-    el("dl", { class: "facts" }, all.map(([keys, words]) => [el("dt", {}, keys.split(" ").map((key) => [el("kbd", {}, key), " "])), el("dd", {}, words)]))))));
+  const isOn = el("input", { type: "checkbox", id: "keys-on", change: () => turn(isOn.checked) });
+  isOn.checked = areOn();
+  sheet("Keyboard", [el("div", { class: "groups" }, groups.map(([title, all]) => el("div", {}, el("h3", {}, title),
+    el("dl", { class: "facts" }, all.map(([keys, words]) => [el("dt", {}, keys.split(" ").map((key) => [el("kbd", {}, key), " "])), el("dd", {}, words)]))))),
+  el("label", { class: "check" }, isOn, "Letters and signs are shortcuts")]);
 }
 
 /** The search page, from everywhere; on it, its field. */
@@ -42,7 +50,7 @@ function focus(selector) {
 addEventListener("keydown", (event) => {
   const goes = event.timeStamp < goesUntil;
   goesUntil = 0;
-  if (!me() || event.ctrlKey || event.metaKey || event.altKey || event.isComposing || isAsked()
+  if (!me() || !areOn() || event.ctrlKey || event.metaKey || event.altKey || event.isComposing || isAsked()
     || event.target.closest("input:not([type=checkbox]), select, textarea")) return;
   if (goes && Object.hasOwn(places, event.key)) location.hash = places[event.key];
   else if (event.key === "g") goesUntil = event.timeStamp + span;

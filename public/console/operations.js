@@ -22,7 +22,7 @@ export async function open({ reload }) {
   const drawMirrors = (all) => table("Mirrors", [["Where", false, true], ["Last run"], ["Channels"], ["Act"]], all.map((one) => {
     const channels = new Map(one.versions.map((item) => [`${item.app} ${item.channel}`, item]));
     return [[one.name, el("div", {}, one.keeps === false ? badge("warn", "no longer kept by gc") : badge("good", "gc keeps its versions"))], when(one.at),
-      el("details", { id: `mirror-${one.name}` }, el("summary", {}, count(channels.size)), el("ul", {}, [...channels].map(([words, item]) => el("li", {}, el("a", { href: channelLink("channel", item.app, item.channel) }, words), ` to ${item.version}`)))),
+      el("details", { id: `mirror-${one.name}` }, el("summary", {}, count(channels.size), el("span", { class: "hidden" }, channels.size === 1 ? " channel" : " channels")), el("ul", {}, [...channels].map(([words, item]) => el("li", {}, el("a", { href: channelLink("channel", item.app, item.channel) }, words), ` to ${item.version}`)))),
       el("button", {
         type: "button", "aria-disabled": one.mayForget ? null : "true", title: one.mayForget ? null : notYours, "aria-describedby": one.mayForget ? null : "not-yours",
         click: () => { if (one.mayForget) forgetMirror(one.name, reload); else tell(notYours); },
@@ -57,7 +57,7 @@ export async function open({ reload }) {
         of(chosen).sort((a, b) => isYours(b) - isYours(a) || new Date(b.lastUsedAt ?? 0) - new Date(a.lastUsedAt ?? 0)).map((one) => [
           [named(one.name), isYours(one) ? [" ", badge("quiet", "yours")] : "", chosen === "token" ? "" : el("div", { class: "sub" }, [isOver && one.kind !== "token" && (one.kind === "job" ? "CI job" : one.kind), one.detail].filter(Boolean).join(", "))],
           [rights(one.grants ?? [one]).map((words) => el("div", {}, words)), one.hosts ? el("div", { class: "sub" }, `hosts ${one.hosts.join(" ")}`) : ""], when(one.createdAt), lastUsed(one), end(one),
-          ...(isOver ? [] : [el("button", { type: "button", click: () => revokeToken(one, reload) }, "Revoke", el("span", { class: "hidden" }, ` ${one.name}`))])])));
+          ...(isOver ? [] : [el("button", { type: "button", click: () => revokeToken(one, reload) }, "Revoke", el("span", { class: "hidden" }, ` ${one.name}${one.kind && one.kind !== "token" ? `, ${one.kind} ${one.id}` : ""}`))])])));
     }
     draw();
     return [el("div", { class: "chosen" }, chips), box];
@@ -71,6 +71,10 @@ export async function open({ reload }) {
         el("div", {}, card("Mirrors", mirrors, null, true)),
         el("div", {}, card("Garbage collection", only(el("div", {}, el("p", {}, "Drops versions that nobody needs, and their files. The daily round of the server is set by ", el("code", { class: "name" }, "serve --gc"), "."),
           el("button", { type: "button", id: "gc", click: () => collectGarbage(reload) }, "Collect garbage …"))))))],
+    async refresh() {
+      if (!hindered) await Promise.all([part(disk, drawDisk), part(tokens, async () => drawTokens((await get("tokens")).tokens))]);
+      this.update(await get("mirrors"));
+    },
     poll: "mirrors",
     update(document) {
       if (document === last) return;

@@ -27,6 +27,12 @@ const plans = ({ acts, next, freezes, failed }) => badge(failed ? "warn" : "quie
   [acts && `${acts} scheduled`, freezes && plural(freezes, "planned freeze"), failed && `${failed} not carried out`].filter(Boolean).join(", "),
   next && `next: ${local.format(new Date(next))}`);
 
+/** What a small picture shows, in words. */
+export function ranged(words, values, tell = count) {
+  const known = values.filter((one) => one !== null);
+  return known.length ? `${words}: from ${tell(Math.min(...known))} to ${tell(Math.max(...known))}, ${tell(known.at(-1))} at last` : words;
+}
+
 /** A line without numbers; gaps where there are none. `marks`: places from 0 to 1; `most`: what the top stands for. */
 export function spark(values, marks, words, most = 0) {
   const known = values.filter((one) => one !== null);
@@ -74,6 +80,9 @@ function graded(grades) {
 /** The share of polls on the newest version in each of 24 hours, and now. */
 const shares = ({ polls, newest }, now) => [...polls.map((all, index) => (all ? newest[index] / all : null)), now.polls ? now.newest / now.polls : null];
 
+const shareLine = (trend, now, words) => spark(shares(trend, now), [], ranged(words, shares(trend, now), (one) => percent(one, 1)), 1);
+const hourly = (values, kind) => columns(values, ranged("Failures by the hour, the running one last", values), kind);
+
 const where = (one) => (one.channel ? [el("a", { href: channelLink("channel", one.app, one.channel) }, `${one.app} ${one.channel}`), ": "] : "");
 const mayAcknowledge = (one) => !(one.channel ? hindrance("release", one.app, one.channel) : hindrance("admin", "", "", true));
 /** Loaded when it is pressed. */
@@ -83,8 +92,8 @@ const button = (words, one, open) => (mayAcknowledge(one) ? el("button", { type:
 
 /** Problems as items of a list: what is wrong, since when, and that somebody knows it. */
 export const items = (problems, done) => problems.map((one) => el("li", { class: one.severity === "error" ? "error" : "warning" },
-  el("p", {}, el("strong", {}, one.severity === "error" ? "✖" : "▲", el("span", { class: "hidden" }, one.severity === "error" ? " Error: " : " Warning: ")), " ", where(one), one.detail,
-    one.code === "failing" && one.channel ? [" ", el("a", { class: "more-of", href: channelLink("failures", one.app, one.channel) }, "See failures")] : null),
+  el("p", {}, el("strong", {}, el("span", { "aria-hidden": "true" }, one.severity === "error" ? "✖" : "▲"), el("span", { class: "hidden" }, one.severity === "error" ? " Error: " : " Warning: ")), " ", where(one), one.detail,
+    one.code === "failing" && one.channel ? [" ", el("a", { class: "more-of", href: channelLink("failures", one.app, one.channel) }, "See failures", el("span", { class: "hidden" }, ` of ${one.app} ${one.channel}`))] : null),
   one.since ? el("span", { class: "since" }, when(one.since, true)) : el("span"), button("Acknowledge", one, act("acknowledge", one, done))));
 
 const known = (one, done) => el("li", {}, el("p", {}, el("span", { "aria-hidden": "true" }, "○ "), where(one), one.detail,
@@ -120,9 +129,9 @@ export async function open({ overview: fleet, reload }) {
     fill(figures, stats("figures", [
       { name: "Channels without problems", value: all.length ? `${count(grades[2])} of ${count(all.length)}` : "—", notes: [found.join(", ") || "no errors, no warnings", acknowledged ? plural(acknowledged, "acknowledged problem") : null], extra: graded(grades) },
       { name: "On the newest version", value: percent(sum((one) => one.adoption.newest), polls), kind: polls ? "" : "none", notes: [polls ? `of ${polled(polls, all.find((one) => one.adoption.sample))} in ${all.find((one) => one.adoption.polls).adoption.minutes} minutes` : "no polls in the last minutes"],
-        extra: extra(() => spark(shares({ polls: hours("polls"), newest: hours("newest") }, { polls, newest: sum((one) => one.adoption.newest) }), [], "Share of polls on the newest versions, 24 hours and now", 1), ["24 h ago", "now"].map((word) => el("span", {}, word))) },
+        extra: extra(() => shareLine({ polls: hours("polls"), newest: hours("newest") }, { polls, newest: sum((one) => one.adoption.newest) }, "Share of polls on the newest versions, 24 hours and now"), ["24 h ago", "now"].map((word) => el("span", {}, word))) },
       { name: "Failures", value: count(sum((one) => one.failures.day)), notes: ["reported in 24 hours"],
-        extra: extra(() => columns([...hours("failures"), all.reduce((total, one) => total + running(one), 0)], "Failures by the hour, the running one last", grades[0] ? "fails" : "counts"), ["24 h ago", "this hour"].map((word) => el("span", {}, word))) },
+        extra: extra(() => hourly([...hours("failures"), all.reduce((total, one) => total + running(one), 0)], grades[0] ? "fails" : "counts"), ["24 h ago", "this hour"].map((word) => el("span", {}, word))) },
       shown.disk && { name: "Disk used", value: percent(shown.disk.size - shown.disk.available, shown.disk.size), notes: [`${size(shown.disk.available)} of ${size(shown.disk.size)} free`, `${size(shown.disk.stored)} stored by releases`],
         extra: svg("svg", { class: "meter", viewBox: "0 0 100 4", preserveAspectRatio: "none", "aria-hidden": "true" }, svg("rect", { width: 100, height: 4 }), svg("rect", { width: 100 - (shown.disk.available * 100) / Math.max(1, shown.disk.size), height: 4 })) },
     ]));
@@ -138,7 +147,8 @@ export async function open({ overview: fleet, reload }) {
     const acknowledged = shown.problems.filter((one) => one.acknowledged);
     rest.hidden = !acknowledged.length;
     fill(rest, card("Acknowledged problems", el("ul", { class: "problems known" }, acknowledged.map((one) => known(one, reload)))));
-    note.textContent = all.length === shown.channels.length ? plural(all.length, "channel") : `${all.length} of ${shown.channels.length} channels`;
+    const found = all.length === shown.channels.length ? plural(all.length, "channel") : `${all.length} of ${shown.channels.length} channels`;
+    if (note.textContent !== found) note.textContent = found;
     const none = (words = "—") => el("span", { class: "quiet none" }, words);
     fill(list, table("Channels, those with problems first",
       [["Channel"], ["State"], ["Released"], ["Polls, 24 h", true], ["On newest", true], ["Failures, 24 h", true], ["Mirror"]],
@@ -146,9 +156,9 @@ export async function open({ overview: fleet, reload }) {
         [el("a", { href: channelLink("channel", one.app, one.channel), id: `to-${channelId(one.app, one.channel)}` }, `${one.app} ${one.channel}`),
           el("div", { class: "sub" }, one.version === "0" ? "no release yet" : `version ${one.version}, ${size(one.bytes)}`)],
         states(one, shown.problems), one.at ? [when(one.at), el("div", { class: "sub" }, "by ", named(one.author ?? "—"))] : none(),
-        one.trend?.polls.some(Boolean) ? [spark(one.trend.polls, [], "Polls, 24 full hours"), figure(count(one.trend.polls.reduce((a, b) => a + b, 0)))] : none(),
-        one.adoption.polls ? [one.trend ? spark(shares(one.trend, one.adoption), [], "Share on the newest version, 24 hours and now", 1) : null, figure(percent(one.adoption.newest, one.adoption.polls))] : none("no polls"),
-        one.failures.day ? [one.trend ? columns([...one.trend.failures, running(one)], "Failures by the hour, the running one last", isFailing(one, shown) ? "fails" : "counts") : null, figure(count(one.failures.day))] : none("0"),
+        one.trend?.polls.some(Boolean) ? [spark(one.trend.polls, [], ranged("Polls, 24 full hours", one.trend.polls)), figure(count(one.trend.polls.reduce((a, b) => a + b, 0)))] : none(),
+        one.adoption.polls ? [one.trend ? shareLine(one.trend, one.adoption, "Share on the newest version, 24 hours and now") : null, figure(percent(one.adoption.newest, one.adoption.polls))] : none("no polls"),
+        one.failures.day ? [one.trend ? hourly([...one.trend.failures, running(one)], isFailing(one, shown) ? "fails" : "counts") : null, figure(count(one.failures.day))] : none("0"),
         one.mirror ? [one.mirror.version === one.version ? "current" : `at version ${one.mirror.version}`, el("div", { class: "sub" }, when(one.mirror.at))] : none(),
       ]), shown.channels.length ? "No channel matches." : "There is no channel that you may read yet. The first release makes one: xcache publish --create DIR --app NAME --base-url URL."));
   }

@@ -3,7 +3,7 @@ import { age, badge, card, count, el, fill, named, percent, plural, sampled, siz
 import { figures, rate } from "./health.js";
 import { copier } from "./command.js";
 import { isFailing } from "./overview.js";
-import { exactly, facts, hash, inWords, part, wholeMinute } from "./parts.js";
+import { exactly, facts, hash, inWords, part, retire, wholeMinute } from "./parts.js";
 
 /** Changes that are asked for at once. */
 const page = 1000;
@@ -28,11 +28,10 @@ async function release({ names: [app, channel, version], query, overview: fleet,
     link("Compare", "compare", `?from=${previous}&to=${info.version}`));
   if (Number(info.version) < Number(status.version)) {
     // The dialogs are loaded meanwhile.
-    import("./acts.js").then(({ buttons }) => {
+    import("./acts.js").then(({ buttons, whyNot }) => {
       const back = buttons({ app, channel, status, reload, to: info.version, isFailing: isFailing({ app, channel }, fleet),
         fleet: fleet?.channels.find((one) => one.app === app && one.channel === channel) })[0].querySelector("#act-roll-back");
-      back?.removeAttribute("aria-describedby");
-      if (back) acts.append(back);
+      if (back) acts.append(back, ...whyNot(back));
     }).catch(() => {});
   }
   return {
@@ -132,7 +131,7 @@ async function updateCosts(app, channel, version, before, adoption) {
         fill(box, drawn(next));
       } catch (error) {
         older.removeAttribute("aria-disabled");
-        failed.textContent = `✖ ${error.message}`;
+        fill(failed, `✖ ${error.message}`);
       }
     });
     const known = sorted.filter(([from]) => polls.get(from));
@@ -141,7 +140,7 @@ async function updateCosts(app, channel, version, before, adoption) {
     return [
       shares ? el("p", { class: "quiet" }, `Devices that aren't on it download ${size(Math.round(mean))} on average, by what they poll with.`) : null,
       table("The update from older versions", [["From version"], ["Of polls", true], ["Over the wire", true], ["Files", true], ["As deltas", true], ["Without deltas", true], ["Pack", true]],
-        sorted.map(([from, cost]) => [el("a", { href: channelLink("compare", app, channel, `?from=${from}&to=${version}`) }, from),
+        sorted.map(([from, cost]) => [el("a", { href: channelLink("compare", app, channel, `?from=${from}&to=${version}`), "aria-label": `From version ${from}` }, from),
           all ? bar(polls.get(from) ?? 0, all) : "—", [svg("svg", { class: "bar wire", viewBox: "0 0 100 6", preserveAspectRatio: "none", "aria-hidden": "true" },
             svg("rect", { width: 100, height: 6 }), svg("rect", { width: ((cost.total ?? cost.bytes) * 100) / largest, height: 6 })), size(cost.total ?? cost.bytes)],
           count(cost.files), count(cost.deltas), size(cost.plainBytes), cost.pack ? size(cost.pack) : "—"]),
@@ -207,7 +206,7 @@ async function compare({ names: [app, channel], query }) {
           { name: isBack ? "Releases taken back" : "Releases", value: count(all), notes: [[...new Set(between.map((one) => one.author))].slice(0, 4).join(", ")] },
         ]),
         between.length ? card(isBack ? "Releases that this takes back" : "Releases in it", el("ol", { class: "commits" }, between.slice(0, 8).map((one) => el("li", {},
-          el("a", { href: channelLink("release", app, channel, `/${one.version}`) }, one.version), el("span", {}, one.message?.slice(0, 160) || el("span", { class: "quiet" }, one.kind)), el("span", { class: "quiet" }, named(one.author)), el("span", { class: "quiet" }, when(one.at)))),
+          el("a", { href: channelLink("release", app, channel, `/${one.version}`), "aria-label": `Version ${one.version}` }, one.version), el("span", {}, one.message?.slice(0, 160) || el("span", { class: "quiet" }, one.kind)), el("span", { class: "quiet" }, named(one.author)), el("span", { class: "quiet" }, when(one.at)))),
         all > Math.min(8, between.length) ? el("li", { class: "quiet" }, `and ${plural(all - Math.min(8, between.length), "more", "more")}`) : null)) : null,
         card(`Version ${diff.from} → ${diff.to}`, changes(app, channel, diff.from, diff.to, query, channelLink("compare", app, channel, `?from=${encodeURIComponent(from)}&to=${encodeURIComponent(to)}`)))];
     });
@@ -251,7 +250,8 @@ function changes(app, channel, from, to, query, address) {
   const note = el("span", { role: "status", class: "quiet" });
   const more = el("button", { type: "button", hidden: true }, "Load more");
   const filter = el("input", { type: "search", id: "filter-changes", autocomplete: "off", spellcheck: "false", placeholder: "part of a URL" });
-  const content = el("div", { id: "content", "aria-live": "polite" }, el("p", { class: "quiet" }, "Loading …"));
+  // Who listens is taken to the file that they chose, and goes back by Escape.
+  const content = el("div", { id: "content", keydown: (event) => { if (event.key === "Escape") box.querySelector("[aria-current]")?.focus(); } }, el("p", { class: "quiet" }, "Loading …"));
   let files = [];
   let next = null;
   let asked = 0;
@@ -276,7 +276,7 @@ function changes(app, channel, from, to, query, address) {
     asked += 1;
     const mine = asked;
     if (isNew) words = filter.value;
-    more.disabled = true;
+    more.setAttribute("aria-disabled", "true");
     const after = isNew || next === null ? "" : `&after=${encodeURIComponent(next)}`;
     const diff = await get(`${path}/diff?from=${from}&to=${to}&limit=${page}&filter=${encodeURIComponent(words)}${after}`);
     if (mine !== asked) return;
@@ -285,12 +285,13 @@ function changes(app, channel, from, to, query, address) {
     const renamed = diff.renamed ?? 0;
     const sums = { added: diff.counts.added - renamed, renamed, changed: diff.counts.changed, removed: diff.counts.removed - renamed };
     const total = sums.added + sums.renamed + sums.changed + sums.removed;
-    more.hidden = next === null;
-    more.disabled = false;
+    more.removeAttribute("aria-disabled");
+    if (next === null) retire(more, filter);
+    else more.hidden = false;
     const told = [["added", "added"], ["renamed", "renamed and changed"], ["changed", "changed"], ["removed", "removed"]].filter(([kind]) => sums[kind]);
     fill(note, total === 0 ? (words ? "No changed URL contains this." : "Nothing changed.")
       : [next === null ? `${plural(total, "change")}: ` : `${count(files.length)} of ${plural(total, "change")} shown: `,
-        told.map(([kind, text], index) => [index ? ", " : "", el("span", { class: kinds[kind].kind }, `${kinds[kind].mark}${kind === "renamed" ? "\u00a0" : ""}${count(sums[kind])}`), ` ${text}`]), next === null ? "" : "; more below"]);
+        told.map(([kind, text], index) => [index ? ", " : "", el("span", { class: kinds[kind].kind }, el("span", { "aria-hidden": "true" }, `${kinds[kind].mark}${kind === "renamed" ? "\u00a0" : ""}`), count(sums[kind])), ` ${text}`]), next === null ? "" : "; more below"]);
     if (!words) figure(diff);
     fill(box, draw(tree(files), 0, ""));
     if (!shown) fill(content, largest());
@@ -308,7 +309,7 @@ function changes(app, channel, from, to, query, address) {
     return [el("h3", {}, next === null ? "What changed most in size" : "What changed most in size, of the files that are shown"),
       el("ol", { class: "largest" }, some.map(({ file }) => {
         const before = file.kind === "removed" ? file.size : former(file);
-        return el("li", {}, el("button", { type: "button", click: () => show(file) }, file.url.split("/").at(-1) || file.url),
+        return el("li", {}, el("button", { type: "button", title: file.url, click: () => show(file) }, file.url.split("/").at(-1) || file.url),
           svg("svg", { viewBox: "0 0 100 12", preserveAspectRatio: "none", "aria-hidden": "true" }, line(before, "old"), line(now(file), "new")),
           el("span", {}, before ? size(before) : "new", " → ", file.kind === "removed" ? "gone" : size(file.size)));
       })), el("p", { class: "quiet small" }, "Choose a file to see what is different in it.")];
@@ -322,8 +323,8 @@ function changes(app, channel, from, to, query, address) {
     node.closest("div").querySelector(".number").textContent = count(added + changed + removed - diff.renamed);
   }
 
-  const failed = (error) => { more.disabled = false; note.textContent = `✖ ${error.message}`; };
-  more.addEventListener("click", () => load(false).catch(failed));
+  const failed = (error) => { more.removeAttribute("aria-disabled"); fill(note, `✖ ${error.message}`); };
+  more.addEventListener("click", () => { if (!more.ariaDisabled) load(false).catch(failed); });
   let timer = 0;
   filter.addEventListener("input", () => { clearTimeout(timer); timer = setTimeout(() => { keep(); load(true).catch(failed); }, 250); });
 
@@ -350,7 +351,7 @@ function changes(app, channel, from, to, query, address) {
         const former = file.was ?? file.renamedFrom;
         const change = former && former.size !== file.size ? `${file.size > former.size ? "+" : "−"}${size(Math.abs(file.size - former.size))}` : former ? "±0" : size(file.size);
         return el("li", {}, el("span", { class: `mark-of ${kind}` }, el("span", { "aria-hidden": "true" }, mark), el("span", { class: "hidden" }, `${file.kind} `)),
-          el("button", { type: "button", click: () => show(file), "data-url": file.url, "aria-current": file.url === shown ? "true" : null }, file.name || "(page)"),
+          el("button", { type: "button", click: () => show(file), "data-url": file.url, title: file.url, "aria-current": file.url === shown ? "true" : null }, file.name || "(page)"),
           el("span", { class: "quiet", title: former ? `${size(former.size)} → ${size(file.size)}${file.delta ? `; delta ${size(file.delta)}` : ""}` : file.delta ? `delta ${size(file.delta)}` : null }, change));
       })) : null,
     ];
@@ -362,17 +363,21 @@ function changes(app, channel, from, to, query, address) {
     return new Map(files.filter((file) => file.renamedFrom).map((file) => [last(file.renamedFrom.url), last(file.url)]).filter(([old, now]) => old && now && old !== now));
   }
 
-  async function show(file) {
+  async function show(file, isChosen = true) {
     shown = file.url;
     keep();
     for (const one of box.querySelectorAll("button[data-url]")) {
       if (one.dataset.url === shown) one.setAttribute("aria-current", "true");
       else one.removeAttribute("aria-current");
     }
-    fill(content, el("p", { class: "quiet" }, "Loading …"));
+    content.replaceChildren(el("p", { class: "quiet" }, "Loading …"));
     const { compareContents } = await import("./content.js");
     await part(content, async () => { const made = await compareContents(path, file, from, to, renames()); return file.url === shown ? made : [...content.childNodes]; });
     content.scrollIntoView({ block: "nearest" });
+    if (!isChosen || file.url !== shown) return;
+    const heading = content.querySelector("h3");
+    heading?.setAttribute("tabindex", "-1");
+    (heading ?? box.querySelector("[aria-current]"))?.focus({ preventScroll: true });
   }
 
   async function begin() {
@@ -383,11 +388,11 @@ function changes(app, channel, from, to, query, address) {
     if (!shown) return;
     const file = files.find((one) => one.url === shown)
       ?? listed(await get(`${path}/diff?from=${from}&to=${to}&limit=${page}&filter=${encodeURIComponent(shown)}`)).find((one) => one.url === shown);
-    if (file) await show(file);
+    if (file) await show(file, false);
     else fill(content, el("p", { class: "quiet" }, "The file of this address isn't different between the two versions."));
   }
 
-  begin().catch((error) => { note.textContent = error instanceof Refusal ? `✖ ${error.message}` : "✖ The changes can't be read."; });
+  begin().catch((error) => { fill(note, error instanceof Refusal ? `✖ ${error.message}` : "✖ The changes can't be read."); });
   return [el("form", { role: "search", class: "inline", submit: (event) => event.preventDefault() }, el("label", { for: "filter-changes" }, "Filter"), filter, note),
     el("div", { class: "columns files" }, el("div", {}, box, more), content)];
 }

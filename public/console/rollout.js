@@ -1,5 +1,6 @@
 // Whom a rollout goes to, in words, and what devices reported about it.
 import { badge, count, el, plural, svg, table, utcText, when } from "./dom.js";
+import { silent } from "./parts.js";
 
 /** A share, in 10,000 buckets, as the command line writes it. */
 export const ofBuckets = (share) => `${share / 100}%`;
@@ -117,7 +118,7 @@ export function ratesChart(list) {
     group.append(index ? svg("circle", { cx: x(arm.rate), cy: y(index), r: 5 }) : svg("rect", { x: x(arm.rate) - 5, y: y(index) - 5, width: 10, height: 10 }));
     picture.append(group);
   });
-  return el("figure", { class: "chart", id: "rates" }, el("figcaption", {}, "Devices that failed, with the range in which their rate is (95\u00a0% confidence, however often one looks)"), picture);
+  return el("figure", { class: "chart", id: "rates" }, el("figcaption", {}, "Devices that failed, with the range in which their rate is (95\u00a0% confidence, however often one looks)"), silent(picture));
 }
 
 const moment = new Intl.DateTimeFormat(undefined, { month: "short", day: "numeric", hour: "2-digit", minute: "2-digit" });
@@ -142,5 +143,5 @@ export function evidenceChart(list) {
   picture.append(svg("text", { x: left, y: height - 4 }, moment.format(times[0])),
     svg("text", { x: width, y: height - 4, "text-anchor": "end" }, moment.format(times.at(-1))));
   picture.append(svg("polyline", { class: "evalue", points: points.map((one, index) => `${x(index)},${y(level(one))}`).join(" ") }));
-  return el("figure", { class: "chart", id: "evalue" }, el("figcaption", {}, "Evidence against the candidate (e); from 100 on it fails too often"), picture);
+  return el("figure", { class: "chart", id: "evalue" }, el("figcaption", {}, "Evidence against the candidate (e); from 100 on it fails too often"), silent(picture));
 }

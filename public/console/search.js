@@ -32,7 +32,7 @@ export async function open({ query, overview: fleet }) {
   const all = async () => (fleet ??= await get("overview")).channels;
 
   const place = (one) => el("a", { href: channelLink("channel", one.app, one.channel) }, `${one.app} ${one.channel}`);
-  const version = (one) => el("a", { href: channelLink("release", one.app, one.channel, `/${one.version}`) }, `Version ${one.version}`);
+  const version = (one) => el("a", { href: channelLink("release", one.app, one.channel, `/${one.version}`) }, `Version ${one.version}`, el("span", { class: "hidden" }, ` of ${one.app} ${one.channel}`));
 
   function draw(words, channels, answer) {
     const { releases, changes, files, people } = answer;
@@ -44,7 +44,7 @@ export async function open({ query, overview: fleet }) {
     // A file that several channels have is one row.
     const urls = new Map();
     for (const one of files) urls.set(one.url, [...(urls.get(one.url) ?? []), one]);
-    const held = (one, words = `${one.app} ${one.channel}, version ${one.version}`) => el("a", { href: channelLink("release", one.app, one.channel, `/${one.version}?filter=${encodeURIComponent(one.url)}`) }, words);
+    const held = (one, words = [`${one.app} ${one.channel}, version ${one.version}`, el("span", { class: "hidden" }, `: ${one.url}`)]) => el("a", { href: channelLink("release", one.app, one.channel, `/${one.version}?filter=${encodeURIComponent(one.url)}`) }, words);
     const name = (url) => url.split("/").at(-1) || url;
     const sub = (words) => el("div", { class: "sub" }, words);
     // All kinds have the same columns, so that the page is one list.
@@ -53,12 +53,12 @@ export async function open({ query, overview: fleet }) {
       part("Channels", ["Channel", "State", "Who", "Released"], channels.slice(0, most).map((one) => [
         [place(one), sub(one.version === "0" ? "no release yet" : `version ${one.version}`)], states(one, fleet.problems), named(one.author ?? "—"), one.at ? when(one.at) : "—"])),
       part("Releases", ["Release", "Message", "Who", "When"], releases.map((one) => [
-        [version(one), sub(`${one.app} ${one.channel}`)], [found(one.message || "no message", words), one.kind === "publish" ? "" : [" ", badge("quiet", one.kind)]], named(one.author), when(one.at)])),
+        [version(one), el("div", { class: "sub", "aria-hidden": "true" }, `${one.app} ${one.channel}`)], [found(one.message || "no message", words), one.kind === "publish" ? "" : [" ", badge("quiet", one.kind)]], named(one.author), when(one.at)])),
       part("Changes beside releases", ["Change", "Message", "Who", "When"], changes.map((one) => [
         [el("a", { href: channelLink("channel", one.app, one.channel, `?kinds=${one.kind}`) }, `${kinds[one.kind] ?? one.kind}${one.version ? ` ${one.version}` : ""}`), sub(`${one.app} ${one.channel}`)],
         found(one.message || "no message", words), named(one.author), when(one.at)])),
       part("Files", ["File", "Where it is", "Channels"], [...urls].map(([url, all]) => [
-        [held(all[0], found(name(url), words)), el("div", { class: "sub url" }, found(url, words))], el("span", { class: "places" }, all.map((one) => held(one))), plural(all.length, "channel")])),
+        [held(all[0], [found(name(url), words), el("span", { class: "hidden" }, ` at ${url}`)]), el("div", { class: "sub url" }, found(url, words))], el("span", { class: "places" }, all.map((one) => held(one))), plural(all.length, "channel")])),
       part("People", ["Name", "Releases", "Last one"], people.map((one) => [
         el("a", { href: `#/search?q=${encodeURIComponent(one.name)}` }, found(one.name, words)), plural(one.releases, "release"), when(one.lastAt)])));
     const sum = channels.length + releases.length + changes.length + urls.size + people.length;
@@ -83,7 +83,7 @@ export async function open({ query, overview: fleet }) {
       const answer = await get(`search?limit=${most}&q=${encodeURIComponent(words)}`);
       if (mine === asked) draw(words, channels, answer);
     } catch (error) {
-      if (mine === asked) note.textContent = `✖ ${error.message}`;
+      if (mine === asked) fill(note, `✖ ${error.message}`);
     }
   }
 

@@ -1,7 +1,7 @@
 // What happened in a channel, newest first: releases, changes of its policy and prefetch config, rollouts, freezes and settings in one list.
 import { channelLink, get } from "./api.js";
 import { badge, el, fill, named, size, when } from "./dom.js";
-import { exactly } from "./parts.js";
+import { exactly, retire, signs } from "./parts.js";
 import { ofBuckets } from "./rollout.js";
 
 const page = 20;
@@ -20,7 +20,7 @@ const ofVersion = new Set(["rollout", "pin"]);
 const keyOf = (one) => [one.kind, one.at, one.version, one.detail].join("\n");
 
 /** A text of the server with its times in the reader's zone. */
-const inZone = (text) => text.split(/(\d{4}-\d\d-\d\dT[\d:.]+Z)/).map((part, index) => (index % 2 ? exactly(part) : part));
+const inZone = (text) => text.split(/(\d{4}-\d\d-\d\dT[\d:.]+Z)/).map((part, index) => (index % 2 && Date.parse(part) ? exactly(part) : part));
 
 /** A release that went to a part of the devices first. */
 const ofRollout = ({ rollout: its }) => (!its ? null
@@ -55,7 +55,7 @@ export function timeline({ app, channel, path, chosen, choose, grown }) {
       el("div", { class: "what" }, el("div", {}, version, " ", live), el("div", {}, release.kind === "publish" ? null : badge(release.kind === "rollback" ? "warn" : "quiet", release.kind), ofRollout(release))),
       el("div", {}, message ?? el("div", { class: "quiet" }, one.detail || "no message"),
         release.breakGlass ? el("div", { class: "warn" }, `▲ despite a freeze by ${release.breakGlass.frozenBy}: ${release.breakGlass.reason}`) : null, by),
-      el("div", { class: "side" }, cost, el("div", { class: "small" }, `+${release.added} ~${release.changed} −${release.removed}, ${size(release.newBytes)} new`)),
+      el("div", { class: "side" }, cost, el("div", { class: "small" }, signs(release), `, ${size(release.newBytes)} new`)),
     ] : [
       el("div", { class: "what" }, el("b", {}, names[one.kind] ?? one.kind, hasNumber.has(one.kind) && one.version ? ` ${one.version}` : ""), ofVersion.has(one.kind) && one.version ? el("div", { class: "quiet small" }, `version ${one.version}`) : null),
       el("div", {}, el("div", {}, inZone(one.detail)), el("div", { class: "quiet small" }, one.message ? `${one.message} · ` : "", when(one.at), " by ", named(one.author))),
@@ -75,7 +75,8 @@ export function timeline({ app, channel, path, chosen, choose, grown }) {
 
   function told() {
     reveal();
-    more.hidden = next === null && !isCut();
+    if (next === null && !isCut()) retire(more, [...list.querySelectorAll("li:not([hidden]) a")].at(-1));
+    else more.hidden = false;
     grown(entries.flatMap(({ one }) => one.release ?? []), next !== null);
     if (note.className !== "bad") note.textContent = !entries.length ? "Nothing has happened in this channel yet." : visible() ? "" : next === null ? "Nothing of this kind has happened." : "Nothing of this kind among what is shown; there are older entries.";
   }
@@ -96,7 +97,7 @@ export function timeline({ app, channel, path, chosen, choose, grown }) {
       }
     } catch (error) {
       note.className = "bad";
-      note.textContent = `✖ Older entries can't be read: ${error.message}`;
+      fill(note, `✖ Older entries can't be read: ${error.message}`);
     }
     more.removeAttribute("aria-disabled");
     isAsking = false;

@@ -57,7 +57,7 @@ export async function open({ signOut: goOut }) {
   return {
     title: "You",
     node: [el("div", { class: "head" }, el("div", {}, el("h1", {}, who.name), el("p", { class: "lead" }, signedIn, " · ends ", who.expiresAt ? when(who.expiresAt) : "never")),
-      el("div", { class: "row" }, isAdmin ? el("a", { class: "button", href: "#/operations" }, "All tokens and sessions") : null)),
+      el("div", { class: "row" }, el("button", { type: "button", id: "shortcuts", click: async () => { (await import("./keys.js")).help(); } }, "Shortcut keys"), isAdmin ? el("a", { class: "button", href: "#/operations" }, "All tokens and sessions") : null)),
     el("div", { class: "columns" },
       el("div", {}, isSession() ? card("Where you are signed in", sessions) : null,
         card("What you may do", [
