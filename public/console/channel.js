@@ -126,7 +126,7 @@ export async function open({ names: [app, channel], query, overview: fleet, relo
       el("div", { class: "card-head" },
         el("div", {}, el("h2", {}, "Rollout of version ", open.version, open.paused ? [" ", badge("warn", "paused")] : ""),
           el("p", { class: "quiet" }, link(open.version, "Version"), open.prefetch ? ` with prefetch config ${open.prefetch}` : "", ` goes to ${audience(open)}; all others `,
-            Number(open.full) ? ["stay at ", link(open.full, "version"), ". ", el("a", { href: channelLink("compare", app, channel, `?from=${open.full}&to=${open.version}`) }, "Compare them")] : "have nothing yet.",
+            Number(open.full) ? ["stay at ", link(open.full, "version"), ". ", el("a", { href: channelLink("compare", app, channel, `?from=${open.full}&to=${open.version}`) }, "Compare")] : "have nothing yet.",
             open.paused ? " Nobody new is let in." : "")),
         el("div", {}, rolloutButtons({ app, channel, status, reload }))),
       stepsBar(open, shown?.ramp),

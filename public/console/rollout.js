@@ -118,7 +118,7 @@ export function ratesChart(list) {
     group.append(index ? svg("circle", { cx: x(arm.rate), cy: y(index), r: 5 }) : svg("rect", { x: x(arm.rate) - 5, y: y(index) - 5, width: 10, height: 10 }));
     picture.append(group);
   });
-  return el("figure", { class: "chart", id: "rates" }, el("figcaption", {}, "Devices that failed, with the range in which their rate is (95\u00a0% confidence, however often one looks)"), silent(picture));
+  return el("figure", { class: "chart", id: "rates" }, el("figcaption", {}, "Rate of devices that failed, with its range of 95\u00a0% confidence"), silent(picture));
 }
 
 const moment = new Intl.DateTimeFormat(undefined, { month: "short", day: "numeric", hour: "2-digit", minute: "2-digit" });
