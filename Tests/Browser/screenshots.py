@@ -8,10 +8,11 @@ docs/images, with a palette of 256 colours. Check the pictures before you commit
 need libfaketime (Debian: libfaketime), which FAKETIME_LIBRARY may name; without it all times are the current one. The font is
 Inter if installed (Debian: fonts-inter).
 """
-import collections, glob, json, math, os, struct, sys, tempfile, time, urllib.request, zlib
+import base64, collections, glob, hashlib, json, math, os, struct, sys, tempfile, time, urllib.request, zlib
 from cdp import Browser
 from console_page import Console, here, until
 from site_under_test import Site
+import shop
 
 xcache = os.path.abspath(sys.argv[1] if len(sys.argv) > 1 else os.path.join(here, "../../.build/debug/xcache"))
 wanted = sys.argv[2] if len(sys.argv) > 2 else ""
@@ -168,7 +169,7 @@ def rolled_out(site, hour):
 
 def prepared(site, clock):
     files = {f"js/part-{number}.js": f"console.log({number});\n" * 40 for number in range(24)}
-    files["index.html"] = "<!doctype html>\n<title>shop</title>\n<h1>Spring sale</h1>\n<p>Ten per cent off.\n"
+    files["index.html"] = shop.page
     files["img/logo.svg"] = ("<svg xmlns='http://www.w3.org/2000/svg' width='90' height='90'>"
                              "<circle cx='45' cy='45' r='40' fill='teal'/></svg>")
     clock.set(72)
@@ -208,7 +209,8 @@ def prepared(site, clock):
         site.report(reason, 2, 3, f"https://m.example.com/js/{url}.js")
         get_adoption(site)
     clock.set(3)
-    files["js/part-7.js"] = "throw new Error();\n"
+    files["js/part-7.js"] = shop.script
+    files["index.html"] = files["index.html"].replace("<header>shop</header>", "<header>shop · basket: 2</header>")
     publish("ci-shop", "New basket")
     for channel, hours in (("test", 2.9), ("staging", 2), ("tablet", 1.5)):
         clock.set(hours)
@@ -233,7 +235,7 @@ def today(site):
     for engine, times in (("WebKit 605.1", 7), ("Chromium 141", 4)):
         for _ in range(times):
             site.sample(3, "TypeError: undefined is not an object (evaluating 'basket.items')", page,
-                        [f"renderBasket@{script}:1:7", f"start@{script}:1:19", f"@{script}:1:1"], engine)
+                        [f"r@{script}:1:{shop.column('t.items')}", f"s@{script}:1:{shop.column('r(window')}", f"@{script}:1:{shop.column('s();')}"], engine)
     site.sample(3, "", page, [], "Chromium 141", "page")
     site.ask("POST", "apps/shop/channels/online/policy", {"act": "bypass-add", "pattern": "https://m.example.com/pay/*", "message": "the payment page is broken offline"})
     until_at = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() + 8 * 3600))
@@ -243,6 +245,39 @@ def today(site):
     site.ask("POST", "apps/shop/channels/online/pins", {"version": "1", "reason": "the audit of March"})
     held(site)
     get_adoption(site)
+
+
+def put(site, content):
+    """Uploads a file; returns its SHA-256."""
+    name = hashlib.sha256(content).hexdigest()
+    urllib.request.urlopen(urllib.request.Request(f"{site.url}/api/v1/blobs/{name}", method="PUT", data=content, headers={
+        "Authorization": f"Bearer {site.token}", "Content-MD5": base64.b64encode(hashlib.md5(content).digest()).decode()})).read()
+    return name
+
+
+def kept(site, browser):
+    """What a publisher keeps with releases: the source map of a script, and pictures of a page."""
+    source_map = shop.source_map()
+    done(site, "online/source-maps", {"maps": [
+        {"file": hashlib.sha256(shop.script.encode()).hexdigest(), "map": put(site, source_map), "size": len(source_map)}]})
+    address = "https://m.example.com/index.html"
+    for version in ("2", "3"):
+        page = browser.new_page(apart=True)
+        page.viewport(390, 700, 1, True)
+        page.goto(site.ask("POST", "apps/shop/channels/online/preview", {"version": version, "page": address})[1]["url"])
+        time.sleep(1)
+        page.screenshot(f"{pictures}/{version}.png")
+        with open(f"{pictures}/{version}.png", "rb") as file:
+            picture = put(site, file.read())
+        os.remove(f"{pictures}/{version}.png")
+        done(site, f"online/releases/{version}/pictures", {"pictures": [{"page": address, "blob": picture, "width": 390, "height": 700}]})
+
+
+def elsewhere(site):
+    """Sessions of the same token in other browsers."""
+    for system, browser in (("X11; Linux x86_64", "Firefox/140.0"), ("iPhone; CPU iPhone OS 18_5 like Mac OS X", "Safari/604.1")):
+        urllib.request.urlopen(urllib.request.Request(f"{site.url}/auth/session", method="POST", headers={
+            "Authorization": f"Bearer {site.token}", "Xcache-Console": "1", "User-Agent": f"Mozilla/5.0 ({system}) {browser}"})).read()
 
 
 def held(site):
@@ -276,11 +311,13 @@ def get_adoption(site):
 pages = (("overview", "#/", "table"), ("channel", "#/channel/shop/online", "#timeline li"), ("quiet-channel", "#/channel/shop/tablet", "#timeline li"),
          ("week", "#/channel/shop/online?span=week&kinds=policy,freeze", "#timeline"), ("search", "#/search?q=logo", "#results section"),
          ("failures", "#/failures/shop/online", "#samples article"), ("preview", "#/preview/shop/online/3", "iframe"), ("release", "#/release/shop/online/2", ".tree li"),
-         ("compare", "#/compare/shop/online?from=1&to=3", ".tree li"), ("audit", "#/audit", "table"), ("operations", "#/operations", "table"),
+         ("compare", "#/compare/shop/online?from=1&to=3", ".tree li"), ("audit", "#/audit", "table"), ("error", "#/release/shop/online/99", "[role=alert]"), ("operations", "#/operations", "table"),
          ("waiting", "#/waiting", "#waiting section"), ("rollout", "#/channel/shop/beta", "#rates"), ("planned", "#/channel/shop/test", "#planned"),
-         ("young-channel", "#/channel/shop/kiosk?span=week", "#timeline li"), ("you", "#/you", "#you-facts"),
+         ("young-channel", "#/channel/shop/kiosk?span=week", "#timeline li"), ("you", "#/you", "#sessions li"),
          ("missing", "#/nothing", "h1"))
-dialogs = (("rollback", "#act-roll-back"), ("kill", "#act-kill-switch"), ("settings", "#act-settings"), ("acknowledge", "#problems [data-acknowledge]"))
+dialogs = (("rollback", "#act-roll-back"), ("kill", "#act-kill-switch"), ("freeze", "#act-freeze"), ("bypass", "#act-bypass-pages"), ("settings", "#act-settings"),
+           ("protection", "#act-protection"), ("acknowledge", "#problems [data-acknowledge]"))
+values = {"settings": ("interval", "60"), "protection": ("approvals", "2"), "bypass": ("pattern", "https://m.example.com/pay/*")}
 
 
 def all_pages(console, scheme, width):
@@ -309,8 +346,8 @@ def all_pages(console, scheme, width):
         fresh("#/channel/shop/online", "#act-roll-back")
         console.click(button)
         console.wait("dialog #preview h3")
-        if name == "settings":
-            console.set("interval", "60")
+        if name in values:
+            console.set(*values[name])
             time.sleep(1)
         console.set("reason", "white pages since the new basket")
         console.eval("document.querySelector('dialog details.command').open = true")
@@ -342,6 +379,8 @@ def main():
         try:
             today(site)
             with Browser() as browser:
+                kept(site, browser)
+                elsewhere(site)
                 console = Console(browser, site, 1440)
                 for scheme in ("light", "dark"):
                     console.scheme(scheme)

@@ -142,7 +142,9 @@ function summary(row) {
   const isDocument = /^(policy|prefetch)/.test(row.act);
   const version = text(made.version) ?? text(asked.version);
   const bypass = made.changes?.bypass ?? {};
-  const about = [text(asked.code), text(asked.name), version && `${isDocument ? "config" : "version"} ${version}`, text(asked.from) && `from ${asked.from}`,
+  const number = (value, word) => (Number.isInteger(value) ? plural(value, word) : null);
+  const about = text(asked.summary) ?? text(made.summary) ?? [text(asked.code), number(asked.approvals, "approval"), number(asked.maps, "map"), text(asked.name),
+    version && `${isDocument ? "config" : "version"} ${version}`, row.act === "rollback" && text(asked.to) && `with the content of ${asked.to}`, text(asked.fromVersion) && text(asked.from) && `from ${asked.from}`,
     [bypass.added, bypass.removed].flat().filter(text).join(", "), text(asked.scope), text(asked.publicURL), text(asked.sort)].filter(Boolean).join(", ");
   const why = text(asked.reason) ?? text(asked.message);
   return [about ? el("span", { class: why ? "about" : null }, about) : null, why || (about ? null : el("span", { class: "quiet" }, "details"))];

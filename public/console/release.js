@@ -156,6 +156,7 @@ const offered = 50;
 async function compare({ names: [app, channel], query }) {
   const path = channelPath(app, channel);
   const { releases } = await get(`${path}/log?limit=${offered}`);
+  // Without two sides, what the newest release changed.
   const from = query.get("from") ?? releases[1]?.version ?? "";
   const to = query.get("to") ?? releases[0]?.version ?? "";
   const result = el("div", { class: "parts" });
@@ -186,9 +187,9 @@ async function compare({ names: [app, channel], query }) {
   const fields = () => [...form.querySelectorAll("input")];
   const go = form.querySelector("#go");
   /** The words on how to write a time are there where one is written; a chosen version needs no button. */
-  const tellHow = () => { help.hidden = fields().every((one) => one.hidden); go.hidden = help.hidden && query.has("from") && query.has("to"); };
+  const tellHow = () => { help.hidden = fields().every((one) => one.hidden); go.hidden = help.hidden; };
   tellHow();
-  if (query.get("from") && query.get("to")) {
+  if (from && to) {
     await part(result, async () => {
       const [first, second] = [moment(from), moment(to)];
       const diff = await get(`${path}/diff?from=${encodeURIComponent(first)}&to=${encodeURIComponent(second)}&limit=0`);
