@@ -294,6 +294,7 @@ test-browser: ## the web runtime, versions as deltas, and the console in headles
 	Tests/Browser/console_details.py .build/debug/xcache
 	Tests/Browser/console_people.py .build/debug/xcache
 	Tests/Browser/console_failures.py .build/debug/xcache
+	Tests/Browser/console_reader.py .build/debug/xcache
 	node --expose-internals --test Tests/Browser/pretty.test.mjs
 	Tests/Browser/release_engineer.py .build/debug/xcache
 	Tests/Browser/Worker/run.py .build/debug/xcache -j3 '-beside a large pack' '-a manifest of 10,000'

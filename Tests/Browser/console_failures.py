@@ -106,7 +106,7 @@ def check_failures(console, site):
     console.says("3 times", "#samples .sample")
     text = console.text("#samples")
     assert "<img src=x" in text and "uncaught error" in text and "unhandled rejection" in text, text
-    assert "Chromium 141" in text and "total@" in text, text
+    assert "Chromium 141" in text and "/js/app.9e8d7c6b.js:1:" in text, text
     assert "index.html" in console.text("#failing-pages"), console.text("#failing-pages")
     assert console.eval("document.querySelectorAll('main script, main img, main iframe, [onerror]').length") == 0
     console.says("on version 1", "#failure-figures")

@@ -112,7 +112,7 @@ def with_provider(browser, site):
     # The page of who is signed in.
     console.press("g", "#view")
     console.press("y")
-    console.wait("#sessions table")
+    console.wait("#sessions li")
     for words in ("id.example.com", "ana-1", "every app", "help-*, main", "command line"):
         console.says(words, "#view")
     widths(console, "you")
@@ -133,7 +133,7 @@ def with_provider(browser, site):
     # Signing out ends it at the origin; one that can't be ended isn't forgotten.
     console.eval("delete sessionStorage.ended; sessionStorage.broken = 'yes'")
     console.page.goto(f"{site.console}?5#/you")
-    console.wait("#sessions table")
+    console.wait("#sessions li")
     console.click("#sign-out")
     console.says("You are still signed in", "#link")
     console.eval("delete sessionStorage.broken")

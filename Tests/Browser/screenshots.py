@@ -8,10 +8,11 @@ docs/images, with a palette of 256 colours. Check the pictures before you commit
 need libfaketime (Debian: libfaketime), which FAKETIME_LIBRARY may name; without it all times are the current one. The font is
 Inter if installed (Debian: fonts-inter).
 """
-import collections, glob, math, os, struct, sys, tempfile, time, zlib
+import base64, collections, glob, hashlib, json, math, os, struct, sys, tempfile, time, urllib.request, zlib
 from cdp import Browser
 from console_page import Console, here, until
 from site_under_test import Site
+import shop
 
 xcache = os.path.abspath(sys.argv[1] if len(sys.argv) > 1 else os.path.join(here, "../../.build/debug/xcache"))
 wanted = sys.argv[2] if len(sys.argv) > 2 else ""
@@ -130,9 +131,45 @@ def counted(site, version, openings, local, slow=1, failed=0):
     site.count(version, counts)
 
 
+def done(site, path, body, token=None):
+    """Does an act; returns the id of what waits then, if it does."""
+    status, answer = site.ask("POST", f"apps/shop/channels/{path}", body, token)
+    assert status in (200, 201, 202), (path, status, answer)
+    return answer.get("scheduled", {}).get("id") if status == 202 else None
+
+
+def opened(site, arm, devices, failed, seed=0):
+    """Reports pages that devices of an arm of beta's rollout opened, each from a network of its own; `seed`: which of them failed."""
+    for device in range(devices):
+        body = {"evidence": {"arm": arm, "failed": int((device + seed) % devices < failed), "opened": 1, "version": "2"}}
+        urllib.request.urlopen(urllib.request.Request(
+            f"{site.url}/report?app=shop&channel=beta", data=json.dumps(body).encode(),
+            headers={"X-Forwarded-For": f"10.{len(arm)}.{device}.7"})).read()
+
+
+def rolled_out(site, hour):
+    """The rollout in beta in an hour of its life: it begins 16 hours ago and takes its second step 9 hours ago."""
+    if hour == 20:
+        done(site, "beta/create", {})
+        done(site, "beta/promote", {"from": "online", "version": "1", "message": "Spring sale"})
+    if hour == 16:
+        ramp = {"steps": [500, 2500, 10_000], "completes": True, "each": 2000, "atLeast": 7200}
+        done(site, "beta/promote", {
+            "from": "online", "version": "2", "message": "Twenty per cent, and the logo of the season",
+            "rollout": {"share": 500, "groups": ["staff"], "ramp": ramp, "autoHalt": True}})
+    if hour == 9:
+        done(site, "beta/rollout/set", {"share": 2500})
+    if hour < 20:
+        site.poll(1, 16 if hour > 9 else 12, "beta")
+    if hour < 16:
+        site.poll(2, 1 if hour > 9 else 5, "beta")
+        opened(site, "candidate", 14 if hour > 9 else 40, 0 if hour > 9 else 2, 3 * hour)
+        opened(site, "control", 34, 1 if hour in (14, 8) else 0, hour)
+
+
 def prepared(site, clock):
     files = {f"js/part-{number}.js": f"console.log({number});\n" * 40 for number in range(24)}
-    files["index.html"] = "<!doctype html>\n<title>shop</title>\n<h1>Spring sale</h1>\n<p>Ten per cent off.\n"
+    files["index.html"] = shop.page
     files["img/logo.svg"] = ("<svg xmlns='http://www.w3.org/2000/svg' width='90' height='90'>"
                              "<circle cx='45' cy='45' r='40' fill='teal'/></svg>")
     clock.set(72)
@@ -151,6 +188,12 @@ def prepared(site, clock):
             many = 15 + 11 * math.sin(hour / 24 * 2 * math.pi)
             for version, share in shares(hour).items():
                 site.poll(version, round(many * share))
+            rolled_out(site, hour)
+            if hour == 6:
+                done(site, "kiosk/create", {})
+                done(site, "kiosk/promote", {"from": "online", "message": "The first kiosks"})
+            if hour < 6:
+                site.poll(1, 12 - hour, "kiosk")
             get_adoption(site)
 
     clock.set(70)
@@ -166,7 +209,8 @@ def prepared(site, clock):
         site.report(reason, 2, 3, f"https://m.example.com/js/{url}.js")
         get_adoption(site)
     clock.set(3)
-    files["js/part-7.js"] = "throw new Error();\n"
+    files["js/part-7.js"] = shop.script
+    files["index.html"] = files["index.html"].replace("<header>shop</header>", "<header>shop · basket: 2</header>")
     publish("ci-shop", "New basket")
     for channel, hours in (("test", 2.9), ("staging", 2), ("tablet", 1.5)):
         clock.set(hours)
@@ -191,7 +235,7 @@ def today(site):
     for engine, times in (("WebKit 605.1", 7), ("Chromium 141", 4)):
         for _ in range(times):
             site.sample(3, "TypeError: undefined is not an object (evaluating 'basket.items')", page,
-                        [f"renderBasket@{script}:1:7", f"start@{script}:1:19", f"@{script}:1:1"], engine)
+                        [f"r@{script}:1:{shop.column('t.items')}", f"s@{script}:1:{shop.column('r(window')}", f"@{script}:1:{shop.column('s();')}"], engine)
     site.sample(3, "", page, [], "Chromium 141", "page")
     site.ask("POST", "apps/shop/channels/online/policy", {"act": "bypass-add", "pattern": "https://m.example.com/pay/*", "message": "the payment page is broken offline"})
     until_at = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() + 8 * 3600))
@@ -199,7 +243,64 @@ def today(site):
     site.ask("POST", "mirrors", {"name": "s3://shop-copy/hxm", "versions": [{"app": "shop", "channel": "online", "version": "3"}]})
     site.ask("POST", "tokens", {"name": "wall", "scope": "read", "app": "shop"})
     site.ask("POST", "apps/shop/channels/online/pins", {"version": "1", "reason": "the audit of March"})
+    held(site)
     get_adoption(site)
+
+
+def put(site, content):
+    """Uploads a file; returns its SHA-256."""
+    name = hashlib.sha256(content).hexdigest()
+    urllib.request.urlopen(urllib.request.Request(f"{site.url}/api/v1/blobs/{name}", method="PUT", data=content, headers={
+        "Authorization": f"Bearer {site.token}", "Content-MD5": base64.b64encode(hashlib.md5(content).digest()).decode()})).read()
+    return name
+
+
+def kept(site, browser):
+    """What a publisher keeps with releases: the source map of a script, and pictures of a page."""
+    source_map = shop.source_map()
+    done(site, "online/source-maps", {"maps": [
+        {"file": hashlib.sha256(shop.script.encode()).hexdigest(), "map": put(site, source_map), "size": len(source_map)}]})
+    address = "https://m.example.com/index.html"
+    for version in ("2", "3"):
+        page = browser.new_page(apart=True)
+        page.viewport(390, 700, 1, True)
+        page.goto(site.ask("POST", "apps/shop/channels/online/preview", {"version": version, "page": address})[1]["url"])
+        time.sleep(1)
+        page.screenshot(f"{pictures}/{version}.png")
+        with open(f"{pictures}/{version}.png", "rb") as file:
+            picture = put(site, file.read())
+        os.remove(f"{pictures}/{version}.png")
+        done(site, f"online/releases/{version}/pictures", {"pictures": [{"page": address, "blob": picture, "width": 390, "height": 700}]})
+
+
+def elsewhere(site):
+    """Sessions of the same token in other browsers."""
+    for system, browser in (("X11; Linux x86_64", "Firefox/140.0"), ("iPhone; CPU iPhone OS 18_5 like Mac OS X", "Safari/604.1")):
+        urllib.request.urlopen(urllib.request.Request(f"{site.url}/auth/session", method="POST", headers={
+            "Authorization": f"Bearer {site.token}", "Xcache-Console": "1", "User-Agent": f"Mozilla/5.0 ({system}) {browser}"})).read()
+
+
+def held(site):
+    """Acts that wait: for the approval of who looks, of others, for their time; and a freeze by calendar."""
+    def later(hours):
+        return time.strftime("%Y-%m-%dT%H:00:00Z", time.gmtime(time.time() + hours * 3600))
+
+    ben, carl, dora, eve = (site.ask("POST", "tokens", {"name": name, "scope": scope, "app": "shop"})[1]["token"]
+                       for name, scope in (("ben", "release"), ("carl", "publish"), ("dora", "release"), ("eve", "publish")))
+    done(site, "test/promote", {"from": "online", "version": "2", "schedule": later(9), "message": "Back to the basket of last week"})
+    done(site, "test/freeze", {"from": later(30), "to": later(78), "reason": "the warehouse counts its stock"})
+    done(site, "test/protect", {"approvals": 1})
+    done(site, "beta/protect", {"approvals": 2})
+    done(site, "test/promote", {"from": "online", "version": "2", "message": "The season's prices, as agreed with the shops"}, carl)
+    done(site, "test/promote", {"from": "online", "version": "1", "message": "Spring sale, to compare the season with"}, eve)
+    act = done(site, "beta/rollout/set", {"share": 10_000, "schedule": later(14)}, dora)
+    done(site, f"beta/schedules/{act}/approve", {"message": "the shops are ready"}, ben)
+    for _ in range(9):
+        site.poll(1, 1, "beta")
+    site.poll(2, 5, "beta")
+    site.poll(1, 12, "kiosk")
+    opened(site, "candidate", 40, 1, 11)
+    opened(site, "control", 34, 0)
 
 
 def get_adoption(site):
@@ -210,10 +311,13 @@ def get_adoption(site):
 pages = (("overview", "#/", "table"), ("channel", "#/channel/shop/online", "#timeline li"), ("quiet-channel", "#/channel/shop/tablet", "#timeline li"),
          ("week", "#/channel/shop/online?span=week&kinds=policy,freeze", "#timeline"), ("search", "#/search?q=logo", "#results section"),
          ("failures", "#/failures/shop/online", "#samples article"), ("preview", "#/preview/shop/online/3", "iframe"), ("release", "#/release/shop/online/2", ".tree li"),
-         ("compare", "#/compare/shop/online?from=1&to=3", ".tree li"), ("audit", "#/audit", "table"), ("operations", "#/operations", "table"),
-         ("waiting", "#/waiting", "#waiting"), ("you", "#/you", "#you-facts"),
+         ("compare", "#/compare/shop/online?from=1&to=3", ".tree li"), ("audit", "#/audit", "table"), ("error", "#/release/shop/online/99", "[role=alert]"), ("operations", "#/operations", "table"),
+         ("waiting", "#/waiting", "#waiting section"), ("rollout", "#/channel/shop/beta", "#rates"), ("planned", "#/channel/shop/test", "#planned"),
+         ("young-channel", "#/channel/shop/kiosk?span=week", "#timeline li"), ("you", "#/you", "#sessions li"),
          ("missing", "#/nothing", "h1"))
-dialogs = (("rollback", "#act-roll-back"), ("kill", "#act-kill-switch"), ("settings", "#act-settings"), ("acknowledge", "#problems [data-acknowledge]"))
+dialogs = (("rollback", "#act-roll-back"), ("kill", "#act-kill-switch"), ("freeze", "#act-freeze"), ("bypass", "#act-bypass-pages"), ("settings", "#act-settings"),
+           ("protection", "#act-protection"), ("acknowledge", "#problems [data-acknowledge]"))
+values = {"settings": ("interval", "60"), "protection": ("approvals", "2"), "bypass": ("pattern", "https://m.example.com/pay/*")}
 
 
 def all_pages(console, scheme, width):
@@ -242,8 +346,8 @@ def all_pages(console, scheme, width):
         fresh("#/channel/shop/online", "#act-roll-back")
         console.click(button)
         console.wait("dialog #preview h3")
-        if name == "settings":
-            console.set("interval", "60")
+        if name in values:
+            console.set(*values[name])
             time.sleep(1)
         console.set("reason", "white pages since the new basket")
         console.eval("document.querySelector('dialog details.command').open = true")
@@ -264,7 +368,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         with Clock(folder) as clock:
             # Pages of releases are looked at in an origin of their own.
-            site = Site(clock.program, folder, ("--preview-listen", "127.0.0.1:0"))
+            site = Site(clock.program, folder, ("--preview-listen", "127.0.0.1:0", "--trust-proxy", "127.0.0.1/32"))
             try:
                 prepared(site, clock)
             finally:
@@ -275,6 +379,8 @@ def main():
         try:
             today(site)
             with Browser() as browser:
+                kept(site, browser)
+                elsewhere(site)
                 console = Console(browser, site, 1440)
                 for scheme in ("light", "dark"):
                     console.scheme(scheme)

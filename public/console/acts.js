@@ -1,10 +1,12 @@
 import { act, bundleLimit, channelPath, Ended, get, hindrance, isPerson, long, me, preview } from "./api.js";
-import { el, plural, polled, size, tell, when } from "./dom.js";
+import { el, fill, plural, polled, size, tell, when } from "./dom.js";
 import { exactly, localMinute, wholeMinute } from "./parts.js";
 import { alarm, audience, buckets, ofBuckets } from "./rollout.js";
 import { isSame, propose, Unchanged, why } from "./dialog.js";
 import { changedURLs, changeFacts, gated, protect, waiting } from "./approvals.js";
 
+/** Times from now that are often meant, in hours. */
+const spans = [[1, "1 hour"], [4, "4 hours"], [24, "1 day"]];
 /** Versions that a dialog lists. */
 const offered = 50;
 
@@ -69,7 +71,7 @@ export function buttons({ app, channel, status, fleet, reload, isFailing, to }) 
   const menu = el("details", { class: "menu", id: "more-acts",
     keydown: (event) => { if (event.key === "Escape" && menu.open) { menu.open = false; menu.firstChild.focus(); } },
     focusout: (event) => { if (event.relatedTarget && !menu.contains(event.relatedTarget) && !event.relatedTarget.closest("dialog")) menu.open = false; } },
-  el("summary", { id: "more" }, "More"), el("div", {}, made.slice(few)));
+  el("summary", { id: "more" }, "More", el("span", { class: "hidden" }, " actions")), el("div", {}, made.slice(few)));
   const row = el("div", { class: "row acts", role: "group", "aria-label": "Actions" }, made.slice(0, few), menu);
   return [row, notes.size ? el("p", { id: "why-not", class: "quiet" }, [...notes].join(" ")) : null];
 
@@ -77,7 +79,7 @@ export function buttons({ app, channel, status, fleet, reload, isFailing, to }) 
     try {
       await open();
     } catch (error) {
-      if (!(error instanceof Ended)) document.getElementById("link").textContent = `✖ ${error.message}`;
+      if (!(error instanceof Ended)) fill(document.getElementById("link"), `✖ ${error.message}`);
     }
   }
 
@@ -109,14 +111,14 @@ export function buttons({ app, channel, status, fleet, reload, isFailing, to }) 
     const releases = await versions();
     const all = releases.slice(1).map((one) => [one.version, one.version, [el("span", {}, one.message?.slice(0, 120) || el("span", { class: "quiet" }, "no message")), el("div", { class: "quiet small" }, `${one.kind} by ${one.author}`)], when(one.at)]);
     if (!all.length) { tell("There is no older version."); return; }
-    const bundles = [["", "all bundles"], ...status.bundles.map((one) => [one.name, one.name])];
+    const bundles = [["", "All bundles"], ...status.bundles.map((one) => [one.name, one.name])];
     const body = ({ to, other, bundle, withPrefetch }) => ({ to: other || to, ...(bundle ? { bundle } : { allBundles: true }), withPrefetch });
     propose({
-      title: "Roll back", where, done,
+      title: "Roll back", verb: `Roll back ${where}`, where, done,
       fields: [
         { name: "to", words: "To version", kind: "choice", options: all, value: to },
         ...another(releases),
-        { name: "bundle", words: "Of", kind: "select", options: bundles },
+        { name: "bundle", words: "Bundles", kind: "select", options: bundles },
         { name: "withPrefetch", words: "Also bring back the prefetch config of that time", kind: "check" },
         ...inSpite(),
       ],
@@ -140,9 +142,9 @@ export function buttons({ app, channel, status, fleet, reload, isFailing, to }) 
     const others = channels.filter((one) => one.app === app && one.channel !== channel && one.version !== "0").map((one) => [one.channel, `${one.channel}, version ${one.version}`]);
     const body = ({ from, withPrefetch }) => ({ from, withPrefetch });
     propose({
-      title: "Promote here", where, done,
+      title: "Promote", verb: `Promote to ${where}`, where: `to ${where}`, done,
       fields: [
-        { name: "from", words: "What the channel holds now", kind: "select", options: others.length ? others : [["", "no other channel of this app has a release"]] },
+        { name: "from", words: "From the channel", kind: "select", options: others.length ? others : [["", "no other channel of this app has a release"]] },
         { name: "withPrefetch", words: "With its prefetch config", kind: "check" }, ...inSpite()],
       effect: async (values) => {
         if (!values.from) throw new Error("There is nothing to promote.");
@@ -164,7 +166,7 @@ export function buttons({ app, channel, status, fleet, reload, isFailing, to }) 
 
   function freeze() {
     propose({
-      title: "Freeze", where, done,
+      title: "Freeze", verb: `Freeze ${where}`, where, done,
       effect: async () => el("p", {}, "Releases are refused from now on, with your reason, until somebody thaws the channel. Devices go on as they are; the kill switch, bypasses and settings still work."),
       command: ({ reason }) => ["channel", "freeze", ...place, `--reason=${reason}`],
       send: async ({ reason }, key) => { await act("POST", `${path}/freeze`, { reason }, key); return "The channel refuses releases."; },
@@ -173,7 +175,7 @@ export function buttons({ app, channel, status, fleet, reload, isFailing, to }) 
 
   function thaw() {
     propose({
-      title: "Thaw", where, done,
+      title: "Thaw", verb: `Thaw ${where}`, where, done,
       effect: async () => {
         const { freeze } = await get(path);
         if (!freeze) throw new Error("The channel is no longer frozen.");
@@ -198,7 +200,7 @@ export function buttons({ app, channel, status, fleet, reload, isFailing, to }) 
     propose({
       title: "Kill switch", verb: "Turn the kill switch on", where, isDangerous: true, done,
       // As the command line: a switch that is forgotten costs every page its speed.
-      fields: [{ name: "until", words: "Until (empty: until somebody resumes)", kind: "datetime-local", value: localMinute(Date.now() + 4 * 3600_000) }],
+      fields: [{ name: "until", words: "Until", hint: "empty: until somebody resumes", kind: "datetime-local", spans: [...spans, [0, "No end"]], value: localMinute(Date.now() + 4 * 3600_000) }],
       effect: async ({ until }) => el("p", {}, ahead(until), `▲ Apps and browsers use only the network for every page, from their next poll on (${polls}). They keep their files, and come back by themselves `,
         until ? ["when it ends, ", exactly(wholeMinute(until)), "."] : "after somebody resumes."),
       command: ({ reason, until }) => ["policy", "kill", ...place, ...(until ? ["--for", lasting(until)] : ["--until-resumed"]), `--message=${reason}`],
@@ -211,7 +213,7 @@ export function buttons({ app, channel, status, fleet, reload, isFailing, to }) 
 
   function resume() {
     propose({
-      title: "Resume", where, done,
+      title: "Resume", verb: `Resume ${where}`, where, done,
       effect: async () => {
         const kill = await killNow();
         if (!kill) throw new Error("The kill switch is already off.");
@@ -248,11 +250,11 @@ export function buttons({ app, channel, status, fleet, reload, isFailing, to }) 
   async function bypass() {
     const known = (await bypassed()).map((one) => one.pattern);
     propose({
-      title: "Bypass pages", where, done,
+      title: "Bypass pages", verb: "Save the bypass", where, done,
       fields: [
-        { name: "act", words: "What", kind: "select", options: [["bypass-add", "pages that devices leave to the network"], ...(known.length ? [["bypass-remove", "no longer bypass"]] : [])] },
-        { name: "pattern", words: "Pattern", required: true, placeholder: "https://m.example.com/pay/*", help: known.length ? `Bypassed now: ${known.join(", ")}` : "Nothing is bypassed now." },
-        { name: "until", words: "Until (empty: until it is removed)", kind: "datetime-local" }],
+        { name: "act", words: "What", kind: "select", options: [["bypass-add", "Pages that devices leave to the network"], ...(known.length ? [["bypass-remove", "No longer bypass"]] : [])] },
+        { name: "pattern", words: "Pattern", hint: "of URLs, with *", required: true, placeholder: "https://m.example.com/pay/*", help: known.length ? `Bypassed now: ${known.join(", ")}` : "Nothing is bypassed now." },
+        { name: "until", words: "Until", hint: "empty: until it is removed", kind: "datetime-local", spans: [...spans, [0, "No end"]] }],
       effect: async (values) => {
         if (values.act === "bypass-add") {
           return [el("p", {}, ahead(values.until), `Pages of ${values.pattern || "the pattern"} come from the network on every device, at its next poll (${polls}).`,
@@ -289,7 +291,7 @@ export function buttons({ app, channel, status, fleet, reload, isFailing, to }) 
     const options = all.filter((one) => one.version !== status.prefetch.version).map((one) => [one.version, one.version,
       [el("span", {}, one.message?.slice(0, 120) || el("span", { class: "quiet" }, "no message")), el("div", { class: "quiet small" }, `${one.kind} by ${one.author}`)], when(one.at)]);
     propose({
-      title: "Roll the prefetch config back", where, done,
+      title: "Roll the prefetch config back", verb: "Roll the config back", where, done,
       fields: [{ name: "to", words: "To version", kind: "choice", options: [...options, ["0", "0", el("span", {}, "no calls are sent ahead"), ""]] }, ...inSpite()],
       effect: async ({ to, breakGlass }) => {
         if (status.freeze && !breakGlass) throw new Error(`The channel is frozen by ${status.freeze.author}: ${status.freeze.reason}`);
@@ -310,10 +312,10 @@ export function buttons({ app, channel, status, fleet, reload, isFailing, to }) 
   async function pins() {
     const [{ pins: all }, releases] = [await get(`${path}/pins`), await versions()];
     propose({
-      title: "Pins", where, done,
+      title: "Pins", verb: "Save the pin", where, done,
       fields: [
-        { name: "what", words: "What", kind: "select", options: [["pin", "keep a version, whatever gc would do"], ...all.map((one) => [one.version, `no longer keep version ${one.version} (${one.author}: ${one.reason})`])] },
-        { name: "version", words: "Version to keep", kind: "select", options: releases.map((one) => [one.version, one.version]) }, ...another(releases)],
+        { name: "what", words: "What", kind: "select", options: [["pin", "Keep a version, whatever gc would do"], ...all.map((one) => [one.version, `No longer keep version ${one.version} (${one.author}: ${one.reason})`])] },
+        { name: "version", words: "Version to keep", kind: "select", options: releases.map((one) => [one.version, `${one.version}${one.message ? `: ${one.message.slice(0, 80)}` : ""}`]) }, ...another(releases)],
       effect: async ({ what, version, other }) => {
         if (what === "pin") await get(`${path}/releases/${encodeURIComponent(other || version)}`);
         return el("p", {}, what === "pin" ? `Version ${other || version} stays until somebody unpins it, with all of its files.` : `gc may drop version ${what} when nothing else keeps it.`);
@@ -344,24 +346,25 @@ export function buttons({ app, channel, status, fleet, reload, isFailing, to }) 
       if (values.samples !== is.samples) change.samples = values.samples === "on";
       return change;
     };
+    const names = { interval: "Poll interval", hosts: "Hosts", reports: "Usage reports", samples: "Samples of errors" };
     const units = { interval: " s", reports: " %" };
     const words = (name, value) => (typeof value === "boolean" ? (value ? "on" : "off") : value === "" || value === null ? "not set" : `${Array.isArray(value) ? value.join(" ") : value}${units[name] ?? ""}`);
     propose({
       title: "Settings", verb: "Save settings", where, done,
       fields: [
-        { name: "interval", words: "Seconds between two polls of a device (30 to 3600; empty: the devices' default)", kind: "number", min: 30, max: 3600, value: is.interval },
-        { name: "hosts", words: "Hosts whose URLs a release may name (empty: all)", value: is.hosts },
-        { name: "reports", words: "Percentage of usage reports that devices send (empty: all)", kind: "number", min: 0, max: 100, step: 0.01, value: is.reports },
-        { name: "samples", words: "Samples of errors on devices: message, stack and page", kind: "select", options: [["on", "on"], ["off", "off"]], value: is.samples, help: "Query values and ids are taken out on the device." }],
+        { name: "interval", words: names.interval, hint: "30 to 3,600; empty: the devices' default", unit: "seconds between two polls of a device", kind: "number", min: 30, max: 3600, value: is.interval },
+        { name: "reports", words: names.reports, hint: "empty: all", unit: "percent of what devices count is sent", kind: "number", min: 0, max: 100, step: 0.01, value: is.reports },
+        { name: "samples", words: names.samples, hint: "message, stack and page; query values and ids are taken out on the device", kind: "select", options: [["on", "On: devices send them"], ["off", "Off"]], value: is.samples },
+        { name: "hosts", words: names.hosts, hint: "whose URLs a release may name; empty: all", value: is.hosts, placeholder: "m.example.com *.example.org" }],
       effect: async (values) => {
         const change = Object.entries(body(values));
         if (!change.length) throw new Unchanged("Nothing is changed yet.");
         const now = await read();
-        return { plan: now, nodes: [el("ul", {}, change.map(([name, value]) => el("li", {}, `${name}: ${words(name, now[name])} → ${words(name, name === "reports" && value !== null ? value / 100 : value)}`)))].concat(body(values).samples === false ? el("p", { class: "warn" }, "▲ Devices send none from their next poll on, and the origin forgets those that it has of this channel.") : []) };
+        return { plan: now, nodes: [el("ul", {}, change.map(([name, value]) => el("li", {}, `${names[name]}: ${words(name, now[name])} → ${words(name, name === "reports" && value !== null ? value / 100 : value)}`)))].concat(body(values).samples === false ? el("p", { class: "warn" }, "▲ Devices send none from their next poll on, and the origin forgets those that it has of this channel.") : []) };
       },
       guard: async (_, plan) => {
         const now = await read();
-        return Object.keys(now).filter((name) => now[name] !== plan[name]).map((name) => `${name} is ${words(name, now[name])}.`).join(" ");
+        return Object.keys(now).filter((name) => now[name] !== plan[name]).map((name) => `${names[name]}: now ${words(name, now[name])}.`).join(" ");
       },
       command: (values) => {
         const { interval, hosts, reports, samples } = body(values);
@@ -377,6 +380,11 @@ export function buttons({ app, channel, status, fleet, reload, isFailing, to }) 
   }
 }
 
+/** Why a button may not be pressed that stands beside others than on the channel's page; nothing if it may. */
+export function whyNot(button) {
+  return button.title ? [el("p", { id: "why-not", class: "quiet small" }, `○ ${button.title}`)] : [];
+}
+
 const placed = ({ app, channel }) => (channel ? `${app} ${channel}` : "this origin");
 const longest = 30 * 86_400_000;
 
@@ -387,8 +395,8 @@ export function acknowledge(problem, done) {
   const same = (one) => one.code === code && one.app === app && one.channel === channel;
   const now = async () => (await get("overview")).problems.find(same);
   propose({
-    title: "Acknowledge", where: `${code}, ${placed(problem)}`, done, reasonWords: "Reason, for your colleagues", reasonLength: 500,
-    fields: [{ name: "until", words: "Quiet until", kind: "datetime-local", required: true, value: localMinute(Date.now() + 4 * 3600_000) }],
+    title: "Acknowledge", where: `${code}, ${placed(problem)}`, done, reasonHint: "for your colleagues", reasonLength: 500,
+    fields: [{ name: "until", words: "Quiet until", hint: "30 days at most", kind: "datetime-local", required: true, spans, value: localMinute(Date.now() + 4 * 3600_000) }],
     effect: async ({ until }) => {
       if (!until) throw new Error("Say until when.");
       ahead(until);
@@ -462,11 +470,11 @@ export function rolloutButtons({ app, channel, status, reload }) {
 
   function change() {
     propose({
-      title: "Change share", where, done: reload,
+      title: "Change share", verb: "Change the share", where, done: reload,
       fields: [
-        { name: "share", words: "Share of the devices, in percent", required: true, value: ofBuckets(rollout.share), inputmode: "decimal" },
-        { name: "groups", words: "Groups that are in, whatever their share (empty: none)", value: rollout.groups.join(" ") },
-        { name: "range", words: "App versions, such as >=4.2 <5 (empty: all)", value: rollout.app ?? "" }, ...inSpite()],
+        { name: "share", words: "Share", unit: "of the devices, in percent", required: true, value: ofBuckets(rollout.share), inputmode: "decimal" },
+        { name: "groups", words: "Groups", hint: "that are in, whatever their share; empty: none", value: rollout.groups.join(" ") },
+        { name: "range", words: "App versions", hint: "such as >=4.2 <5; empty: all", value: rollout.app ?? "" }, ...inSpite()],
       effect: async (values) => {
         const { open, warning } = await now();
         const next = { share: buckets(values.share), groups: groups(values), app: values.range || null };
@@ -493,7 +501,7 @@ export function rolloutButtons({ app, channel, status, reload }) {
   function step(verb, title, words) {
     propose({
       // A freeze keeps nobody from pausing.
-      title, where, done: reload, fields: verb === "pause" ? [] : inSpite(),
+      title, verb: `${title} the rollout`, where, done: reload, fields: verb === "pause" ? [] : inSpite(),
       effect: async () => {
         const { open, warning } = await now();
         return { plan: open, nodes: [el("p", {}, words), verb === "pause" ? null : warned(warning),
@@ -510,7 +518,7 @@ export function rolloutButtons({ app, channel, status, reload }) {
 
   function halt() {
     propose({
-      title: "Halt", where, isDangerous: true, done: reload,
+      title: "Halt", verb: "Halt the rollout", where, isDangerous: true, done: reload,
       effect: async () => {
         const { open } = await now();
         return { plan: open, nodes: el("p", {}, `▲ Devices that have version ${open.version} go back to what version ${open.full} has, at their next poll. A new version says so; version ${open.version} isn't offered again.`) };
@@ -528,13 +536,13 @@ export function rolloutButtons({ app, channel, status, reload }) {
 /** The server makes the secret and tells it once. */
 export function createToken(done) {
   propose({
-    title: "Create a token", where: "this origin", done,
+    title: "Create a token", verb: "Create the token", where: "this origin", done,
     fields: [
       { name: "name", words: "Whose it is", required: true, maxlength: 128 },
       { name: "scope", words: "What it may do", kind: "select", options: [["", "choose …"], ["read", "read"], ["release", "release"], ["publish", "publish"], ["admin", "admin"]] },
       { name: "app", words: "App" }, { name: "allApps", words: "Every app, also those made later", kind: "check" },
-      { name: "channel", words: "Channel (empty: all of the app)" }, { name: "bundles", words: "Bundles, with * and ? (empty: all)" },
-      { name: "days", words: "Days until it ends", kind: "number", min: 1, max: 3660, value: 90 }, { name: "noExpiry", words: "It never ends", kind: "check" }],
+      { name: "channel", words: "Channel", hint: "empty: all of the app" }, { name: "bundles", words: "Bundles", hint: "with * and ?; empty: all" },
+      { name: "days", words: "Ends after", unit: "days", kind: "number", min: 1, max: 3660, value: 90 }, { name: "noExpiry", words: "It never ends", kind: "check" }],
     // As the command line: nothing is granted by leaving it out.
     effect: async ({ name, scope, app, allApps, channel, bundles, days, noExpiry }) => {
       if (channel && !app) throw new Error("A channel belongs to an app: name the app, too.");
@@ -575,8 +583,8 @@ export function collectGarbage(done) {
   propose({
     title: "Collect garbage", where: "all channels", isDangerous: true, done,
     fields: [
-      { name: "keepVersions", words: "Newest versions of each channel that stay", kind: "number", min: 1, max: 1000000, value: 50, required: true },
-      { name: "keepDays", words: "Days for which a version stays after devices used it", kind: "number", min: 0, max: 90, value: 90, required: true }],
+      { name: "keepVersions", words: "Keep the newest", unit: "versions of each channel", kind: "number", min: 1, max: 1000000, value: 50, required: true },
+      { name: "keepDays", words: "Keep what devices used in the last", unit: "days", kind: "number", min: 0, max: 90, value: 90, required: true }],
     effect: async (values) => {
       const report = await preview("gc", body(values), long);
       const dropped = report.channels.filter((one) => one.dropped.length);

@@ -1,7 +1,7 @@
 // Acts that others have to approve: what such an act still waits for, how one approves or rejects it, and which channels ask for that.
 import { act, channelPath, get, hindrance, me } from "./api.js";
 import { badge, count, el, named, plural, size, table, tell, when } from "./dom.js";
-import { address, exactly, facts, hash } from "./parts.js";
+import { address, exactly, facts, hash, inWords } from "./parts.js";
 import { audience, buckets, ofBuckets } from "./rollout.js";
 import { isSame, propose, why } from "./dialog.js";
 
@@ -18,6 +18,19 @@ export const isHeld = (one) => isUnapproved(one) || Boolean(one.signatures?.leng
 /** What others have to do, as a word: `approved`, `signed` or both. */
 export const heldWords = (one) => (one.signatures?.length ? isUnapproved(one) ? "signed and approved" : "signed" : "approved");
 
+/** One act of a list: what it is, when and by whom, what it waits for (`more`), and what one can do about it. */
+export function item({ id, title, about, more, buttons, isAsked }) {
+  return el("section", { class: isAsked ? "act asked" : "act", id: `act-${id}`, tabindex: -1, "aria-labelledby": `act-name-${id}` },
+    el("div", {}, el("h3", { id: `act-name-${id}` }, title.charAt(0).toUpperCase() + title.slice(1), el("span", { class: "hidden" }, `, ${/^\d/.test(id) ? "number " : ""}${String(id).replace("-", " ")}`)), el("p", { class: "quiet small" }, about), more),
+    el("div", { class: "decide" }, buttons));
+}
+
+/** When an act is to be done. */
+export const dueWords = (one) => (isHeld(one) && !hasTime(one) ? `to be done as soon as it is ${heldWords(one)}` : ["to be done ", exactly(one.due), ", ", when(one.due)]);
+
+/** Why an act that was due still waits. */
+export const soFar = (one) => (one.reason ? el("p", { class: "warn" }, `▲ It couldn't be carried out yet: ${one.reason}`) : null);
+
 /** What of the acts that wait in a channel waits for approvals, as a badge. */
 export const unapproved = (acts) => {
   const waiting = acts.filter((one) => one.state === "waiting" && isUnapproved(one)).length;
@@ -29,7 +42,7 @@ export function changeFacts(answer) {
   const update = answer.update ?? answer.forecast?.update ?? answer.cost?.update;
   return facts([
     ["Version", `${answer.previous} → ${answer.version}`],
-    ["Changes", `+${answer.added} ~${answer.changed === true || answer.changed === false ? answer.counts?.changed ?? 0 : answer.changed} −${answer.removed}`],
+    ["Files", inWords({ ...answer, changed: typeof answer.changed === "boolean" ? answer.counts?.changed ?? 0 : answer.changed })],
     ["Update", update ? `${size(update.total ?? update.bytes)} for each device` : "not known yet"],
     ["Bundles", (answer.bundles ?? []).map((one) => one.bundle).join(", ") || "none"],
   ]);
@@ -52,7 +65,7 @@ export function changedURLs(answer) {
 async function documentLines(before, after) {
   const { difference } = await import("./content.js");
   const lines = (value) => (value === undefined || value === null ? [] : JSON.stringify(value, null, 2).split("\n"));
-  return el("pre", { tabindex: 0, "aria-label": "Lines that change; − before, + after" }, difference(lines(before), lines(after)).map((line) =>
+  return el("pre", { role: "group", tabindex: 0, "aria-label": "Lines that change; − before, + after" }, difference(lines(before), lines(after)).map((line) =>
     el("span", { class: { "-": "del", "+": "ins", " ": "", "…": "quiet" }[line.mark] }, `${line.mark === "-" ? "−" : line.mark} ${line.text}`)));
 }
 
@@ -83,9 +96,8 @@ export function missing(one) {
   const lines = [];
   if (one.approvals) {
     const { required, given, missing: left, by } = one.approvals;
-    lines.push(el("div", {}, left ? badge("warn", "approvals") : badge("good", "approved"), `${given.length} of ${required}`,
-      given.length ? [": ", given.map((each, index) => [index ? ", " : "", named(each.name), " ", when(each.at)])] : "",
-      left ? `; ${left} more${by ? ` by ${by}` : ""}` : ""));
+    lines.push(el("div", {}, left ? badge("warn", plural(left, "more approval")) : badge("good", "approved"), left && by ? `by ${by}; ` : "", `${given.length} of ${required} given`,
+      given.length ? [": ", given.map((each, index) => [index ? ", " : "", named(each.name), " ", when(each.at)])] : ""));
   }
   const unsigned = one.signatures ?? [];
   const problem = unsigned.find((each) => each.problem)?.problem;
@@ -98,7 +110,7 @@ export function missing(one) {
     }
   }
   if (!problem && (isUnapproved(one) || unsigned.length)) {
-    lines.push(el("div", { class: "quiet small" }, hasTime(one) ? "Then it waits for its time. " : "Then it is done at once. ", `Not ${heldWords(one)} by `, exactly(end(one)), ", it is missed."));
+    lines.push(el("div", { class: "quiet small" }, `If it isn't ${heldWords(one)} by `, exactly(end(one)), ", it is missed."));
   }
   return lines;
 }
@@ -123,7 +135,7 @@ export const protectionWords = (one) => (one?.approvals
 
 const button = (id, words, hindered, kind, open) => el("button", {
   type: "button", id, class: kind, "aria-disabled": hindered ? "true" : null, title: hindered || null, click: () => { if (hindered) tell(hindered); else open(); },
-}, words);
+}, words, el("span", { class: "hidden" }, ` number ${id.split("-")[1]}`));
 
 /** Approve and reject, and why one may not; beside them `more`. Nothing else for an act that takes no approval. */
 export function decisions({ one, app, channel, reload }, more = null) {
@@ -137,7 +149,7 @@ export function decisions({ one, app, channel, reload }, more = null) {
   // Who may approve may reject, also after having approved.
   const mayReject = one.approvals.mayApprove || isDone || one.approvals.given.some((each) => each.name === me().name);
   return [el("div", { class: "row", role: "group", "aria-label": `Decide ${one.id}` },
-    isDone ? null : button(`approve-${one.id}`, "Approve", hindered, "primary", approve), button(`reject-${one.id}`, "Reject", role || (mayReject ? "" : hindered), null, reject), more),
+    isDone ? null : button(`approve-${one.id}`, "Approve", hindered, null, approve), button(`reject-${one.id}`, "Reject", role || (mayReject ? "" : hindered), null, reject), more),
   !isDone && hindered ? el("p", { class: "quiet small", id: `why-not-${one.id}` }, `○ You can't approve${mayReject ? "" : " or reject"} this: ${hindered}`) : null];
 
   /** The act with what it would do now, as long as it waits. */
@@ -160,7 +172,7 @@ export function decisions({ one, app, channel, reload }, more = null) {
 
   function approve() {
     propose({
-      title: "Approve", where, done: reload, isReasonOptional: true, reasonWords: "Remark for the audit trail and your colleagues (may be empty)",
+      title: "Approve", where, done: reload, isReasonOptional: true, reasonWords: "Remark", reasonHint: "for the audit trail and your colleagues; may be empty",
       effect: async () => {
         const preview = await now();
         const { schedule } = preview;
@@ -216,9 +228,9 @@ export async function protect({ app, channel, done }) {
   propose({
     title: "Protection", verb: "Save protection", where: `${app} ${channel}`, done,
     fields: [
-      { name: "approvals", words: "Approvals that an act waits for (0: none)", kind: "number", min: 0, max: 9, value: String(is.approvals), required: true },
-      { name: "by", words: "By whom, as a pattern of names with * and ? (empty: whoever has the scope release here)", value: is.by ?? "" },
-      { name: "share", words: "Steps of a rollout up to this percentage don't wait", value: is.share ? ofBuckets(is.share) : "0%", inputmode: "decimal" }],
+      { name: "approvals", words: "Approvals", hint: "0: none", unit: "approvals that an act waits for", kind: "number", min: 0, max: 9, value: String(is.approvals), required: true },
+      { name: "by", words: "By whom", hint: "a pattern of names with * and ?; empty: whoever has the scope release here", value: is.by ?? "" },
+      { name: "share", words: "Steps of a rollout", hint: "that don't wait", unit: "of the devices at most", value: is.share ? ofBuckets(is.share) : "0%", inputmode: "decimal" }],
     effect: async (values) => {
       const [next, now] = [body(values), await read()];
       if (isSame(next, now)) return { plan: now, nodes: el("p", {}, "Nothing: that is what it is now.") };

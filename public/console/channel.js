@@ -1,11 +1,11 @@
 import { channelLink, channelPath, get } from "./api.js";
-import { badge, card, count, el, fill, named, percent, plural, polled, sampled, size, table, when } from "./dom.js";
+import { badge, card, count, el, fill, named, percent, plural, sampled, size, svg, table, when } from "./dom.js";
 import { address, exactly, facts, part, wholeMinute } from "./parts.js";
-import { per, stacked } from "./chart.js";
+import { begun, per, stacked } from "./chart.js";
 import { changed, health } from "./health.js";
 import { isFailing, ofChannel, states } from "./overview.js";
 import { buttons, rolloutButtons } from "./acts.js";
-import { audience, evidenceChart, evidenceFacts, ratesChart } from "./rollout.js";
+import { arms, audience, evidenceChart, evidenceFacts, ratesChart, stepsBar } from "./rollout.js";
 import { planned } from "./planned.js";
 import { protectionWords, unapproved } from "./approvals.js";
 import { timeline } from "./timeline.js";
@@ -58,24 +58,22 @@ export async function open({ names: [app, channel], query, overview: fleet, relo
     fill(head, el("div", {},
       el("h1", {}, `${app} ${channel} `, el("span", { class: "tag" }, `version ${status.version}`)),
       el("p", { class: "lead" }, line ? states(line, fleet.problems) : null, unapproved(status.scheduled ?? []),
-        status.protection?.approvals ? badge("quiet", "protected", protectionWords(status.protection)) : null, status.isDefaultApp && channel === "online" ? badge("quiet", "default app") : null,
-        el("span", {}, status.at ? ["Released ", when(status.at), newest?.version === status.version ? [" by ", named(newest.author)] : ""] : "No release yet"),
-        status.at ? el("a", { href: channelLink("preview", app, channel, `/${status.version}`) }, "Preview") : null)),
+        el("span", {}, status.at ? ["Released ", when(status.at), newest?.version === status.version ? [" by ", named(newest.author)] : "", " · ",
+          el("a", { href: channelLink("preview", app, channel, `/${status.version}`) }, "Preview")] : "No release yet"))),
     el("div", {}, buttons({ app, channel, status, fleet: line, reload, isFailing: isFailing({ app, channel }, fleet) })));
     drawVitals();
     drawRollout();
     fill(plans, planned({ app, channel, status, reload }));
     fill(about,
       facts([
-        ["Released", when(status.at)],
         line?.kill && ["Kill switch", ["on; ", when(line.kill.at), ` by ${line.kill.author}: ${line.kill.reason}`, line.kill.until ? ["; ends ", when(line.kill.until)] : ""]],
         status.freeze && ["Frozen", [when(status.freeze.from ?? status.freeze.at), ` by ${status.freeze.author}: ${status.freeze.reason}`, status.freeze.to ? ["; ends ", when(status.freeze.to)] : ""]],
         status.staged?.length && ["Staged", status.staged.map((one) => el("div", { class: "bad" }, `✖ A release by ${one.author}, `, when(one.at), `, isn't visible: ${one.reason}`))],
         ["Content", `${plural(status.resources, "resource")}, ${size(status.bytes)}`],
-        ["Failures", line ? `${count(line.failures.hour)} in this hour and the last, ${count(line.failures.day)} in 24 hours` : "—"],
         line?.mirror && ["Mirror", [`${line.mirror.name}: version ${line.mirror.version}, `, when(line.mirror.at)]],
         ["Protection", protectionWords(status.protection)],
         ["Poll interval", status.interval ? `${status.interval} s` : "the devices' default"],
+        status.isDefaultApp && channel === "online" && ["Default app", "devices that name no app get this one"],
         status.hosts && ["Hosts", status.hosts.join(", ")],
         status.reports !== null && ["Reports", `${status.reports / 100} % of devices`],
         status.samples === false && ["Error samples", "off"],
@@ -102,15 +100,17 @@ export async function open({ names: [app, channel], query, overview: fleet, relo
   const source = el("p", { class: "quiet" });
 
   function drawVitals() {
-    const before = releases[1]?.version ?? "0";
+    // A candidate is newer than what all devices get.
+    const before = releases[releases.findIndex((one) => one.version === status.version) + 1]?.version ?? "0";
     const reports = adoption?.reports ?? [];
-    const from = lastSeries && new Date(lastSeries.from).getTime();
-    const length = lastSeries && lastSeries.points * lastSeries.seconds * 1000;
+    const series = lastSeries && begun(lastSeries);
+    const from = series && new Date(series.from).getTime();
+    const length = series && series.points * series.seconds * 1000;
     fill(vitals, status.version === "0" ? null : [
       health({
         costs,
-        line: lineOf(fleet), version: status.version, before, reports, series: lastSeries, began: releases[0]?.version === status.version ? new Date(releases[0].at).getTime() : 0, span: spans[chosen].words.toLowerCase(),
-        marks: lastSeries ? releases.map((one) => (new Date(one.at).getTime() - from) / length).filter((at) => at >= 0 && at <= 1) : [],
+        line: lineOf(fleet), version: status.version, before, reports, series, span: series?.begins ? null : spans[chosen].words.toLowerCase(),
+        marks: series ? releases.map((one) => (new Date(one.at).getTime() - from) / length).filter((at) => at >= 0 && at <= 1) : [],
         isFailing: isFailing({ app, channel }, fleet),
       }), changed({ version: status.version, before, reports })]);
   }
@@ -121,17 +121,21 @@ export async function open({ names: [app, channel], query, overview: fleet, relo
     const hour = adoption?.hour;
     const shown = open && standing?.open?.version === open.version ? standing : null;
     const having = (version) => percent((hour?.versions ?? []).reduce((sum, one) => sum + (one.version === version ? one.polls : 0), 0), hour?.polls ?? 0);
-    const link = (version) => el("a", { href: channelLink("release", app, channel, `/${version}`) }, `version ${version}`);
-    fill(rollout, !open ? null : card("Rollout", [
-      facts([
-        ["Candidate", [link(open.version), open.prefetch ? ` with prefetch config ${open.prefetch}` : "", `, for ${audience(open)}`, open.paused ? ["; ", badge("warn", "paused"), " nobody new is let in"] : ""]],
-        ["All others", Number(open.full) ? ["stay at ", link(open.full), "; ", el("a", { href: channelLink("compare", app, channel, `?from=${open.full}&to=${open.version}`) }, "compare")] : "have nothing yet"],
-        ["By their polls", hour?.polls ? `${having(open.version)} have version ${open.version}, ${having(open.full)} version ${open.full}; of ${polled(hour.polls, hour.sample)} in this hour and the last${hour.sample ? `, ${sampled(hour.sample)}` : ""}` : "no polls in this hour and the last"],
-        ["Begun", [when(open.at), " by ", named(open.author), open.changedAt === open.at ? "" : ["; changed ", when(open.changedAt), " by ", named(open.changedBy)]]],
-        ...evidenceFacts(shown),
-      ], "facts"),
-      ratesChart(shown), evidenceChart(shown),
-      rolloutButtons({ app, channel, status, reload })]));
+    const link = (version, words) => el("a", { href: channelLink("release", app, channel, `/${version}`) }, `${words} ${version}`);
+    fill(rollout, !open ? null : el("section", { class: "card rollout", "aria-label": "Rollout" },
+      el("div", { class: "card-head" },
+        el("div", {}, el("h2", {}, "Rollout of version ", open.version, open.paused ? [" ", badge("warn", "paused")] : ""),
+          el("p", { class: "quiet" }, link(open.version, "Version"), open.prefetch ? ` with prefetch config ${open.prefetch}` : "", ` goes to ${audience(open)}; all others `,
+            Number(open.full) ? ["stay at ", link(open.full, "version"), ". ", el("a", { href: channelLink("compare", app, channel, `?from=${open.full}&to=${open.version}`) }, "Compare")] : "have nothing yet.",
+            open.paused ? " Nobody new is let in." : "")),
+        el("div", {}, rolloutButtons({ app, channel, status, reload }))),
+      stepsBar(open, shown?.ramp),
+      el("div", { class: "sides-of" },
+        el("div", {}, arms(open, shown?.evidence, hour?.polls ? [having(open.version), having(open.full)] : ["no polls", "no polls"]),
+          hour?.sample ? el("p", { class: "quiet small" }, `Polls are ${sampled(hour.sample)}.`) : null, ratesChart(shown)),
+        el("div", {}, facts([...evidenceFacts(shown),
+          ["Begun", [when(open.at), " by ", named(open.author), open.changedAt === open.at ? "" : ["; changed ", when(open.changedAt), " by ", named(open.changedBy)]]]], "standing"),
+        evidenceChart(shown)))));
   }
 
   const series = () => {
@@ -139,8 +143,9 @@ export async function open({ names: [app, channel], query, overview: fleet, relo
     return `${path}/adoption/series?step=${step}&points=${points}`;
   };
 
-  function drawCharts(document) {
+  function drawCharts(whole) {
     drawVitals();
+    const document = begun(whole);
     const { seconds } = document;
     const from = new Date(document.from).getTime();
     const starts = Array.from({ length: document.points }, (_, index) => new Date(from + index * seconds * 1000));
@@ -155,14 +160,17 @@ export async function open({ names: [app, channel], query, overview: fleet, relo
     })).reverse();
     const order = versions.filter((one) => !one.isRest).reverse();
     for (const one of versions) one.tone = one.isRest ? "rest" : `v${Math.min(order.indexOf(one), 4)}`;
-    const isQuiet = ![...document.versions.map((one) => one.polls), ...document.failures.map((one) => one.failures)].some((all) => all.some(Boolean));
+    const hasFailed = document.failures.some((one) => one.failures.some(Boolean));
+    const isQuiet = !hasFailed && !document.versions.some((one) => one.polls.some(Boolean));
+    const chart = (title, unit, drawn) => el("div", {}, el("h3", {}, title, " ", el("span", { class: "unit" }, unit)), drawn);
     fill(charts, isQuiet ? el("p", { class: "quiet" }, `No device of this channel polled or failed in this time (${spans[chosen].words.toLowerCase()}).`) : [
-      el("h3", {}, "What devices run ", el("span", { class: "unit" }, per("polls", seconds))), stacked("Polls by version", starts, seconds, versions, marks),
-      el("h3", {}, "What went wrong on them ", chosen === "hour" ? null : el("span", { class: "unit" }, per("failures", seconds))),
-      chosen === "hour" ? el("p", { class: "quiet" }, "Failures are counted by the hour; choose a longer time.")
-        : stacked("Failures by reason", starts, seconds,
-          document.failures.map((one, index) => ({ name: one.reason, values: one.failures, tone: `f${index % 8}` })), marks, "failures", 140)],
-      isCut ? el("p", { class: "quiet", id: "marks-note" }, `▲ Only the newest ${plural(releases.length, "release")} are marked, since `, exactly(oldest.at), "; “Older” below marks more.") : null);
+      el("div", { class: hasFailed ? "sides-of" : null },
+        chart("What devices run", per("polls", seconds), stacked("Polls by version", starts, seconds, versions, marks, "polls", !hasFailed)),
+        hasFailed ? chart("What went wrong on them", per("failures", seconds), stacked("Failures by reason", starts, seconds,
+          document.failures.map((one, index) => ({ name: one.reason, values: one.failures, tone: `f${index % 8}` })), marks, "failures")) : null),
+      chosen === "hour" ? el("p", { class: "quiet small" }, "Failures are counted by the hour; choose a longer time to see them.") : null,
+      document.begins && !isQuiet ? el("p", { class: "quiet small" }, "Nothing was counted before ", exactly(document.begins), ".") : null],
+    isCut ? el("p", { class: "quiet small", id: "marks-note" }, `▲ Only the newest ${plural(releases.length, "release")} are marked, since `, exactly(oldest.at), "; “Older” above marks more.") : null);
   }
 
   const choice = el("div", { class: "row joined", role: "group", "aria-label": "Time that the charts show" },
@@ -190,6 +198,7 @@ export async function open({ names: [app, channel], query, overview: fleet, relo
       const known = new Set(releases.map((one) => one.version));
       const fresh = all.filter((one) => !known.has(one.version));
       hasOlder = isMore;
+      happened.live(status.version);
       if (fresh.length) releases = releases.concat(fresh).sort((a, b) => Number(b.version) - Number(a.version));
       tellCosts();
       if (lastSeries) drawCharts(lastSeries);
@@ -263,13 +272,17 @@ export async function open({ names: [app, channel], query, overview: fleet, relo
     readAt = Date.now();
     drawHead();
     drawBundles();
+    happened.live(status.version);
   }
 
   drawHead();
   drawBundles();
   [lastSeries] = await Promise.all([get(series()), happened.begin()]);
   const failures = el("div", { id: "failures" });
+  const none = el("p", { class: "quiet" });
+  const stacks = () => el("a", { id: "to-failures", href: channelLink("failures", app, channel) }, "Messages and stacks");
   const drawFailures = () => part(failures, async () => failuresIn(await get(`${path}/adoption`)));
+  /** The card with what failed. Where nothing did, a line of the fleet's card says so. */
   function failuresIn(document) {
     adoption = document;
     countedAt = Date.now();
@@ -277,10 +290,14 @@ export async function open({ names: [app, channel], query, overview: fleet, relo
     drawVitals();
     drawRollout();
     const all = [...adoption.failures].sort((a, b) => b.failures - a.failures);
+    fill(none, all.length ? null : ["Devices reported no failures in the last week. ", stacks()]);
+    if (!all.length) return null;
     const rest = all.length - 50;
-    return [table("Failures of the last week, the most frequent first", [["What failed"], ["Version", true], ["Failures", true]],
-      all.slice(0, 50).map((one) => [[el("b", {}, one.reason), el("div", { class: "sub" }, one.url ? address(one.url) : "URL not reported, or one of many")], one.version, count(one.failures)]), "Devices reported no failures in the last week."),
-      rest > 0 ? el("p", { class: "quiet" }, `▲ ${count(rest)}${all.length < maxFailures ? "" : " or more"} further lines aren't shown.`) : null];
+    const share = (failures) => svg("svg", { class: "bar", viewBox: "0 0 100 4", preserveAspectRatio: "none", "aria-hidden": "true" },
+      svg("rect", { width: 100, height: 4 }), svg("rect", { width: (failures * 100) / all[0].failures, height: 4 }));
+    return card("Failures of the last week", [table("Failures of the last week, the most frequent first", [["What failed"], ["Version", true], ["Failures", true]],
+      all.slice(0, 50).map((one) => [[el("b", {}, one.reason), el("div", { class: "sub" }, one.url ? address(one.url) : "URL not reported, or one of many")], one.version, [share(one.failures), el("span", { class: "figure" }, count(one.failures))]])),
+    rest > 0 ? el("p", { class: "quiet" }, `▲ ${count(rest)}${all.length < maxFailures ? "" : " or more"} further lines aren't shown.`) : null], stacks(), true);
   }
 
   /** What an older origin doesn't know, or what can't be read just now, is left out. */
@@ -297,10 +314,10 @@ export async function open({ names: [app, channel], query, overview: fleet, relo
   const shown = {
     title: `${app} ${channel}`,
     node: [el("p", { class: "crumbs" }, el("a", { href: "#/" }, "Overview")), head, rollout, plans, vitals,
-      el("div", { class: "columns" },
-        el("div", {}, card("Fleet", [charts, source], choice), card("Failures of the last week", failures, el("a", { id: "to-failures", href: channelLink("failures", app, channel) }, "Messages and stacks"), true),
-          card("What happened", [happened.choice, happened.node], el("a", { href: channelLink("compare", app, channel) }, "Compare two versions or moments"))),
-        el("div", {}, card("This channel", about), card("Bundles", bundles), signed, card("Back in time", [ask, moment])))],
+      el("div", { class: "of-channel" },
+        card("What happened", [happened.choice, happened.node, el("div", { class: "back" }, ask, moment)], el("a", { href: channelLink("compare", app, channel) }, "Compare two versions or moments")),
+        card("Fleet", [charts, none, source], choice), failures,
+        el("div", { class: "aside" }, card("This channel", about), card("Bundles", bundles), signed))],
     get poll() { return isStale || Date.now() - readAt >= maxAge ? path : Date.now() - countedAt >= maxAge ? `${path}/adoption` : series(); },
     async update(document) {
       // A document of the channel, of its charts, or of what devices counted.

@@ -1,10 +1,13 @@
 import { count, el, percent, svg, table, utcText } from "./dom.js";
+import { silent } from "./parts.js";
 
 const left = 46;
 const bottom = 22;
 const top = 16;
 /** What a name on the axis takes. */
 const wide = 56;
+/** What a bar takes at most. */
+const widest = 56;
 
 /** What a line is drawn as; its maker may say so. */
 const tone = (index, line) => line.tone ?? (line.isRest ? "rest" : `s${index % 12}`);
@@ -15,19 +18,37 @@ function ceiling(value) {
   return [1, 2, 5, 10].map((step) => step * power).find((step) => step >= value);
 }
 
+/** Points that a series has at least, however young its channel is. */
+const fewest = 8;
+
+/** A series without its beginning, where nothing was counted yet, if that is much of it; `begins` is the first time of what was. */
+export function begun(series) {
+  const all = [...series.versions.map((one) => one.polls), ...series.failures.map((one) => one.failures)];
+  const found = Array.from({ length: series.points }, (_, index) => index).find((index) => all.some((values) => values[index])) ?? 0;
+  const first = Math.min(Math.max(0, found - 1), series.points - fewest);
+  if (first < series.points / 6) return series;
+  const at = (index) => new Date(new Date(series.from).getTime() + index * series.seconds * 1000).toISOString();
+  const cut = (name) => (one) => ({ ...one, [name]: one[name].slice(first) });
+  return { ...series, begins: at(found), points: series.points - first, from: at(first),
+    versions: series.versions.map(cut("polls")), failures: series.failures.map(cut("failures")) };
+}
+
 /**
  * Bars that are stacked, one for each point of time.
  * @param lines `{name, values, isRest, tone}`, the lowest first
- * @param marks `{at, label}`: moments that matter
+ * @param marks `{at, label}`: moments that matter; `isWide`: it is as wide as the page
  */
-export function stacked(title, starts, seconds, lines, marks = [], unit = "polls", height = 190) {
+export function stacked(title, starts, seconds, lines, marks = [], unit = "polls", isWide = false) {
   const sums = starts.map((_, index) => lines.reduce((sum, line) => sum + line.values[index], 0));
   const total = sums.reduce((a, b) => a + b, 0);
   if (!total) return el("p", { class: "quiet" }, `${title}: none.`);
   // As wide as the column, so that its words have the size of the others.
-  const width = Math.max(300, Math.min(innerWidth, 1440) - (innerWidth < 640 ? 58 : innerWidth < 1100 ? 82 : 434));
+  const room = Math.min(innerWidth, 1440) - (innerWidth < 640 ? 58 : 82);
+  const width = Math.max(300, innerWidth < 1000 || isWide ? room : (room - 24) / 2);
+  const height = 200;
   const highest = ceiling(Math.max(...sums));
   const step = (width - left) / starts.length;
+  const bar = Math.min(widest, step * 0.8);
   const y = (value) => top + (height - top - bottom) * (1 - value / highest);
   const first = new Date(starts[0]).getTime();
   const span = starts.length * seconds * 1000;
@@ -47,7 +68,7 @@ export function stacked(title, starts, seconds, lines, marks = [], unit = "polls
       base += value;
       // A gap between neighbours, so that they differ without colours, too.
       const gap = base > value && from - to > 2 ? 1 : 0;
-      group.append(svg("rect", { x: left + index * step + step * 0.1, width: step * 0.8, y: to, height: Math.max(0.5, from - to - gap), class: tone(place, line) }));
+      group.append(svg("rect", { x: left + (index + 0.5) * step - bar / 2, width: bar, y: to, height: Math.max(0.5, from - to - gap), class: tone(place, line) }));
     });
     picture.append(group);
   });
@@ -65,7 +86,7 @@ export function stacked(title, starts, seconds, lines, marks = [], unit = "polls
   }
   const last = starts.length - 1;
   return el("figure", { class: "chart" },
-    picture,
+    silent(picture),
     el("ul", { class: "legend", "aria-label": `Key of ${title}` }, lines.map((line, place) => ({ line, place })).reverse().map(({ line, place }) => el("li", {},
       svg("svg", { viewBox: "0 0 14 14", "aria-hidden": "true" }, svg("rect", { width: 14, height: 14, rx: 3, class: tone(place, line) })),
       line.name, ": ", el("b", {}, count(line.values[last])), ` ${newest(seconds)}, ${percent(line.values.reduce((a, b) => a + b, 0), total)} of ${period(starts.length * seconds)}`))),
@@ -78,7 +99,7 @@ export function stacked(title, starts, seconds, lines, marks = [], unit = "polls
 /** Bars that are named: where an hour or a day of the reader begins, as many as there is room for, up to the bar `last`. */
 function ticks(starts, seconds, room, last) {
   const all = starts.map((start, index) => ({ index, minutes: start.getHours() * 60 + start.getMinutes() })).filter((one) => one.index <= last);
-  const isDaily = seconds * starts.length > 86400;
+  const isDaily = seconds * starts.length > 2 * 86400;
   const begins = isDaily && seconds < 86400 ? all.filter((one) => one.minutes * 60 < seconds) : all;
   // Several days are counted back from the newest; minutes and hours are round ones.
   const steps = isDaily ? [1, 2, 3, 7, 14, 30] : seconds < 3600 ? [5, 10, 15, 20, 30, 60] : [60, 120, 180, 240, 360, 720];
@@ -92,10 +113,12 @@ const day = new Intl.DateTimeFormat(undefined, { month: "short", day: "numeric" 
 /** The server counts days as those of UTC: in another zone they are no days of its own. */
 const utcDay = new Intl.DateTimeFormat(undefined, { month: "short", day: "numeric", timeZone: "UTC" });
 
-const tickLabel = (start, seconds, points) => (seconds >= 86400 ? utcDay : seconds * points <= 86400 ? time : day).format(new Date(start));
+/** Where the hours of two days are named, the first one of a day is that day. */
+const tickLabel = (start, seconds, points) => (seconds >= 86400 ? utcDay
+  : seconds * points <= 86400 || seconds * points <= 2 * 86400 && start.getHours() ? time : day).format(start);
 
 /** What all bars together are, in words. */
-const period = (seconds) => ({ 3600: "the hour", 86400: "the day", 604800: "the week" }[seconds] ?? `${Math.round(seconds / 86400)} days`);
+const period = (seconds) => ({ 3600: "the hour", 86400: "the day", 604800: "the week" }[seconds] ?? (seconds % 86400 ? "all" : `${seconds / 86400} days`));
 
 /** What a bar counts. */
 export const per = (unit, seconds) => `${unit} per ${seconds >= 86400 ? "day" : seconds >= 3600 ? "hour" : "minute"}`;

@@ -1,5 +1,5 @@
 // The command that does the same as a dialog, to copy.
-import { el, fill, tell } from "./dom.js";
+import { el, fill } from "./dom.js";
 
 /** Words as a POSIX shell reads them back. */
 const quoted = (word) => (/^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`);
@@ -23,14 +23,13 @@ export function copier(node, attributes = {}) {
       getSelection().selectAllChildren(node);
       said.textContent = "Selected; copy it with the keyboard.";
     }
-    tell(said.textContent);
   } }, "Copy");
   return { copy, said };
 }
 
 /** A place for a command: `set(words, hasReason)` shows it, or nothing. */
 export function shown() {
-  const text = el("pre", { id: "command", tabindex: 0, "aria-label": "Command" });
+  const text = el("pre", { id: "command", role: "group", tabindex: 0, "aria-label": "Command" });
   const { copy, said } = copier(text, { id: "copy" });
   const name = el("summary");
   // All of it is seen where it is opened.

@@ -1,5 +1,5 @@
 import { file, get } from "./api.js";
-import { count, el, fill, size, svg } from "./dom.js";
+import { count, el, fill, plural, size, svg } from "./dom.js";
 import { address } from "./parts.js";
 
 /** Bytes of a file that is loaded at most. */
@@ -30,27 +30,28 @@ export async function compareContents(path, change, from, to, renames = new Map(
     return { content, bytes: await file(entry.download) };
   };
   const [before, after] = await Promise.all([read(from, sides[0], change.renamedFrom?.url ?? change.url), read(to, sides[1], change.url)]);
-  const head = [el("h3", {}, address(change.url)),
-    change.renamedFrom ? el("p", { class: "quiet small" }, "renamed from ", address(change.renamedFrom.url)) : null,
-    sizes(before, after)];
-  if (isImage(type) && !isLarge) return [head, el("div", { class: "sides" }, picture(before, "Before"), picture(after, "After"))];
-  if (isSame) return [head, el("p", {}, change.renamedFrom ? "Only the URL changed: the bytes are the same." : "The bytes are the same; the type, the headers, the fallback or \"lazy\" changed.")];
-  if (isLarge) return [head, el("p", {}, `Files above ${size(largest)} aren't loaded here; xcache show has them.`)];
-  if (!isText(type)) return [head, el("p", {}, "This is neither a text nor an image; only its size and type are shown.")];
-  return [head, await texts(before, after, type, renames)];
+  const counts = el("span", { class: "counts" });
+  const shown = (...body) => el("div", { class: "file" }, el("div", { class: "file-head" }, el("h3", {}, address(change.url)), counts, sizes(before, after),
+    change.renamedFrom ? el("p", { class: "quiet small" }, "renamed from ", address(change.renamedFrom.url)) : null), body);
+  const said = (words) => shown(el("p", {}, words));
+  if (isImage(type) && !isLarge) return shown(el("div", { class: "sides" }, picture(before, "Before"), picture(after, "After")));
+  if (isSame) return said(change.renamedFrom ? "Only the URL changed: the bytes are the same." : "The bytes are the same; the type, the headers, the fallback or \"lazy\" changed.");
+  if (isLarge) return said(`Files above ${size(largest)} aren't loaded here; xcache show has them.`);
+  if (!isText(type)) return said("This is neither a text nor an image; only its size and type are shown.");
+  return shown(await texts(before, after, type, renames, counts));
 }
 
-/** Both sizes as bars of one scale. */
+/** Both sizes, in words and as bars of one scale. */
 function sizes(before, after) {
   const largest = Math.max(before?.content.size ?? 0, after?.content.size ?? 0, 1);
   const [old, now] = [before?.content.size, after?.content.size];
   const change = old && now !== undefined && old !== now ? `${now > old ? "+" : "−"}${size(Math.abs(now - old))} (${now > old ? "+" : "−"}${(Math.abs(now - old) * 100 / old).toFixed(1)} %)` : null;
-  const row = (words, side, kind) => [el("dt", {}, words), el("dd", {},
-    svg("svg", { viewBox: "0 0 100 6", preserveAspectRatio: "none", "aria-hidden": "true", class: "size-bar" }, svg("rect", { width: 100, height: 6 }),
-      svg("rect", { width: side ? Math.max(0.5, side.content.size * 100 / largest) : 0, height: 6, class: kind })),
-    el("span", {}, side ? size(side.content.size) : "not there"),
-    el("span", { class: "quiet" }, kind === "new" ? [change, change && side ? " · " : "", side?.content.ctype] : side && side.content.ctype !== after?.content.ctype ? side.content.ctype : null))];
-  return el("dl", { class: "sizes" }, row("Before", before, "old"), row("After", after, "new"));
+  const bar = (side, kind) => svg("svg", { viewBox: "0 0 100 6", preserveAspectRatio: "none", "aria-hidden": "true" }, svg("rect", { width: 100, height: 6 }),
+    svg("rect", { width: side ? Math.max(0.5, side.content.size * 100 / largest) : 0, height: 6, class: kind }));
+  const types = [...new Set([before, after].filter(Boolean).map((side) => side.content.ctype))];
+  return el("div", { class: "sizes" }, el("span", { class: "bars" }, bar(before, "old"), bar(after, "new")),
+    el("span", {}, before ? size(before.content.size) : "new", " → ", after ? size(after.content.size) : "gone"), change ? el("span", {}, change) : null,
+    el("span", { class: "type" }, types.join(" → ")));
 }
 
 function picture(side, words) {
@@ -65,7 +66,7 @@ function picture(side, words) {
   return el("figure", {}, caption, image);
 }
 
-async function texts(before, after, type, renames) {
+async function texts(before, after, type, renames, counts) {
   const [old, now] = [before, after].map((side) => new Uint8Array(side?.bytes ?? 0));
   const found = differing(old, now);
   if (!found) return el("p", {}, before && after ? "The text is the same; the type, the headers, the fallback or \"lazy\" changed." : "The text is empty.");
@@ -80,7 +81,7 @@ async function texts(before, after, type, renames) {
     const note = el("p", { class: "quiet small" }, "Shown formatted: the file has long lines, and white space is all that differs from it. ");
     const show = (isHidden) => {
       const shown = difference(isHidden ? renamedIn(shaped[0], renames) : shaped[0], shaped[1]);
-      fill(box, shown.some((line) => line.mark === "-" || line.mark === "+") ? lined(shown)
+      fill(box, shown.some((line) => line.mark === "-" || line.mark === "+") ? lined(shown, counts)
         : el("p", { class: "good" }, "✔ Only names of files that were renamed changed in it."));
     };
     if (isRenamed) {
@@ -96,7 +97,7 @@ async function texts(before, after, type, renames) {
     + "what follows isn't compared here. xcache show has all of it.") : null;
   const shown = difference(parts[0].lines, parts[1].lines, found.before, isCut ? null : found.after);
   if (isCut) shown.push({ mark: "…", text: `not compared: ${size(parts[0].rest)} before, ${size(parts[1].rest)} after` });
-  return [note, lined(shown)];
+  return [note, lined(shown, counts)];
 }
 
 /** Lines in which files have the names that they were given. */
@@ -104,9 +105,9 @@ function renamedIn(lines, renames) {
   return lines.map((line) => line.replace(/[\w~-]+(?:\.[\w~-]+)*/g, (word) => renames.get(word) ?? word));
 }
 
-/** Lines with their numbers; of many, the first ones, and a button for more. */
-function lined(lines) {
-  const pre = el("pre", { class: "diff", tabindex: 0, "aria-label": "Lines that changed; − before, + after" });
+/** Lines with their numbers; of many, the first ones, and a button for more. `counts`: where it is said how many went and came. */
+function lined(lines, counts) {
+  const pre = el("pre", { class: "diff", role: "group", tabindex: 0, "aria-label": "Lines that changed; − before, + after" });
   const more = el("button", { type: "button", click: () => add() });
   let next = 0;
   function add() {
@@ -118,7 +119,9 @@ function lined(lines) {
   }
   add();
   const [gone, come] = ["-", "+"].map((mark) => lines.filter((line) => line.mark === mark).length);
-  return [el("p", { class: "small counts" }, el("span", { class: "good" }, `+${count(come)}`), " ", el("span", { class: "bad" }, `−${count(gone)}`), come + gone === 1 ? " line" : " lines"), pre, more];
+  fill(counts, el("span", { "aria-hidden": "true" }, el("span", { class: "good" }, `+${count(come)}`), " ", el("span", { class: "bad" }, `−${count(gone)}`), come + gone === 1 ? " line" : " lines"),
+    el("span", { class: "hidden" }, `${plural(come, "line")} added, ${count(gone)} removed`));
+  return [pre, more];
 }
 
 const kinds = { "-": "del", "+": "ins", " ": null, "…": "gap" };

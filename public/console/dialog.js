@@ -1,16 +1,17 @@
 // The dialog that every act has, and what it asks in it.
 import { currentSession, Ended, newKey, Refusal, Unreachable } from "./api.js";
-import { el, fill, tell } from "./dom.js";
+import { el, fill, refocus, tell } from "./dom.js";
 import { shell, shown as commandShown } from "./command.js";
+import { localMinute } from "./parts.js";
 
 /**
  * A dialog for one act: what it asks, what it would do, why, and what came of it.
- * `verb`: what its button says in place of the title; `where`: what it is done to; `fields`: `{name, words, …}`; `effect(values)`: nodes that say what would happen, or `{nodes, plan}`;
+ * `verb`: what its button says in place of the title; `where`: what it is done to; `fields`: `{name, words, hint, …}`; `effect(values)`: nodes that say what would happen, or `{nodes, plan}`;
  * `guard(values, plan)`: what changed since the preview, in words, asked before the act is sent for the first time;
  * `command(values, plan)`: the words of the command that does the same;
  * `send(values, key, plan)`: does it and gives a sentence, or `{sentence, secret}`: nodes that are shown once and said nowhere else.
  */
-export function propose({ title, verb = title, where, fields = [], effect, guard, command, send, needsReason = true, isReasonOptional = false, reasonWords = "Reason, for the audit trail and your colleagues", reasonLength = 1000, isDangerous = false, done }) {
+export function propose({ title, verb = title, where, fields = [], effect, guard, command, send, needsReason = true, isReasonOptional = false, reasonWords = "Reason", reasonHint = "for the audit trail and your colleagues", reasonLength = 1000, isDangerous = false, done }) {
   // A second click while the first one's dialog was on its way.
   if (document.querySelector("dialog[open]")) return;
   const keys = new Map();
@@ -22,21 +23,22 @@ export function propose({ title, verb = title, where, fields = [], effect, guard
   // The values whose effect is shown, and what it was worked out with: these can be confirmed, no others.
   let ready = null;
   const session = currentSession();
-  const name = `${title}: ${where}`;
+  const opener = document.activeElement;
   const shown = el("div", { class: "preview", "aria-live": "polite", id: "preview" });
   const outcome = el("p", { role: "alert", id: "outcome" });
-  const go = el("button", { id: "confirm", class: isDangerous ? "danger" : "primary", "aria-disabled": "true" }, `${verb}: ${where}`);
+  const go = el("button", { id: "confirm", class: isDangerous ? "danger" : "primary", "aria-disabled": "true" }, verb);
   const close = el("button", { type: "button", id: "cancel", click: () => { if (isSending) return; mayClose = true; dialog.close(); } }, "Cancel");
   const once = el("div", { id: "once" });
   const inputs = fields.map((field) => input(field));
-  const reason = needsReason ? input({ name: "reason", words: reasonWords, required: !isReasonOptional, maxlength: reasonLength }) : null;
+  const reason = needsReason ? input({ name: "reason", words: reasonWords, hint: reasonHint, required: !isReasonOptional, maxlength: reasonLength }) : null;
   const same = commandShown();
   // What is longer than the screen scrolls above the buttons, which say so by a shadow until its end is seen.
   const end = el("div");
-  const body = el("div", { class: "body" }, el("h2", { id: "dialog-title" }, name), inputs.map((one) => one.node), shown, reason?.node, same.node, once, end);
-  const foot = el("div", { class: "foot" }, outcome, el("div", { class: "row" }, go, close));
+  const heading = el("h2", { id: "dialog-title" }, title, " ", el("span", { class: "where" }, where));
+  const body = el("div", { class: "body" }, inputs.map((one) => one.node), shown, reason?.node, same.node, once, end);
+  const foot = el("div", { class: "foot" }, outcome, el("div", { class: "row" }, close, go));
   new IntersectionObserver(([entry]) => foot.classList.toggle("over", !entry.isIntersecting), { root: body, rootMargin: "0px 0px 8px" }).observe(end);
-  const form = el("form", { submit: submit, input: (event) => { if (event.target.name !== "reason") soon(); else tellCommand(); } }, body, foot);
+  const form = el("form", { submit: submit, input: (event) => { if (event.target.name !== "reason") soon(); else tellCommand(); } }, heading, body, foot);
   const dialog = el("dialog", { "aria-labelledby": "dialog-title", close: closed, cancel: keep, keydown: (event) => { if (event.key === "Escape") keep(event); } }, form);
 
   const isKept = () => isSending || "secret" in dialog.dataset;
@@ -50,6 +52,8 @@ export function propose({ title, verb = title, where, fields = [], effect, guard
     clearTimeout(timer);
     fill(once);
     dialog.remove();
+    // The banner is drawn anew under a dialog.
+    if (!opener.isConnected && session === currentSession()) refocus(opener);
     tell("");
     if (isDone && session === currentSession()) done?.();
   }
@@ -110,7 +114,7 @@ export function propose({ title, verb = title, where, fields = [], effect, guard
     if (isSending || isDone) return;
     if (ready?.words !== wordsOf(values())) {
       outcome.className = "warn";
-      outcome.textContent = "▲ Not done: there is no preview of these values.";
+      fill(outcome, "▲ Not done: there is no preview of these values.");
       return;
     }
     const { plan } = ready;
@@ -137,7 +141,6 @@ export function propose({ title, verb = title, where, fields = [], effect, guard
       isDone = true;
       outcome.className = "good";
       fill(outcome, "✔ ", made.sentence ?? made);
-      tell(outcome.textContent);
       if (made.secret) {
         dialog.dataset.secret = "";
         fill(once, made.secret);
@@ -153,10 +156,10 @@ export function propose({ title, verb = title, where, fields = [], effect, guard
       if (isStale) keys.delete(words);
       else if (isUnknown(error)) first.isLost = true;
       outcome.className = error instanceof Changed ? "warn" : "bad";
-      outcome.textContent = error instanceof Changed ? `▲ Not done: changed meanwhile: ${error.message} Look at the new preview.`
+      fill(outcome, error instanceof Changed ? `▲ Not done: changed meanwhile: ${error.message} Look at the new preview.`
         : !first.isSent ? `✖ Not sent: ${error.message}`
           : isUnknown(error) ? `✖ ${error.message} Whether it was done is not known. Press again: the same act is never done twice.`
-            : `✖ Refused: ${error.message}`;
+            : `✖ Refused: ${error.message}`);
       for (const { field } of [...inputs, reason].filter(Boolean)) field.disabled = false;
       if (!isStale) go.removeAttribute("aria-disabled");
     }
@@ -184,7 +187,11 @@ const isUnknown = (error) => error instanceof Unreachable || error instanceof Re
 
 let fieldNumber = 0;
 
-function input({ name, words, kind = "text", options, value, help, ...rest }) {
+/**
+ * A field of a dialog. `hint`: quiet words beside its name; `help`: a line below it; `unit`: what its number counts;
+ * `spans`: `[hours, words]` of times from now that a time is often set to, 0 for none.
+ */
+function input({ name, words, hint, kind = "text", options, value, help, unit, spans, ...rest }) {
   fieldNumber += 1;
   const id = `field-${fieldNumber}`;
   if (kind === "check") {
@@ -205,8 +212,11 @@ function input({ name, words, kind = "text", options, value, help, ...rest }) {
   const field = kind === "select"
     ? el("select", { id, name }, options.map(([key, text]) => el("option", { value: key, selected: key === value }, text)))
     : el("input", { id, name, type: kind, value, autocomplete: "off", spellcheck: "false", "aria-describedby": help ? `${id}-help` : null, ...rest });
+  const set = (hours) => { field.value = hours ? localMinute(Date.now() + hours * 3600_000) : ""; field.dispatchEvent(new Event("input", { bubbles: true })); };
+  const choices = spans && el("div", { class: "row spans", role: "group", "aria-label": words }, spans.map(([hours, text]) => el("button", { type: "button", click: () => set(hours) }, text)));
   return { name, field, value: () => field.value.trim(),
-    node: [el("label", { for: id }, words), field, help ? el("p", { class: "quiet", id: `${id}-help` }, help) : null] };
+    node: [el("label", { for: id }, words, hint ? [" ", el("span", { class: "hint" }, hint)] : null), unit || choices ? el("div", { class: unit ? "row measured" : "row timed" }, field, unit, choices) : field,
+      help ? el("p", { class: "quiet small", id: `${id}-help` }, help) : null] };
 }
 
 export const isSame = (one, other) => JSON.stringify(one ?? null) === JSON.stringify(other ?? null);

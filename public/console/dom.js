@@ -22,19 +22,41 @@ export function svg(name, attributes = {}, ...children) {
 }
 
 function add(node, children) {
-  for (const child of children.flat(3)) {
-    if (child !== undefined && child !== null && child !== false) node.append(child);
+  for (let child of children.flat(3)) {
+    if (child === undefined || child === null || child === false) continue;
+    // A sign is for the eye: a screen reader would say "heavy multiplication x".
+    if (/^[✖▲✔○] /.test(child)) {
+      const sign = document.createElement("span");
+      sign.setAttribute("aria-hidden", "true");
+      sign.textContent = child.slice(0, 2);
+      node.append(sign);
+      child = child.slice(2);
+    }
+    node.append(child);
   }
 }
 
-/** Puts new content in the place of the old; what had the focus has it again, by its id. */
+const reached = (node) => [...node.querySelectorAll("a, button, input, select, summary, [tabindex]")];
+const keyOf = (one) => one.id || one.getAttribute("href") || one.textContent;
+
+/** Gives the focus of what is gone to what is the same, by its id, where it leads or its words; else to what is in its place, or to the page. */
+export function refocus(gone, node = document, place = -1) {
+  const all = reached(node);
+  for (const one of [all.find((other) => keyOf(other) === keyOf(gone)), all[Math.min(place, all.length - 1)], document.getElementById("view")]) {
+    one?.focus({ preventScroll: true });
+    if (document.activeElement === one) break;
+  }
+}
+
+/** Puts new content in the place of the old; what had the focus has it again. */
 export function fill(node, ...children) {
-  const focused = node.contains(document.activeElement) ? document.activeElement.id : "";
+  const focused = document.activeElement;
+  const place = reached(node).indexOf(focused);
   const open = new Set([...node.querySelectorAll("details[open][id]")].map((one) => one.id));
   node.replaceChildren();
   add(node, children);
   for (const one of node.querySelectorAll("details[id]")) if (open.has(one.id)) one.open = true;
-  if (focused) document.getElementById(focused)?.focus({ preventScroll: true });
+  if (place >= 0) refocus(focused, node, place);
 }
 
 /** A part of a page with a heading of its own, and what belongs beside that. `isFlush`: a table that reaches the edges. */
@@ -59,9 +81,9 @@ export function table(caption, columns, rows, empty = "None.") {
   const isStacked = columns.length > 4 || columns.some(([, , isWide]) => isWide);
   return el("div", { class: "scroll" }, el("table", { class: isStacked ? "stack" : null },
     el("caption", { class: "hidden" }, caption),
-    el("thead", {}, el("tr", {}, columns.map(([title, isNumber, isWide]) => el("th", { scope: "col", class: isNumber ? "n" : isWide ? "wide" : null }, title)))),
+    el("thead", {}, el("tr", {}, columns.map(([title, isNumber, isWide], index) => el("th", { scope: "col", class: isNumber ? "n" : isWide ? "wide" : null }, title === "Act" && index === columns.length - 1 ? el("span", { class: "hidden" }, title) : title)))),
     el("tbody", {}, rows.map((cells) => el("tr", {}, cells.map((cell, index) =>
-      el("td", { class: columns[index][1] ? "n" : columns[index][2] ? "wide" : null, "data-label": columns[index][0] }, el("span", {}, cell))))))));
+      el("td", { role: index ? null : "rowheader", class: columns[index][1] ? "n" : columns[index][2] ? "wide" : null, "data-label": columns[index][0] }, el("span", {}, cell))))))));
 }
 
 /** A word with a symbol: state is never told by its colour alone. */
@@ -116,6 +138,8 @@ const aged = (date, isSpan) => {
 /** Time passes: what `when` made says so. */
 export function keepAges() {
   for (const node of document.querySelectorAll("time.age")) {
+    // A dialog's preview would be read again.
+    if (node.closest("[aria-live]")) continue;
     const words = aged(node.dateTime, node.classList.contains("span"));
     if (node.firstChild.data !== words) node.firstChild.data = words;
   }
@@ -135,4 +159,4 @@ export function age(moment) {
 }
 
 /** Says something to who listens. */
-export function tell(words) { document.getElementById("told").textContent = words; }
+export function tell(words) { fill(document.getElementById("told"), words); }

@@ -1,8 +1,8 @@
 // What fails on the devices of a version, by page, and what its scripts said.
 import { channelLink, channelPath, get } from "./api.js";
 import { card, count, el, fill, percent, plural, stats, svg, when } from "./dom.js";
-import { figures, rate } from "./health.js";
-import { isFailing } from "./overview.js";
+import { figures, rate, trends } from "./health.js";
+import { isFailing, spark } from "./overview.js";
 import { address, part } from "./parts.js";
 
 const kinds = { script: "uncaught error", rejection: "unhandled rejection", page: "did not come up", process: "its process ended" };
@@ -11,22 +11,33 @@ const unsaid = { page: "The page didn't come up in time", process: "The page's p
 /** Failures by reason as `xcache status` has them: "12 × integrity, 3 × timeout". */
 const byReason = (sums) => [...sums].sort(([, a], [, b]) => b - a).slice(0, 3).map(([reason, number]) => `${count(number)} × ${reason}`).join(", ");
 
+/** Whether the page is shown for a version that was chosen on it. */
+let chosen = false;
+
 /** `#/failures/APP/CHANNEL?version=N&page=URL` */
 export async function open({ names: [app, channel], query, overview: fleet, reload }) {
   const path = channelPath(app, channel);
-  const [status, adoption] = await Promise.all([get(path), get(`${path}/adoption`)]);
+  const seriesPath = `${path}/adoption/series?step=hour&points=24`;
+  let [status, adoption, series] = await Promise.all([get(path), get(`${path}/adoption`), get(seriesPath).catch(() => null)]);
   const version = query.get("version") || status.version;
   const page = query.get("page") || "";
   const line = fleet?.channels.find((one) => one.app === app && one.channel === channel);
   const listed = el("div", { id: "failing-pages" });
   const told = el("div", { id: "samples" });
-  const reported = adoption.failures.filter((one) => one.version === version);
-  const downloads = reported.reduce((sum, one) => sum + one.failures, 0);
+  const figured = el("div", { id: "failing-figures" });
+  let reported = [];
+  let downloads = 0;
+  let own = figures(null);
   const here = (rest) => channelLink("failures", app, channel, `?version=${encodeURIComponent(version)}${rest}`);
 
-  part(told, async () => {
+  /** Samples of all pages, and of the one that is looked at. What didn't change is the same document. */
+  const askSamples = () => {
     const ask = (of) => get(`${path}/samples?version=${encodeURIComponent(version)}${of ? `&page=${encodeURIComponent(of)}` : ""}`);
-    const [all, ofPage] = await Promise.all([ask(""), page ? ask(page) : null]);
+    return Promise.all([ask(""), page ? ask(page) : null]);
+  };
+  let known = null;
+  const drawSamples = () => part(told, async () => {
+    const [all, ofPage] = known = await askSamples();
     fill(listed, pages(all.samples));
     const shown = ofPage ?? all;
     if (!shown.samples.length) {
@@ -66,67 +77,100 @@ export async function open({ names: [app, channel], query, overview: fleet, relo
     const most = rows[0].number;
     return el("ul", { class: "failing" }, rows.map((one) => el("li", {},
       el("a", { href: one.url ? here(`&page=${encodeURIComponent(one.url)}`) : here(""), "aria-current": one.url === page && page ? "true" : null },
-        one.url ? address(one.url) : el("span", { class: "quiet" }, "the manifest itself"), el("span", { class: "number" }, count(one.number), el("span", { class: "hidden" }, one.number === 1 ? " failure" : " failures")),
+        one.url ? address(one.url) : el("span", { class: "quiet" }, "the manifest itself"), el("span", { class: "number", "aria-hidden": "true" }, count(one.number)),
         el("span", { class: "quiet small" }, note(one)),
         svg("svg", { class: "share", viewBox: "0 0 100 3", preserveAspectRatio: "none", "aria-hidden": "true" }, svg("rect", { width: 100, height: 3 }), svg("rect", { width: (one.number * 100) / most, height: 3 }))))));
   }
 
   function sample(one, index) {
-    const sourced = one.stack.some((frame) => frame.source);
+    const isMild = one.kind === "rejection";
     return el("article", { class: "sample", "aria-labelledby": `sample-${index}` },
-      el("p", { class: "top" }, el("span", { class: one.kind === "rejection" ? "warn" : "bad" }, el("span", { "aria-hidden": "true" }, one.kind === "rejection" ? "▲ " : "✖ "), kinds[one.kind] ?? one.kind), el("strong", {}, plural(one.count, "time")),
+      el("div", { class: "sample-head" }, el("h3", { id: `sample-${index}`, class: one.message ? null : "unsaid" }, one.message || unsaid[one.kind] || "no message"),
+        el("p", { class: "times" }, el("strong", {}, count(one.count)), one.count === 1 ? " time" : " times")),
+      el("p", { class: "top" }, el("span", { class: isMild ? "warn" : "bad" }, el("span", { "aria-hidden": "true" }, isMild ? "▲ " : "✖ "), kinds[one.kind] ?? one.kind),
         el("span", {}, "first seen ", when(one.firstAt)), el("span", {}, "last seen ", when(one.lastAt)), el("span", {}, (one.engines?.length ? one.engines : [one.engine]).join(", "))),
-      el("h3", { id: `sample-${index}`, class: one.message ? null : "quiet" }, one.message || unsaid[one.kind] || "no message"),
-      el("p", { class: "quiet small" }, "on ", one.page === page ? address(one.page) : el("a", { href: here(`&page=${encodeURIComponent(one.page)}`) }, address(one.page)), " · ",
-        el("a", { href: channelLink("preview", app, channel, `/${encodeURIComponent(one.version)}?page=${encodeURIComponent(one.page)}`) }, "Preview the page")),
-      one.stack.length ? [el("ol", { class: "stack-of", "aria-label": "Where it happened, innermost first" }, one.stack.map((frame, place) => el("li", {}, framed(frame, place === 0)))),
-        sourced ? el("details", { class: "command" }, el("summary", {}, "As devices sent it"), el("pre", { tabindex: 0, "aria-label": "Stack" }, one.stack.map((frame) => el("span", {}, frame.text)))) : null]
+      el("p", { class: "top" }, el("span", {}, "on ", one.page === page ? address(one.page) : el("a", { href: here(`&page=${encodeURIComponent(one.page)}`) }, address(one.page))),
+        el("a", { href: channelLink("preview", app, channel, `/${encodeURIComponent(one.version)}?page=${encodeURIComponent(one.page)}`) }, "Preview the page", el("span", { class: "hidden" }, ` ${one.page}`))),
+      one.stack.length ? [el("ol", { class: "stack-of", "aria-label": "Where it happened, innermost first" }, one.stack.map((frame, place) => el("li", {}, framed(frame, one.page, place === 0)))),
+        el("details", { class: "command", id: `sent-${index}` }, el("summary", {}, "As devices sent it"), el("pre", { tabindex: 0, "aria-label": "Stack" }, one.stack.map((frame) => el("span", {}, frame.text))))]
         : one.kind === "page" || one.kind === "process" ? null : el("p", { class: "quiet small" }, "No stack was sent."));
   }
 
   /** A line of a stack: in the sources where the publisher stored a map, else as the device had it. */
-  function framed(frame, isFirst) {
-    const source = frame.source;
-    if (!source) {
-      return el("code", { class: "raw" }, frame.url ? [frame.function ? el("strong", {}, frame.function) : null, "@", address(frame.url), `:${frame.line}:${frame.column}`] : frame.text);
-    }
-    const name = source.function || frame.function;
-    return [el("code", {}, name ? [el("strong", {}, name), " "] : null, el("span", { class: "of" }, `${source.file}:${source.line}:${source.column}`)),
-      isFirst && source.excerpt?.length ? el("pre", { class: "excerpt", tabindex: 0, "aria-label": `Around line ${source.line} of ${source.file}` }, source.excerpt.map((text, index) => {
+  function framed(frame, page, isFirst) {
+    const { source } = frame;
+    if (!source && !frame.url) return el("code", { class: "raw" }, frame.text);
+    const name = source?.function || frame.function;
+    const place = source ? `${source.file}:${source.line}:${source.column}` : [address(near(frame.url, page)), `:${frame.line}:${frame.column}`];
+    return [el("code", {}, name ? el("strong", {}, name) : el("span", { class: "quiet" }, "(no name)"), " ", el("span", { class: "of", title: frame.url || null }, place)),
+      isFirst && source?.excerpt?.length ? el("pre", { class: "excerpt", tabindex: 0, "aria-label": `Around line ${source.line} of ${source.file}` }, source.excerpt.map((text, index) => {
         const number = (source.excerptLine ?? 1) + index;
         return el("span", { class: number === source.line ? "hit" : null, "data-line": number }, text || " ");
       })) : null];
   }
 
   const report = (which) => figures(adoption.reports?.find((one) => one.version === which));
-  const own = report(version);
   const versions = [...new Set([status.version, version, ...(adoption.reports ?? []).map((one) => one.version), ...adoption.failures.map((one) => one.version)])].filter((one) => /^\d+$/.test(one)).sort((a, b) => b - a).slice(0, 30);
   const previous = versions.find((one) => Number(one) < Number(version));
-  const older = previous ? report(previous) : null;
-  const polls = adoption.hour.versions.find((one) => one.version === version)?.polls ?? 0;
-  const sums = new Map();
-  for (const one of reported) sums.set(one.reason, (sums.get(one.reason) ?? 0) + one.failures);
+
+  /** What devices polled and counted, as figures. */
+  function drawFigures() {
+    reported = adoption.failures.filter((one) => one.version === version);
+    downloads = reported.reduce((sum, one) => sum + one.failures, 0);
+    own = report(version);
+    const older = previous ? report(previous).perThousand : null;
+    const polls = adoption.hour.versions.find((one) => one.version === version)?.polls ?? 0;
+    const sums = new Map();
+    for (const one of reported) sums.set(one.reason, (sums.get(one.reason) ?? 0) + one.failures);
+    const lately = series ? trends(series, version).failures : [];
+    fill(figured, stats("failure-figures", [
+      { name: "Failed pages per 1,000", value: rate(own.perThousand), kind: own.perThousand === null ? "none" : older !== null && own.perThousand > older * 1.2 && own.perThousand >= 0.5 ? "bad" : "",
+        notes: [older !== null ? `${rate(older)} on version ${previous}` : null, own.openings ? `${count(own.failed)} of ${plural(own.openings, "opening")}` : "nothing was counted"] },
+      { name: "Failed downloads", value: count(downloads), notes: [byReason(sums) || "none reported"] },
+      lately.some(Boolean) && { name: "Failed downloads, 24 hours", value: count(lately.reduce((sum, one) => sum + one, 0)), notes: ["of all versions, by hour"], extra: spark(lately, [], "Failed downloads of all versions by hour, last 24 hours") },
+      { name: "Devices on it", value: percent(polls, adoption.hour.polls), kind: adoption.hour.polls ? "" : "none", notes: [adoption.hour.polls ? "of the polls of this hour and the last" : "no polls yet"] },
+    ]));
+  }
+  drawFigures();
+  drawSamples();
   const acts = el("div", { class: "row" });
   // The dialogs are loaded meanwhile.
-  import("./acts.js").then(({ buttons }) => {
+  import("./acts.js").then(({ buttons, whyNot }) => {
     const back = buttons({ app, channel, status, fleet: line, reload, isFailing: isFailing({ app, channel }, fleet) })[0].querySelector("#act-roll-back");
-    if (back) { back.removeAttribute("aria-describedby"); acts.append(back); }
+    if (back) acts.append(back, ...whyNot(back));
   }).catch(() => {});
-  const chooser = el("select", { id: "of-version", change: () => { location.hash = channelLink("failures", app, channel, `?version=${chooser.value}${page ? `&page=${encodeURIComponent(page)}` : ""}`); } },
+  const chooser = el("select", { id: "of-version", change: () => { chosen = true; location.hash = channelLink("failures", app, channel, `?version=${chooser.value}${page ? `&page=${encodeURIComponent(page)}` : ""}`); } },
     versions.map((one) => el("option", { value: one, selected: one === version }, `${one}${one === status.version ? " (newest)" : ""}`)));
   acts.append(el("label", { for: "of-version" }, "Version"), chooser, el("a", { class: "button", href: channelLink("release", app, channel, `/${encodeURIComponent(version)}`) }, "What changed"));
+  // Who chooses by arrow keys goes on there.
+  const isChosen = chosen;
+  chosen = false;
   return {
     title: `Failures of ${app} ${channel}`,
+    shown: () => { if (isChosen) chooser.focus(); },
     node: [
       el("p", { class: "crumbs" }, el("a", { href: "#/" }, "Overview"), " / ", el("a", { href: channelLink("channel", app, channel) }, `${app} ${channel}`)),
       el("div", { class: "head" }, el("div", {}, el("h1", {}, "Failures ", el("span", { class: "tag" }, `version ${version}`)), el("p", { class: "lead" }, "What devices reported in the last week.")), acts),
-      stats("failure-figures", [
-        { name: "Failed pages per 1,000", value: rate(own.perThousand), kind: own.perThousand === null ? "none" : older?.perThousand !== null && own.perThousand > (older?.perThousand ?? 0) * 1.2 && own.perThousand >= 0.5 ? "bad" : "",
-          notes: [older && older.perThousand !== null ? `${rate(older.perThousand)} on version ${previous}` : null, own.openings ? `${count(own.failed)} of ${plural(own.openings, "opening")}` : "nothing was counted"] },
-        { name: "Failed downloads", value: count(downloads), notes: [byReason(sums) || "none reported", downloads ? "of files: they have no messages" : null] },
-        { name: "Devices on it", value: percent(polls, adoption.hour.polls), kind: adoption.hour.polls ? "" : "none", notes: [adoption.hour.polls ? "of the polls of this hour and the last" : "no polls yet"] },
-      ]),
+      figured,
       el("div", { class: "columns lead-in" }, card("What happened", told), card("Pages and files", listed)),
     ],
+    poll: `${path}/adoption`,
+    async update(document) {
+      const [counts, sums] = await Promise.all([get(seriesPath).catch(() => series), askSamples()]);
+      if (document !== adoption || counts !== series) {
+        [adoption, series] = [document, counts];
+        drawFigures();
+      } else if (known && sums.every((one, index) => one === known[index])) return;
+      // Nobody is thrown off what they are reading: what is shown stays until something else is known.
+      await drawSamples();
+    },
   };
+}
+
+/** A file's URL as its page would write it: without the host that both have. */
+function near(url, page) {
+  try {
+    const [one, other] = [new URL(url), new URL(page)];
+    return one.origin === other.origin ? one.pathname + one.search : url;
+  } catch { return url; }
 }

@@ -1,6 +1,6 @@
 // How a channel's fleet is, out of what its devices polled and reported.
 import { count, el, percent, plural, polled, sampled, size, stats, svg } from "./dom.js";
-import { columns, spark } from "./overview.js";
+import { columns, ranged, spark } from "./overview.js";
 
 /** Classes of times in milliseconds (docs/protocol.md, "Reports"). */
 const bounds = [128, 256, 512, 1024, 2048, 4096, 8192];
@@ -34,13 +34,12 @@ export function figures(report) {
 export const rate = (number) => (number === null ? "—" : number === 0 ? "0" : number < 0.1 ? "<0.1" : number < 10 ? number.toFixed(1) : count(Math.round(number)));
 const within = (bound) => (bound === Infinity ? "> 8,192 ms" : `≤ ${count(bound)} ms`).replaceAll(" ", "\u00a0");
 
-/** The share of polls that are on a version, since it began, and the failures, at each point of a series. */
-export function trends(series, version, began = 0) {
-  const first = (began - new Date(series.from).getTime()) / (series.seconds * 1000);
+/** The share of polls that are on a version, and the failures, at each point of a series. */
+export function trends(series, version) {
   const own = series.versions.find((one) => one.version === version)?.polls;
   const sums = Array.from({ length: series.points }, (_, index) => series.versions.reduce((sum, one) => sum + one.polls[index], 0));
   return {
-    share: sums.map((sum, index) => (sum && index + 1 > first ? (own?.[index] ?? 0) / sum : null)),
+    share: sums.map((sum, index) => (sum ? (own?.[index] ?? 0) / sum : null)),
     failures: sums.map((_, index) => series.failures.reduce((sum, one) => sum + one.failures[index], 0)),
   };
 }
@@ -61,7 +60,7 @@ function byVersion(name, all, words, isLine = false) {
   // Shares that differ little are seen in a line that begins near the least of them; each version is marked.
   const [low, high] = [Math.min(...values), Math.max(...values)];
   const base = Math.max(0, low - (high - low || 0.1));
-  const drawn = isLine ? spark(values.map((one) => one - base), values.map((_, index) => index / (values.length - 1)), text, high - base || 1) : columns(values, text, true);
+  const drawn = isLine ? spark(values.map((one) => one - base), values.map((_, index) => index / (values.length - 1)), text, high - base || 1) : columns(values, text, "own");
   drawn.prepend(svg("title", {}, text));
   const [first, last] = [known[0][0], known.at(-1)[0]];
   return [drawn, under(isLine ? [`version ${first}`, `version ${last}`] : [`versions ${first} to ${last}`])];
@@ -71,12 +70,12 @@ function byVersion(name, all, words, isLine = false) {
  * Six figures: what the newest version is like, beside the version before it.
  * @param line the channel in the overview; `reports`: counts by version; `costs`: of updates, by version; `marks`: places of releases in `series`
  */
-export function health({ line, version, before, reports, costs, series, marks, span, isFailing, began }) {
+export function health({ line, version, before, reports, costs, series, marks, span, isFailing }) {
   const all = reports.filter((one) => Number(one.version) <= Number(version)).map((one) => [one.version, figures(one)]);
   const of = (name) => figures(reports.find((one) => one.version === name));
   const [now, old] = [of(version), of(before)];
   const polls = line?.adoption.polls ?? 0;
-  const lines = series ? trends(series, version, began) : null;
+  const lines = series ? trends(series, version) : null;
   const cost = costs.get(version) ?? null;
   const bytes = (one) => (one ? one.total ?? one.bytes : null);
   const than = (value) => (value === null ? null : `version ${before}: ${value}`);
@@ -91,14 +90,15 @@ export function health({ line, version, before, reports, costs, series, marks, s
       extra: byVersion(name, all.map(([one, its]) => [one, height(its[key][0])]), (value) => within(value > 7.5 ? Infinity : 2 ** value * 64)),
     };
   };
-  const over = (drawn) => drawn && [drawn, under([`last ${span}`, "now"])];
+  const since = span ? `last ${span}` : "since the first poll";
+  const over = (drawn) => drawn && [drawn, under([since, "now"])];
   // Nothing to tell yet: one line says what would be told.
   const isCounted = all.some(([, its]) => its.requests || its.openings);
   const counted = (made) => (isCounted ? made : null);
   return [stats("health", [
     { name: `On version ${version}`, value: polls ? percent(line.adoption.newest, polls) : "—", kind: polls ? "" : "none",
       notes: [polls ? `of ${polled(polls, line.adoption.sample)} in ${line.adoption.minutes} minutes` : "no polls in the last minutes", sampled(line?.adoption.sample)],
-      extra: lines && over(spark(lines.share, marks, `Share of polls on version ${version}, ${span}`, 1)) },
+      extra: lines && over(spark(lines.share, marks, ranged(`Share of polls on version ${version}, ${since}`, lines.share, (one) => percent(one, 1)), 1)) },
     counted({ name: "Hit rate", value: now.hits === null ? "—" : percent(now.local, now.requests), kind: now.hits === null ? "none" : "",
       notes: [now.hits === null ? "not reported yet" : `of ${plural(now.requests, "request")}`, than(old.hits === null ? null : percent(old.local, old.requests))],
       extra: byVersion("Hit rate", all.map(([one, { hits }]) => [one, hits]), (value) => percent(value, 1), true) }),
@@ -107,7 +107,7 @@ export function health({ line, version, before, reports, costs, series, marks, s
     { name: isCounted ? "Failed pages per 1,000" : "Failed downloads", value: isCounted ? rate(now.perThousand) : line ? count(line.failures.day) : "—", kind: isCounted && now.perThousand === null ? "none" : isFailing ? "bad" : "",
       notes: !isCounted ? ["reported in 24 hours"] : [now.perThousand === null ? "not reported yet" : `of ${plural(now.openings, "opening")}`, than(old.perThousand === null ? null : rate(old.perThousand)),
         line ? `${plural(line.failures.day, "failed download")} in 24 h` : null],
-      extra: lines?.failures.some(Boolean) && over(spark(lines.failures, marks, `Failures reported, ${span}`)) },
+      extra: lines?.failures.some(Boolean) && over(spark(lines.failures, marks, ranged(`Failures reported, ${since}`, lines.failures))) },
     { name: "Update", value: cost ? size(bytes(cost)) : "—", kind: cost ? "" : "none",
       notes: cost ? [before === "0" ? "for a new device" : `from version ${before}`, `in ${plural(cost.requests ?? cost.files, "request")}`] : ["no version before it"],
       extra: byVersion("Update", [...costs].map(([one, its]) => [one, bytes(its)]), size) },

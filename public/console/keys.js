@@ -2,30 +2,37 @@
 import { me } from "./api.js";
 import { el } from "./dom.js";
 
-const all = [
-  ["/", "search releases, files, people and messages; Enter opens the first result"], ["f", "filter what the page shows"],
-  ["g o", "overview"], ["g s", "search"], ["g w", "what waits"], ["g a", "audit"], ["g p", "operations"], ["g y", "you"],
-  ["Tab", "to the next link, field or button"], ["Esc", "close a dialog"], ["?", "these keys"],
+const groups = [
+  ["Everywhere", [["/", "Search; Enter opens the first result"], ["f", "Filter what the page shows"], ["Tab", "To the next link, field or button"], ["Esc", "Close a dialog or menu; from a file back to the list"], ["?", "These keys"]]],
+  ["Go to", [["g o", "Overview"], ["g s", "Search"], ["g w", "What waits"], ["g a", "Audit"], ["g p", "Operations"], ["g y", "You"]]],
 ];
 /** `g` and one of these, within so many milliseconds. */
 const places = { o: "#/", s: "#/search", w: "#/waiting", a: "#/audit", p: "#/operations", y: "#/you" };
 const span = 1500;
 let goesUntil = 0;
 
+/** Who speaks to the browser writes keys without meaning to: they can be switched off (WCAG 2.2, 2.1.4). */
+const stored = "keys";
+function areOn() { try { return localStorage.getItem(stored) !== "off"; } catch { return true; } }
+function turn(isOn) { try { if (isOn) localStorage.removeItem(stored); else localStorage.setItem(stored, "off"); } catch { /* On, then. */ } }
+
 const isAsked = () => document.querySelector("dialog[open]") !== null;
 
 /** A dialog that only shows something. */
 function sheet(title, content) {
   const dialog = el("dialog", { "aria-labelledby": "sheet-title", close: () => dialog.remove() },
-    el("h2", { id: "sheet-title" }, title), content, el("div", { class: "row" }, el("button", { type: "button", click: () => dialog.close() }, "Close")));
+    el("h2", { id: "sheet-title" }, title), content, el("div", { class: "row end" }, el("button", { type: "button", click: () => dialog.close() }, "Close")));
   document.body.append(dialog);
   dialog.showModal();
 }
 
-function help() {
+export function help() {
   if (isAsked()) return;
-  sheet("Keyboard", el("dl", { class: "facts" }, all.map(([keys, words]) => [
-    el("dt", {}, keys.split(" ").map((key) => [el("kbd", {}, key), " "])), el("dd", {}, words)])));
+  const isOn = el("input", { type: "checkbox", id: "keys-on", change: () => turn(isOn.checked) });
+  isOn.checked = areOn();
+  sheet("Keyboard", [el("div", { class: "groups" }, groups.map(([title, all]) => el("div", {}, el("h3", {}, title),
+    el("dl", { class: "facts" }, all.map(([keys, words]) => [el("dt", {}, keys.split(" ").map((key) => [el("kbd", {}, key), " "])), el("dd", {}, words)]))))),
+  el("label", { class: "check" }, isOn, "Letters and signs are shortcuts")]);
 }
 
 /** The search page, from everywhere; on it, its field. */
@@ -43,7 +50,7 @@ function focus(selector) {
 addEventListener("keydown", (event) => {
   const goes = event.timeStamp < goesUntil;
   goesUntil = 0;
-  if (!me() || event.ctrlKey || event.metaKey || event.altKey || event.isComposing || isAsked()
+  if (!me() || !areOn() || event.ctrlKey || event.metaKey || event.altKey || event.isComposing || isAsked()
     || event.target.closest("input:not([type=checkbox]), select, textarea")) return;
   if (goes && Object.hasOwn(places, event.key)) location.hash = places[event.key];
   else if (event.key === "g") goesUntil = event.timeStamp + span;

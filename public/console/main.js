@@ -1,4 +1,4 @@
-import { currentSession, endSession, Ended, get, grants, isSession, me, provider, Refusal, resume, signIn, signOut, tabs, Unreachable } from "./api.js";
+import { channelLink, currentSession, endSession, Ended, get, grants, isSession, me, provider, Refusal, resume, signIn, signOut, tabs, Unreachable } from "./api.js";
 import { el, fill, keepAges, plural, tell } from "./dom.js";
 
 const $ = (id) => document.getElementById(id);
@@ -56,30 +56,33 @@ async function show(keepsPlace = false) {
   page = null;
   if (seen) showProblems(seen);
   if (!isKnown) {
-    document.title = "No such page – xcache console";
-    fill($("view"), el("section", { class: "card blank" }, el("h1", {}, "There is no such page"),
-      el("p", { role: "alert" }, "The console has no page at this address. ", el("a", { href: "#/" }, "To the overview"))));
+    blank("There is no such page", null, "The console has nothing at ", el("code", {}, location.hash.slice(0, 200)));
     return;
   }
-  if (!keepsPlace) fill($("view"), el("p", { class: "quiet" }, "Loading …"));
+  // Not by `fill`: the focus comes with the page itself.
+  if (!keepsPlace) $("view").replaceChildren(el("p", { class: "quiet" }, "Loading …"));
   try {
     const [module] = await Promise.all([pages[name](), name && styled()]);
     const made = await module.open({ name, names, query, overview: seen, reload, signOut: goOut });
     // Somebody went on meanwhile.
     if (place !== mine || session !== currentSession()) return;
     page = made;
-    document.title = `${made.title} – xcache console`;
     fill($("view"), made.node);
-    if (!keepsPlace) {
-      $("view").focus({ preventScroll: true });
-      scrollTo(0, 0);
-      if (query.has("all")) toAll();
-      made.shown?.();
-    }
+    entitle(made.title, keepsPlace);
+    if (!keepsPlace) made.shown?.();
     $("link").textContent = "";
   } catch (error) {
     if (place === mine && session === currentSession()) failed(error, true);
   }
+}
+
+/** Says where one is: to the browser's tabs, and by the focus to who listens. */
+function entitle(title, keepsPlace = false) {
+  document.title = `${title} – xcache console`;
+  $("view").setAttribute("aria-label", title);
+  if (keepsPlace) return;
+  $("view").focus({ preventScroll: true });
+  scrollTo(0, 0);
 }
 
 /** Styles of what isn't in the first view, by their names. Without them, all is there to read. */
@@ -124,25 +127,39 @@ function failed(error, isPage) {
   if (error instanceof Refusal && error.status === 401) {
     leave(isSession() ? "Your session has ended, or was revoked. Sign in again: the same page opens." : "Your token is unknown, expired or revoked. Sign in with another one.");
   } else if (error instanceof Unreachable) {
-    $("link").textContent = "✖ The server does not answer; trying again. What is shown may be old.";
+    warn("The server does not answer; trying again. What is shown may be old.");
   } else if (isPage) {
-    fill($("view"), el("section", { class: "card blank" }, el("h1", {}, "This page can't be shown"), el("p", { class: "bad", role: "alert" }, `✖ ${error.message}`)));
+    blank("This page can't be shown", "bad", `✖ ${error.message.slice(0, 1).toUpperCase()}${error.message.slice(1)}`);
   } else {
-    $("link").textContent = `✖ ${error.message}`;
+    warn(error.message);
   }
 }
 
-function toAll() { $("all-problems")?.focus(); }
+/** In a page's place: why there is none, and where to go on. */
+function blank(title, kind, ...words) {
+  const [app, channel] = route().names;
+  $("view").replaceChildren(el("section", { class: "blank" }, el("h1", {}, title), el("p", { class: kind, role: "alert" }, words),
+    el("p", { class: "row" }, app && channel && kind ? el("a", { class: "button", href: channelLink("channel", app, channel) }, `To ${app} ${channel}`) : null, el("a", { class: "button", href: "#/" }, "To the overview"), el("a", { class: "button", href: "#/search" }, "Search"))));
+  entitle(title);
+}
 
-/** The banner that every page has: what nobody has acknowledged, that of the page's own channel first. */
+/** Above every page; said once, though the request fails at every turn. */
+function warn(words) {
+  if ($("link").textContent !== `✖ ${words}`) fill($("link"), `✖ ${words}`);
+}
+
+/** The banner that every page has: what nobody has acknowledged, that of the page's own channel first. All of it is on the overview, at `?all`. */
 let told = "";
 let banner = "";
 function showProblems(fleet) {
   seen = fleet;
-  const { name, names } = route();
+  const { name, names, query } = route();
   const all = overview.pressing(fleet.problems, name ? names : []);
-  const few = name || all.length > overview.fewProblems ? 3 : overview.fewProblems;
-  const shown = JSON.stringify([all, few, !name]);
+  const isWhole = !name && query.has("all");
+  const most = name ? 2 : 5;
+  // A line for one more would take as much room as that one.
+  const few = isWhole || all.length === most + 1 ? all.length : most;
+  const shown = JSON.stringify([all, few]);
   if (banner === shown) return;
   banner = shown;
   const box = $("problems");
@@ -150,8 +167,9 @@ function showProblems(fleet) {
   box.className = all.some((one) => one.severity === "error") ? "error" : "";
   const more = all.length - few;
   fill(box, el("ul", {}, overview.items(all.slice(0, few), reload),
-    more > 0 ? el("li", { class: "more" }, el("a", { href: "#/?all", id: "more-problems", click: toAll }, `${more} more ${name ? "on the overview" : "below"}`)) : null));
-  const words = all.map((one) => one.detail).sort().join();
+    more > 0 || isWhole && all.length > most + 1 ? el("li", { class: "more" }, el("a", { href: isWhole ? "#/" : "#/?all", id: "more-problems" }, isWhole ? "Fewer" : plural(more, "more problem"))) : null));
+  // Figures in it change as devices report; what is wrong stays the same.
+  const words = all.map(({ app, channel, code, severity }) => [app, channel, code, severity].join()).sort().join();
   if (words !== told) tell(all.length ? `${plural(all.length, "problem")}${all.length > 1 ? "; the first" : ""}: ${all[0].detail}` : "No problems.");
   told = words;
 }
@@ -227,10 +245,11 @@ function leave(words) {
   fill($("problems"));
   fill($("who"));
   fill($("view"), signInView);
-  $("refusal").textContent = words;
+  fill($("refusal"), words);
   offer();
   ($("sso-link") ?? $("token")).focus();
   document.title = "xcache console";
+  $("view").removeAttribute("aria-label");
 }
 
 // The page's own form stays the same node: it is put back when somebody signs out.
@@ -269,7 +288,7 @@ async function goOut() {
     await endSession();
     leave("");
   } catch (error) {
-    if (!(error instanceof Ended)) $("link").textContent = `✖ You are still signed in: ${error.message}`;
+    if (!(error instanceof Ended)) warn(`You are still signed in: ${error.message}`);
   }
 }
 
@@ -317,7 +336,7 @@ tabs.addEventListener("message", () => {
 // Who comes back sees what is, not what was.
 addEventListener("visibilitychange", () => { if (!document.hidden) tick(); });
 
-// The theme is all that the browser keeps of the console, and only a choice that differs from the system's.
+// The browser keeps a theme that differs from the system's, and that the keys are off (keys.js); nothing else.
 const theme = $("theme");
 const themes = { get: () => { try { return localStorage.getItem("theme"); } catch { return null; } },
   set: (name) => { try { if (name) localStorage.setItem("theme", name); else localStorage.removeItem("theme"); } catch { /* Not kept, then. */ } } };

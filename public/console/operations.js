@@ -1,15 +1,19 @@
 import { channelLink, get, hindrance, me } from "./api.js";
-import { badge, card, count, el, fill, percent, plural, size, svg, table, tell, when } from "./dom.js";
-import { facts, part, rights } from "./parts.js";
+import { badge, card, count, el, fill, named, percent, plural, size, stats, table, tell, when } from "./dom.js";
+import { part, rights } from "./parts.js";
+import { spark } from "./overview.js";
 import { collectGarbage, createToken, forgetMirror, revokeToken } from "./acts.js";
+
+/** Which of the tokens are shown: of one kind, or those that have ended. */
+let chosen = "token";
+const kinds = [["token", "Tokens"], ["session", "Sessions"], ["job", "CI jobs"], ["ended", "Ended"]];
 
 export async function open({ reload }) {
   const hindered = hindrance("admin", "", "", true);
   const notYours = "Your token may not forget this mirror: the token that it runs with may, or an unrestricted admin's.";
-  const kinds = { session: "session", job: "CI job" };
   const only = (node) => (hindered ? el("p", { class: "quiet" }, `○ ${hindered}`) : node);
   const disk = el("div");
-  const tokens = el("div");
+  const tokens = el("div", { id: "tokens" });
   const mirrors = el("div");
   if (!hindered) {
     part(disk, drawDisk);
@@ -18,7 +22,7 @@ export async function open({ reload }) {
   const drawMirrors = (all) => table("Mirrors", [["Where", false, true], ["Last run"], ["Channels"], ["Act"]], all.map((one) => {
     const channels = new Map(one.versions.map((item) => [`${item.app} ${item.channel}`, item]));
     return [[one.name, el("div", {}, one.keeps === false ? badge("warn", "no longer kept by gc") : badge("good", "gc keeps its versions"))], when(one.at),
-      el("details", { id: `mirror-${one.name}` }, el("summary", {}, count(channels.size)), el("ul", {}, [...channels].map(([words, item]) => el("li", {}, el("a", { href: channelLink("channel", item.app, item.channel) }, words), ` to ${item.version}`)))),
+      el("details", { id: `mirror-${one.name}` }, el("summary", {}, count(channels.size), el("span", { class: "hidden" }, channels.size === 1 ? " channel" : " channels")), el("ul", {}, [...channels].map(([words, item]) => el("li", {}, el("a", { href: channelLink("channel", item.app, item.channel) }, words), ` to ${item.version}`)))),
       el("button", {
         type: "button", "aria-disabled": one.mayForget ? null : "true", title: one.mayForget ? null : notYours, "aria-describedby": one.mayForget ? null : "not-yours",
         click: () => { if (one.mayForget) forgetMirror(one.name, reload); else tell(notYours); },
@@ -31,24 +35,46 @@ export async function open({ reload }) {
 
   function drawTokens(all) {
     const now = Date.now();
-    const state = (one) => (one.revokedAt ? badge("quiet", "revoked") : one.expiresAt && new Date(one.expiresAt) < now ? badge("quiet", "expired") : badge("good", "valid"));
-    const isValid = (one) => !one.revokedAt && !(one.expiresAt && new Date(one.expiresAt) < now);
-    return table("Tokens", [["Name"], ["State"], ["Rights"], ["Made"], ["Ends"], ["Last used"], ["Act"]],
-      [...all].sort((a, b) => isValid(b) - isValid(a)).map((one) => [[one.name, kinds[one.kind] ? [" ", badge("quiet", kinds[one.kind])] : "", [me()?.id, me()?.subject].some((mine) => mine === one.id || mine === `token:${one.id}`) ? [" ", badge("quiet", "yours")] : ""], state(one),
-        [rights(one.grants ?? [one]).map((words) => el("div", {}, words)), one.hosts ? el("div", {}, `hosts ${one.hosts.join(" ")}`) : ""], when(one.createdAt), one.expiresAt ? when(one.expiresAt) : "never", one.lastUsedAt ? when(one.lastUsedAt) : "never",
-        isValid(one) ? el("button", { type: "button", click: () => revokeToken(one, reload) }, "Revoke", el("span", { class: "hidden" }, ` ${one.name}`)) : "—"]));
+    const hasEnded = (one) => Boolean(one.revokedAt || one.expiresAt && new Date(one.expiresAt) < now);
+    const of = (kind) => all.filter((one) => (kind === "ended" ? hasEnded(one) : !hasEnded(one) && (one.kind ?? "token") === kind));
+    const isYours = (one) => [me()?.id, me()?.subject].some((mine) => mine === one.id || mine === `token:${one.id}`);
+    const box = el("div");
+    const chips = el("div", { class: "row chips", role: "group", "aria-label": "Which" }, kinds.filter(([kind]) => kind === "token" || of(kind).length).map(([kind, words]) => el("button", {
+      type: "button", "aria-pressed": String(kind === chosen), click: (event) => {
+        chosen = kind;
+        for (const one of chips.children) one.setAttribute("aria-pressed", String(one === event.currentTarget));
+        draw();
+      } }, `${words} `, el("span", { class: "quiet" }, count(of(kind).length)))));
+    if (![...chips.children].some((one) => one.getAttribute("aria-pressed") === "true")) {
+      chosen = "token";
+      chips.firstChild.setAttribute("aria-pressed", "true");
+    }
+    const lastUsed = (one) => (one.lastUsedAt ? when(one.lastUsedAt) : el("span", { class: "quiet" }, "never"));
+    const end = (one) => (one.revokedAt ? ["revoked ", when(one.revokedAt)] : !one.expiresAt ? el("span", { class: "quiet" }, "never") : when(one.expiresAt));
+    function draw() {
+      const isOver = chosen === "ended";
+      fill(box, table(kinds.find(([kind]) => kind === chosen)[1], [["Name"], ["Rights"], ["Made"], ["Last used"], [isOver ? "Ended" : "Ends"], ...(isOver ? [] : [["Act"]])],
+        of(chosen).sort((a, b) => isYours(b) - isYours(a) || new Date(b.lastUsedAt ?? 0) - new Date(a.lastUsedAt ?? 0)).map((one) => [
+          [named(one.name), isYours(one) ? [" ", badge("quiet", "yours")] : "", chosen === "token" ? "" : el("div", { class: "sub" }, [isOver && one.kind !== "token" && (one.kind === "job" ? "CI job" : one.kind), one.detail].filter(Boolean).join(", "))],
+          [rights(one.grants ?? [one]).map((words) => el("div", {}, words)), one.hosts ? el("div", { class: "sub" }, `hosts ${one.hosts.join(" ")}`) : ""], when(one.createdAt), lastUsed(one), end(one),
+          ...(isOver ? [] : [el("button", { type: "button", click: () => revokeToken(one, reload) }, "Revoke", el("span", { class: "hidden" }, ` ${one.name}${one.kind && one.kind !== "token" ? `, ${one.kind} ${one.id}` : ""}`))])])));
+    }
+    draw();
+    return [el("div", { class: "chosen" }, chips), box];
   }
 
   return {
     title: "Operations",
-    node: [el("h1", {}, "Operations"),
+    node: [el("div", { class: "head" }, el("div", {}, el("h1", {}, "Operations"), el("p", { class: "lead" }, `The origin ${location.host}`))), hindered ? null : disk,
+      card("Tokens and sessions", only(tokens), hindered ? null : el("button", { type: "button", id: "make-token", class: "primary", click: () => createToken(reload) }, "Create a token …"), !hindered),
       el("div", { class: "columns even" },
-        el("div", {}, card("Disk", only(disk))),
-        el("div", {},
-          card("Mirrors", mirrors, null, true),
-          card("Garbage collection", only(el("div", {}, el("p", {}, "Drops versions that nobody needs, and their files. The daily round of the server is set by ", el("code", {}, "serve --gc"), "."),
-            el("button", { type: "button", id: "gc", click: () => collectGarbage(reload) }, "Collect garbage …")))))),
-      card("Tokens and sessions", only(tokens), hindered ? null : el("button", { type: "button", id: "make-token", click: () => createToken(reload) }, "Create a token …"), !hindered)],
+        el("div", {}, card("Mirrors", mirrors, null, true)),
+        el("div", {}, card("Garbage collection", only(el("div", {}, el("p", {}, "Drops versions that nobody needs, and their files. The daily round of the server is set by ", el("code", { class: "name" }, "serve --gc"), "."),
+          el("button", { type: "button", id: "gc", click: () => collectGarbage(reload) }, "Collect garbage …"))))))],
+    async refresh() {
+      if (!hindered) await Promise.all([part(disk, drawDisk), part(tokens, async () => drawTokens((await get("tokens")).tokens))]);
+      this.update(await get("mirrors"));
+    },
     poll: "mirrors",
     update(document) {
       if (document === last) return;
@@ -60,10 +86,13 @@ export async function open({ reload }) {
 
 async function drawDisk() {
   const { now, hours } = await get("disk?hours=2160");
-  const line = hours.map((one, index) => `${(index * 700) / Math.max(1, hours.length - 1)},${(one.available * 100) / Math.max(1, one.size)}`).join(" ");
-  return [facts([["Used", `${percent(now.size - now.available, now.size)} of ${size(now.size)}`], ["Free", size(now.available)], ["Stored by releases", size(now.stored)], ["As of", when(now.at)]]),
-    hours.length < 2 ? el("p", { class: "quiet small" }, "A chart follows when the server has run for some hours.")
-      : el("figure", { class: "of-disk" }, el("span", { "aria-hidden": "true" }, size(now.size)), el("span", { "aria-hidden": "true" }, "0"), svg("svg", { viewBox: "0 0 700 100", preserveAspectRatio: "none", role: "img", "aria-label": `Used disk over ${plural(hours.length, "hour")}: from ${size(hours[0].size - hours[0].available)} to ${size(now.size - now.available)}` },
-        svg("rect", { width: 700, height: 100, class: "disk" }), svg("polygon", { points: `0,100 ${line} 700,100`, class: "disk-used" }), svg("polyline", { points: line, class: "disk-line" })),
-      el("figcaption", { class: "quiet small" }, el("span", {}, when(hours[0].at)), el("span", {}, `${percent(now.size - now.available, now.size)} used`), el("span", {}, "now")))];
+  const used = (one) => one.size - one.available;
+  const share = now.size ? used(now) / now.size : 0;
+  const words = hours.length < 2 ? "" : `Used disk over ${plural(hours.length, "hour")}: from ${size(used(hours[0]))} to ${size(used(now))}`;
+  return stats("disk", [
+    { name: "Disk used", value: percent(used(now), now.size), kind: share >= 0.95 ? "bad" : "", notes: [`${size(used(now))} of ${size(now.size)}`],
+      extra: words && [spark(hours.map((one) => used(one) / Math.max(1, one.size)), [], words, 1), el("span", { class: "under" }, when(hours[0].at), el("span", {}, "now"))] },
+    { name: "Free", value: size(now.available), notes: [["as of ", when(now.at)], hours.length < 2 ? "a chart follows when the server has run for some hours" : null] },
+    { name: "Stored by releases", value: size(now.stored), notes: ["files of all versions, each once"] },
+  ]);
 }

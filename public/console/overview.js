@@ -19,13 +19,18 @@ export function states(one, problems) {
   if (one.bypasses) found.push(badge("quiet", `${one.bypasses} bypassed`));
   if (!found.length) found.push(one.version === "0" ? badge("quiet", "empty") : badge("good", "fine"));
   if (one.rollout) found.push(badge("quiet", `rollout ${one.rollout.share / 100}%${one.rollout.paused ? ", paused" : ""}`, `version ${one.rollout.version}, by ${one.rollout.author}`));
-  if (one.planned) found.push(plans(one.planned));
+  if (one.planned) found.push(...plans(one.planned));
   return found;
 }
 
-const plans = ({ acts, next, freezes, failed }) => badge(failed ? "warn" : "quiet",
-  [acts && `${acts} scheduled`, freezes && plural(freezes, "planned freeze"), failed && `${failed} not carried out`].filter(Boolean).join(", "),
-  next && `next: ${local.format(new Date(next))}`);
+const plans = ({ acts, next, freezes, failed }) => [failed && badge("warn", `${failed} not carried out`),
+  acts && badge("quiet", `${acts} scheduled`, next && `next: ${local.format(new Date(next))}`), freezes && badge("quiet", plural(freezes, "planned freeze"))].filter(Boolean);
+
+/** What a small picture shows, in words. */
+export function ranged(words, values, tell = count) {
+  const known = values.filter((one) => one !== null);
+  return known.length ? `${words}: from ${tell(Math.min(...known))} to ${tell(Math.max(...known))}, ${tell(known.at(-1))} at last` : words;
+}
 
 /** A line without numbers; gaps where there are none. `marks`: places from 0 to 1; `most`: what the top stands for. */
 export function spark(values, marks, words, most = 0) {
@@ -45,11 +50,11 @@ export function spark(values, marks, words, most = 0) {
     lines.filter((one) => one.length).map((one) => svg("polyline", { points: one.length > 1 ? one.join(" ") : `${one[0]} ${Number(one[0].split(",")[0]) + 2},${one[0].split(",")[1]}` })));
 }
 
-/** Columns for numbers that are mostly none; the last one may be told apart. */
-export function columns(values, words, isLastOwn = false) {
+/** Columns for numbers that are mostly none. `kind`: how the last one is told apart from the others. */
+export function columns(values, words, kind = "") {
   const highest = Math.max(...values) || 1;
-  const step = 200 / Math.max(values.length, isLastOwn ? 12 : 1);
-  return svg("svg", { class: `spark${isLastOwn ? " own" : ""}`, viewBox: "0 0 200 32", preserveAspectRatio: "none", role: "img", "aria-label": words },
+  const step = 200 / Math.max(values.length, kind === "own" ? 12 : 1);
+  return svg("svg", { class: `spark ${kind}`, viewBox: "0 0 200 32", preserveAspectRatio: "none", role: "img", "aria-label": words },
     svg("line", { class: "axis", x1: 0, x2: 200, y1: 31.5, y2: 31.5 }),
     values.map((value, index) => (value === null ? null : svg("rect", { x: index * step + 1, width: step - 2, y: 31 - (value * 29) / highest, height: (value * 29) / highest }))).filter(Boolean));
 }
@@ -57,9 +62,25 @@ export function columns(values, words, isLastOwn = false) {
 /** A number beside a line: as wide as the others below each other. */
 const figure = (text) => el("span", { class: "figure" }, text);
 
-/** Lines of 24 hours; a channel without polls and failures in them has none. */
-const trend = (one, words, make) => (one.trend?.polls.some(Boolean) || one.trend?.failures.some(Boolean) ? make(one.trend, `${words}, 24 full hours`) : null);
-const ratios = ({ polls, newest }) => polls.map((all, index) => (all ? newest[index] / all : null));
+/** What the hour that is running has had so far: `hour` is about it and the one before. */
+const running = ({ failures, trend }) => Math.max(0, failures.hour - (trend?.failures.at(-1) ?? 0));
+
+/** Channels by how they are, as parts of a bar: with errors, with warnings, without either. */
+function graded(grades) {
+  const all = grades.reduce((a, b) => a + b, 0) || 1;
+  let x = 0;
+  return svg("svg", { class: "meter grades", viewBox: "0 0 100 4", preserveAspectRatio: "none", "aria-hidden": "true" }, grades.map((number, grade) => {
+    const made = svg("rect", { class: ["bad", "warn", "fine"][grade], x, width: (number * 100) / all, height: 4 });
+    x += (number * 100) / all;
+    return made;
+  }));
+}
+
+/** The share of polls on the newest version in each of 24 hours, and now. */
+const shares = ({ polls, newest }, now) => [...polls.map((all, index) => (all ? newest[index] / all : null)), now.polls ? now.newest / now.polls : null];
+
+const shareLine = (trend, now, words) => spark(shares(trend, now), [], ranged(words, shares(trend, now), (one) => percent(one, 1)), 1);
+const hourly = (values, kind) => columns(values, ranged("Failures by the hour, the running one last", values), kind);
 
 const where = (one) => (one.channel ? [el("a", { href: channelLink("channel", one.app, one.channel) }, `${one.app} ${one.channel}`), ": "] : "");
 const mayAcknowledge = (one) => !(one.channel ? hindrance("release", one.app, one.channel) : hindrance("admin", "", "", true));
@@ -70,17 +91,14 @@ const button = (words, one, open) => (mayAcknowledge(one) ? el("button", { type:
 
 /** Problems as items of a list: what is wrong, since when, and that somebody knows it. */
 export const items = (problems, done) => problems.map((one) => el("li", { class: one.severity === "error" ? "error" : "warning" },
-  el("p", {}, el("strong", {}, one.severity === "error" ? "✖" : "▲", el("span", { class: "hidden" }, one.severity === "error" ? " Error: " : " Warning: ")), " ", where(one), one.detail,
-    one.code === "failing" && one.channel ? [" ", el("a", { class: "more-of", href: channelLink("failures", one.app, one.channel) }, "See failures")] : null),
+  el("p", {}, el("strong", {}, el("span", { "aria-hidden": "true" }, one.severity === "error" ? "✖" : "▲"), el("span", { class: "hidden" }, one.severity === "error" ? " Error: " : " Warning: ")), " ", where(one), one.detail,
+    one.code === "failing" && one.channel ? [" ", el("a", { class: "more-of", href: channelLink("failures", one.app, one.channel) }, "See failures", el("span", { class: "hidden" }, ` of ${one.app} ${one.channel}`))] : null),
   one.since ? el("span", { class: "since" }, when(one.since, true)) : el("span"), button("Acknowledge", one, act("acknowledge", one, done))));
 
 const known = (one, done) => el("li", {}, el("p", {}, el("span", { "aria-hidden": "true" }, "○ "), where(one), one.detail,
   el("span", { class: "of-it" }, el("span", {}, el("b", {}, "Why "), one.acknowledged.reason), el("span", {}, el("b", {}, "Who "), named(one.acknowledged.by), ", ", when(one.acknowledged.at)),
     el("span", {}, el("b", {}, "Until "), local.format(new Date(one.acknowledged.until))))),
 el("span", { class: "since" }, "ends ", when(one.acknowledged.until)), button("Take back", one, act("unacknowledge", one, done)));
-
-/** Those that every page has; the overview has all. */
-export const fewProblems = 6;
 
 const weight = (one, problems) => {
   const mine = pressing(ofChannel(one, problems));
@@ -89,7 +107,7 @@ const weight = (one, problems) => {
 
 export async function open({ overview: fleet, reload }) {
   const list = el("div", { id: "channels" });
-  const rest = el("section", { id: "all-problems", "aria-label": "All problems", tabindex: -1 });
+  const rest = el("section", { id: "all-problems", "aria-label": "Acknowledged problems" });
   const filter = el("input", { id: "filter", type: "search", autocomplete: "off", spellcheck: "false", "aria-label": "Filter channels", placeholder: "Filter by app, channel or author" });
   const only = el("input", { id: "only", type: "checkbox" });
   const note = el("span", { class: "quiet", role: "status" });
@@ -103,17 +121,16 @@ export async function open({ overview: fleet, reload }) {
     const hours = (name) => all.reduce((total, one) => (one.trend ? total.map((value, index) => value + one.trend[name][index]) : total), Array(24).fill(0));
     const hasTrend = all.some((one) => one.trend);
     const polls = sum((one) => one.adoption.polls);
-    const pressed = pressing(shown.problems);
-    const acknowledged = shown.problems.length - pressed.length;
-    const troubled = all.filter((one) => weight(one, shown.problems) < 2).length;
-    const isBad = pressed.some((one) => one.severity === "error");
-    // The hour that is running isn't among them.
-    const extra = (made) => (hasTrend ? [made(), el("span", { class: "under" }, "24 full hours")] : null);
+    const grades = [0, 1, 2].map((grade) => all.filter((one) => weight(one, shown.problems) === grade).length);
+    const acknowledged = shown.problems.filter((one) => one.acknowledged).length;
+    const found = [grades[0] ? `${count(grades[0])} with errors` : null, grades[1] ? `${count(grades[1])} with warnings` : null].filter(Boolean);
+    const extra = (made, words) => (hasTrend ? [made(), el("span", { class: "under" }, words)] : null);
     fill(figures, stats("figures", [
-      { name: "Problems", value: count(pressed.length), kind: isBad ? "bad" : "", notes: [troubled ? `in ${count(troubled)} of ${plural(all.length, "channel")}` : `none in ${plural(all.length, "channel")}`, acknowledged ? `${count(acknowledged)} acknowledged` : null] },
-      { name: "On the newest version", value: percent(sum((one) => one.adoption.newest), polls), kind: polls ? "" : "none", notes: [polls ? `of ${polled(polls, all.find((one) => one.adoption.sample))} in ${all[0].adoption.minutes} minutes` : "no polls in the last minutes"],
-        extra: extra(() => spark(ratios({ polls: hours("polls"), newest: hours("newest") }), [], "Share of polls on the newest versions, 24 full hours", 1)) },
-      { name: "Failures", value: count(sum((one) => one.failures.day)), notes: ["reported in 24 hours"], extra: extra(() => columns(hours("failures"), "Failures, 24 full hours")) },
+      { name: "Channels without problems", value: all.length ? `${count(grades[2])} of ${count(all.length)}` : "—", notes: [found.join(", ") || "no errors, no warnings", acknowledged ? plural(acknowledged, "acknowledged problem") : null], extra: graded(grades) },
+      { name: "On the newest version", value: percent(sum((one) => one.adoption.newest), polls), kind: polls ? "" : "none", notes: [polls ? `of ${polled(polls, all.find((one) => one.adoption.sample))} in ${all.find((one) => one.adoption.polls).adoption.minutes} minutes` : "no polls in the last minutes"],
+        extra: extra(() => shareLine({ polls: hours("polls"), newest: hours("newest") }, { polls, newest: sum((one) => one.adoption.newest) }, "Share of polls on the newest versions, 24 hours and now"), ["24 h ago", "now"].map((word) => el("span", {}, word))) },
+      { name: "Failures", value: count(sum((one) => one.failures.day)), notes: ["reported in 24 hours"],
+        extra: extra(() => hourly([...hours("failures"), all.reduce((total, one) => total + running(one), 0)], grades[0] ? "fails" : "counts"), ["24 h ago", "this hour"].map((word) => el("span", {}, word))) },
       shown.disk && { name: "Disk used", value: percent(shown.disk.size - shown.disk.available, shown.disk.size), notes: [`${size(shown.disk.available)} of ${size(shown.disk.size)} free`, `${size(shown.disk.stored)} stored by releases`],
         extra: svg("svg", { class: "meter", viewBox: "0 0 100 4", preserveAspectRatio: "none", "aria-hidden": "true" }, svg("rect", { width: 100, height: 4 }), svg("rect", { width: 100 - (shown.disk.available * 100) / Math.max(1, shown.disk.size), height: 4 })) },
     ]));
@@ -126,22 +143,21 @@ export async function open({ overview: fleet, reload }) {
       .sort((a, b) => a.weight - b.weight || (b.one.at ?? "").localeCompare(a.one.at ?? ""));
     first = all[0]?.one ?? null;
     drawFigures();
-    const pressed = pressing(shown.problems);
     const acknowledged = shown.problems.filter((one) => one.acknowledged);
-    rest.hidden = pressed.length <= fewProblems && !acknowledged.length;
-    fill(rest, pressed.length > fewProblems ? card(`All ${count(pressed.length)} problems`, el("ul", { class: "problems" }, items(pressed, reload))) : null,
-      acknowledged.length ? card("Acknowledged problems", el("ul", { class: "problems known" }, acknowledged.map((one) => known(one, reload)))) : null);
-    note.textContent = all.length === shown.channels.length ? plural(all.length, "channel") : `${all.length} of ${shown.channels.length} channels`;
-    const none = () => el("span", { class: "quiet" }, "—");
+    rest.hidden = !acknowledged.length;
+    fill(rest, card("Acknowledged problems", el("ul", { class: "problems known" }, acknowledged.map((one) => known(one, reload)))));
+    const found = all.length === shown.channels.length ? plural(all.length, "channel") : `${all.length} of ${shown.channels.length} channels`;
+    if (note.textContent !== found) note.textContent = found;
+    const none = (words = "—") => el("span", { class: "quiet none" }, words);
     fill(list, table("Channels, those with problems first",
       [["Channel"], ["State"], ["Released"], ["Polls, 24 h", true], ["On newest", true], ["Failures, 24 h", true], ["Mirror"]],
       all.map(({ one }) => [
         [el("a", { href: channelLink("channel", one.app, one.channel), id: `to-${channelId(one.app, one.channel)}` }, `${one.app} ${one.channel}`),
           el("div", { class: "sub" }, one.version === "0" ? "no release yet" : `version ${one.version}, ${size(one.bytes)}`)],
         states(one, shown.problems), one.at ? [when(one.at), el("div", { class: "sub" }, "by ", named(one.author ?? "—"))] : none(),
-        one.trend ? [trend(one, "Polls", ({ polls }, title) => spark(polls, [], title)), figure(count(one.trend.polls.reduce((a, b) => a + b, 0)))] : none(),
-        one.adoption.polls ? [trend(one, "Share on the newest version", (its, title) => spark(ratios(its), [], title, 1)), figure(percent(one.adoption.newest, one.adoption.polls))] : el("span", { class: "quiet" }, "no polls"),
-        [one.failures.day ? trend(one, "Failures", ({ failures }, title) => columns(failures, title)) : null, one.failures.day ? figure(count(one.failures.day)) : el("span", { class: "quiet" }, "0")],
+        one.trend?.polls.some(Boolean) ? [spark(one.trend.polls, [], ranged("Polls, 24 full hours", one.trend.polls)), figure(count(one.trend.polls.reduce((a, b) => a + b, 0)))] : none(),
+        one.adoption.polls ? [one.trend ? shareLine(one.trend, one.adoption, "Share on the newest version, 24 hours and now") : null, figure(percent(one.adoption.newest, one.adoption.polls))] : none("no polls"),
+        one.failures.day ? [one.trend ? hourly([...one.trend.failures, running(one)], isFailing(one, shown) ? "fails" : "counts") : null, figure(count(one.failures.day))] : none("0"),
         one.mirror ? [one.mirror.version === one.version ? "current" : `at version ${one.mirror.version}`, el("div", { class: "sub" }, when(one.mirror.at))] : none(),
       ]), shown.channels.length ? "No channel matches." : "There is no channel that you may read yet. The first release makes one: xcache publish --create DIR --app NAME --base-url URL."));
   }

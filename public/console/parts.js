@@ -1,5 +1,9 @@
 // What the pages behind the overview are built with.
-import { el, fill, local, utcText } from "./dom.js";
+import { count, el, fill, local, utcText } from "./dom.js";
+
+/** How many files a release changes: "2 added, 1 changed". */
+export const inWords = (counts) => ["added", "renamed", "changed", "removed"].filter((kind) => counts[kind])
+  .map((kind) => `${count(counts[kind])} ${kind === "renamed" ? "renamed and changed" : kind}`).join(", ") || "none changed";
 
 /** A digest, as much of it as there is room for. */
 export const hash = (text) => el("code", { class: "hash", title: text }, text);
@@ -12,6 +16,10 @@ export function address(url) {
 export function facts(pairs, id) {
   return el("dl", { class: "facts", id }, pairs.filter(Boolean).map(([name, value]) => [el("dt", {}, name), el("dd", {}, value)]));
 }
+
+/** How many files a release adds, changes and removes: signs for the eye, words for who listens. */
+export const signs = ({ added, changed, removed }) => [el("span", { "aria-hidden": "true" }, `+${count(added)} ~${count(changed)} −${count(removed)}`),
+  el("span", { class: "hidden" }, ` ${count(added)} added, ${count(changed)} changed, ${count(removed)} removed`)];
 
 /** A time in the reader's zone, UTC on hover and for who listens: where the moment itself is what matters. */
 export function exactly(moment) {
@@ -38,6 +46,18 @@ export async function part(node, work) {
   } catch (error) {
     fill(node, el("p", { class: "bad", role: "alert" }, `✖ ${error.message}`));
   }
+}
+
+/** A picture whose name says what it shows: its words and bars aren't read one by one. */
+export function silent(picture) {
+  for (const one of picture.children) one.setAttribute("aria-hidden", "true");
+  return picture;
+}
+
+/** Hides a button that has nothing to do any more; its focus goes on to another node. */
+export function retire(button, next) {
+  if (button === document.activeElement) (next ?? document.getElementById("view")).focus();
+  button.hidden = true;
 }
 
 /** What somebody may do, in words: one text for each grant. */

@@ -1,12 +1,9 @@
 // What is to happen in a channel by itself: scheduled acts, and freezes by calendar.
 import { act, bundleLimit, channelPath, get, hindrance, isPerson, me } from "./api.js";
-import { badge, card, el, named, plural, table, tell, when } from "./dom.js";
+import { badge, card, el, named, plural, tell, when } from "./dom.js";
 import { exactly } from "./parts.js";
 import { propose, why } from "./dialog.js";
-import { decisions, hasTime, heldWords, isHeld, missing } from "./approvals.js";
-
-/** A time as it matters here, and how far it is. */
-const due = (moment) => [exactly(moment), el("div", { class: "quiet small" }, when(moment))];
+import { decisions, dueWords, hasTime, item, missing, soFar } from "./approvals.js";
 
 /** The card with what is planned, and with what of the last days wasn't carried out; nothing if there is neither. */
 export function planned({ app, channel, status, reload }) {
@@ -18,24 +15,30 @@ export function planned({ app, channel, status, reload }) {
   const freezes = (status.plannedFreezes ?? []).filter((one) => one.id !== status.freeze?.id);
   if (!all.length && !freezes.length) return null;
 
-  const button = (id, words, hindered, open) => el("button", {
-    type: "button", id, "aria-disabled": hindered ? "true" : null, title: hindered || null, click: () => { if (hindered) tell(hindered); else open(); },
-  }, words);
-  const rows = [
-    ...waiting.map((one) => ({ at: one.due, cells: [isHeld(one) && !hasTime(one) ? `As soon as it is ${heldWords(one)}` : due(one.due),
-      [one.summary, missing(one),
-        one.reason ? el("div", { class: "warn" }, `▲ It couldn't be carried out yet: ${one.reason}`) : null],
-      [named(one.author), el("div", { class: "quiet small" }, when(one.at))],
-      decisions({ one, app, channel, reload }, button(`cancel-${one.id}`, "Cancel", mayCancel(one), () => cancel(one)))] })),
-    ...freezes.map((one) => ({ at: one.from ?? one.at, cells: [due(one.from ?? one.at),
-      ["No releases ", one.to ? ["until ", exactly(one.to)] : "until the channel is thawed", `: ${one.reason}`],
-      [named(one.author), el("div", { class: "quiet small" }, when(one.at))],
-      button(`take-back-${one.id}`, "Take back", hindrance("admin", app, channel), () => takeBack(one))] })),
+  const notes = new Set();
+  function button(id, words, of, hindered, open) {
+    if (hindered) notes.add(hindered);
+    return el("button", {
+      type: "button", id, "aria-disabled": hindered ? "true" : null, title: hindered || null, "aria-describedby": hindered ? "why-not-planned" : null,
+      click: () => { if (hindered) tell(hindered); else open(); },
+    }, words, el("span", { class: "hidden" }, ` ${of}`));
+  }
+  const items = [
+    ...waiting.map((one) => ({ at: one.due, node: item({
+      id: one.id, title: one.summary, about: [`number ${one.id}, asked for by `, named(one.author), " ", when(one.at), " · ", dueWords(one)],
+      more: [el("div", { class: "waits" }, missing(one)), soFar(one)],
+      buttons: decisions({ one, app, channel, reload }, button(`cancel-${one.id}`, "Cancel", `number ${one.id}: ${one.summary}`, mayCancel(one), () => cancel(one))) }) })),
+    ...freezes.map((one) => ({ at: one.from ?? one.at, node: item({
+      id: `freeze-${one.id}`, title: `Freeze: ${one.reason}`,
+      about: ["planned by ", named(one.author), " ", when(one.at), " · no releases from ", exactly(one.from ?? one.at), ", ", when(one.from ?? one.at), one.to ? [", until ", exactly(one.to)] : ", until the channel is thawed"],
+      buttons: button(`take-back-${one.id}`, "Take back", `freeze ${one.id}: ${one.reason}`, hindrance("admin", app, channel), () => takeBack(one)) }) })),
   ].sort((a, b) => new Date(a.at) - new Date(b.at));
   const failed = all.filter((one) => one.state !== "waiting");
   return el("div", { id: "planned" }, card("Planned", [
-    table("What is to happen by itself", [["When"], ["What", false, true], ["By"], ["Act"]], rows.map((one) => one.cells), "Nothing waits."),
-    failed.map((one) => el("p", {}, badge("bad", one.state), ` ${one.summary} by ${one.author}, which ${hasTime(one) ? "was due" : "waited since"} `, exactly(one.due), `: ${one.reason ?? one.state}`))]));
+    items.map((one) => one.node),
+    notes.size ? el("p", { id: "why-not-planned", class: "quiet small act" }, `○ ${[...notes].join(" ")}`) : null,
+    failed.map((one) => el("p", { class: "act" }, el("span", {}, badge("bad", one.state), ` ${one.summary} by ${one.author}, which ${hasTime(one) ? "was due" : "waited since"} `, exactly(one.due), `: ${one.reason ?? one.state}`)))],
+  el("span", { class: "quiet" }, "What is to happen by itself"), true));
 
   /** A token for some bundles takes back what it scheduled itself. */
   function mayCancel(one) {
@@ -52,7 +55,7 @@ export function planned({ app, channel, status, reload }) {
 
   function cancel(one) {
     propose({
-      title: "Cancel", where: `${one.summary}, ${where}`, done: reload,
+      title: "Cancel", verb: "Cancel the act", where: `${one.summary}, ${where}`, done: reload,
       effect: async () => {
         await now(one);
         const what = `This won't be done: ${one.summary}, `;

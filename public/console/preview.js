@@ -1,9 +1,10 @@
 // A version's pages, as devices would show them: in a frame of another origin, with the pictures that were taken of them.
 import { act, channelLink, channelPath, get, newKey, picture, Refusal } from "./api.js";
-import { card, el, fill, plural, when } from "./dom.js";
-import { part } from "./parts.js";
+import { card, el, fill, named, plural, size, when } from "./dom.js";
+import { facts, inWords, part } from "./parts.js";
 
-const widths = [["", "Fit"], ["390", "390 px"], ["768", "768 px"], ["1440", "1,440 px"]];
+/** Widths of the frame in CSS pixels, a phone's first: the pages are an app's, as a rule. */
+const widths = [["390", "390 px"], ["768", "768 px"], ["1440", "1,440 px"], ["fit", "Fit"]];
 /** Addresses of a frame: another origin on this or another machine, and never a script. */
 const isFrame = (url) => /^https?:\/\/[a-z2-7]{26}\.[a-z0-9.-]+(:\d{1,5})?\//i.test(url);
 
@@ -14,21 +15,33 @@ export async function open({ names: [app, channel, version], query }) {
   const previous = log.releases[0]?.version;
   const place = channelLink("preview", app, channel, `/${encodeURIComponent(info.version)}`);
   let page = query.get("page") || "";
-  let width = widths.some(([one]) => one === query.get("width")) ? query.get("width") : "";
+  let width = widths.some(([one]) => one === query.get("width")) ? query.get("width") : widths[0][0];
   let answer = null;
   let asked = 0;
   const stage = el("div", { class: "stage", id: "stage" });
+  const look = el("div", { class: "look" });
+  const scaled = el("span", { class: "quiet small" });
+  /** A frame that is wider than its place is shown smaller; its page has all of its width. */
+  function fit() {
+    look.dataset.width = width;
+    const frame = stage.querySelector(".frame");
+    const scale = width === "fit" || !frame ? 1 : Math.min(1, (stage.clientWidth - 2 * Number.parseFloat(getComputedStyle(stage).paddingLeft)) / Number(width));
+    frame?.style.setProperty("--wide", width === "fit" ? "100%" : `${width}px`);
+    frame?.style.setProperty("--scale", scale);
+    scaled.textContent = scale < 1 ? `shown at ${Math.round(scale * 100)} %` : "";
+  }
+  new ResizeObserver(fit).observe(stage);
   const shots = el("div", { id: "pictures" });
   const chooser = el("select", { id: "page", change: () => { page = chooser.value; keep(); show(); } });
   const buttons = el("div", { class: "row joined", role: "group", "aria-label": "Width" }, widths.map(([one, words]) => el("button", {
     type: "button", "aria-pressed": String(one === width), click: (event) => {
       width = one;
       for (const button of event.currentTarget.parentNode.children) button.setAttribute("aria-pressed", String(button === event.currentTarget));
-      stage.querySelector("iframe")?.setAttribute("data-width", width);
+      fit();
       keep();
     } }, words)));
   const keep = () => {
-    const state = [page && `page=${encodeURIComponent(page)}`, width && `width=${width}`].filter(Boolean).join("&");
+    const state = [page && `page=${encodeURIComponent(page)}`, `width=${width}`].filter(Boolean).join("&");
     history.replaceState(null, "", state ? `${place}?${state}` : place);
   };
 
@@ -36,7 +49,9 @@ export async function open({ names: [app, channel, version], query }) {
   function offer(some, known = "") {
     if (!some) return;
     const pages = some.pages.includes(known) ? some.pages : [known, ...some.pages];
-    fill(chooser, pages.map((one) => el("option", { value: one, selected: one === known, disabled: !one }, one || "choose a page")));
+    const hosts = new Set(pages.filter(Boolean).map((one) => one.split("/", 3).join("/")));
+    const words = (one) => (hosts.size > 1 ? one : one.slice(one.indexOf("/", 8)));
+    fill(chooser, pages.map((one) => el("option", { value: one, selected: one === known, disabled: !one }, one ? words(one) : "choose a page")));
     chooser.value = known;
   }
 
@@ -76,7 +91,8 @@ export async function open({ names: [app, channel, version], query }) {
     offer(answer, known);
     tellErrors(known);
     // Scripts run there as they do on a device; its answers let nothing out.
-    fill(stage, el("iframe", { title: `${known} of version ${info.version}`, src: answer.url, sandbox: "allow-scripts allow-same-origin allow-forms", referrerpolicy: "no-referrer", "data-width": width }));
+    fill(stage, el("div", { class: "frame" }, el("iframe", { title: `${known} of version ${info.version}`, src: answer.url, sandbox: "allow-scripts allow-same-origin allow-forms", referrerpolicy: "no-referrer" })));
+    fit();
     drawShots();
   }
 
@@ -98,8 +114,13 @@ export async function open({ names: [app, channel, version], query }) {
     return el("div", { class: "pictures" }, await Promise.all([previous ? shot(old, `Version ${previous}`) : null, shot(now, `Version ${info.version}`)].filter(Boolean)));
   });
 
-  const bar = el("form", { class: "inline preview-bar", submit: (event) => event.preventDefault() }, el("label", { for: "page" }, "Page"), chooser, buttons);
+  const bar = el("form", { class: "inline preview-bar", submit: (event) => event.preventDefault() }, el("label", { for: "page" }, "Page"), chooser, buttons, scaled);
   const note = el("p", { class: "quiet small" }, "The page runs from this version's files at an address of its own, for an hour. What it asks of servers fails, and what is typed there is sent to none.");
+  look.append(card("", [bar, stage, note]), el("div", { class: "beside" }, card("Pictures of the page", shots), card("This release", facts([
+    ["Released", [when(info.at), " by ", named(info.author)]],
+    ["Changes", [inWords(info), ", ", el("a", { href: channelLink("release", app, channel, `/${info.version}`) }, "see what")]],
+    ["Content", `${plural(info.resources, "resource")}, ${size(info.bytes)}`],
+  ]))));
   show();
   return {
     title: `Version ${info.version} of ${app} ${channel}: pages`,
@@ -110,8 +131,7 @@ export async function open({ names: [app, channel, version], query }) {
         el("p", { class: "lead" }, info.message ? [info.message.slice(0, 120), " · "] : null, "released ", when(info.at))),
       el("div", { class: "row" }, previous ? el("a", { class: "button", href: channelLink("preview", app, channel, `/${previous}${page ? `?page=${encodeURIComponent(page)}` : ""}`) }, `Version ${previous}`) : null,
         errors)),
-      card("", [bar, stage, note]),
-      card("Pictures of the page", shots),
+      look,
     ],
   };
 }

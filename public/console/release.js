@@ -1,9 +1,9 @@
 import { channelLink, channelPath, get, Refusal } from "./api.js";
-import { badge, card, count, el, fill, named, percent, plural, sampled, size, stats, svg, table, when } from "./dom.js";
+import { age, badge, card, count, el, fill, named, percent, plural, sampled, size, stats, svg, table, when } from "./dom.js";
 import { figures, rate } from "./health.js";
 import { copier } from "./command.js";
 import { isFailing } from "./overview.js";
-import { exactly, facts, hash, part, wholeMinute } from "./parts.js";
+import { exactly, facts, hash, inWords, part, retire, wholeMinute } from "./parts.js";
 
 /** Changes that are asked for at once. */
 const page = 1000;
@@ -28,11 +28,10 @@ async function release({ names: [app, channel, version], query, overview: fleet,
     link("Compare", "compare", `?from=${previous}&to=${info.version}`));
   if (Number(info.version) < Number(status.version)) {
     // The dialogs are loaded meanwhile.
-    import("./acts.js").then(({ buttons }) => {
+    import("./acts.js").then(({ buttons, whyNot }) => {
       const back = buttons({ app, channel, status, reload, to: info.version, isFailing: isFailing({ app, channel }, fleet),
         fleet: fleet?.channels.find((one) => one.app === app && one.channel === channel) })[0].querySelector("#act-roll-back");
-      back?.removeAttribute("aria-describedby");
-      if (back) acts.append(back);
+      if (back) acts.append(back, ...whyNot(back));
     }).catch(() => {});
   }
   return {
@@ -46,12 +45,11 @@ async function release({ names: [app, channel, version], query, overview: fleet,
       acts),
       stats("release-figures", vitals(info, previous, adoption)),
       card(`What changed since version ${previous}`, changes(app, channel, previous, info.version, query, channelLink("release", app, channel, `/${info.version}`))),
-      el("div", { class: "columns" }, el("div", {}, card("What the update costs a device", costs), adoption ? card("Who has it", holders(info.version, adoption)) : null),
+      el("div", { class: "columns" }, el("div", {}, card("What the update costs a device", costs)),
         el("div", {}, card("This release", facts([
           info.source && ["Content of", `${info.source.channel} ${info.source.version}${info.source.bundle ? `, bundle ${info.source.bundle}` : ""}`],
           info.breakGlass && ["Despite a freeze", `by ${info.breakGlass.frozenBy}: ${info.breakGlass.reason}`],
           ["Released", exactly(info.at)], ["By", named(info.author)],
-          ["Changes", [el("span", { id: "as-signs" }, `+${info.added} ~${info.changed} −${info.removed}`), `, ${size(info.newBytes)} new`]],
           ["Content", `${plural(info.resources, "resource")}, ${size(info.bytes)}`],
           ["Digest", copied("digest", info.digest)],
           ["Receipt", info.receipt ? copied("receipt", info.receipt) : "none: this release came with a restore, or is older than the trail"],
@@ -77,27 +75,21 @@ function copied(name, text) {
 
 /** What one asks first of a release. */
 function vitals(info, previous, adoption) {
-  const own = adoption?.hour.versions.find((one) => one.version === info.version)?.polls ?? 0;
+  const polls = (span) => span.versions.find((one) => one.version === info.version)?.polls ?? 0;
+  const share = (span) => percent(polls(span), span.polls);
   const reported = (version) => adoption?.reports?.find((one) => one.version === version);
   const [mine, older] = [info.version, previous].map((one) => figures(reported(one)));
   const isWorse = mine.perThousand !== null && older.perThousand !== null && mine.perThousand > older.perThousand * 1.2 && mine.perThousand - older.perThousand >= 0.5;
   return [
-    { name: "Files", value: count(info.added + info.changed + info.removed), notes: [el("span", { id: "in-words" }, `+${count(info.added)} ~${count(info.changed)} −${count(info.removed)}`), `${size(info.newBytes)} new`] },
+    { name: "Files", value: count(info.added + info.changed + info.removed), notes: [el("span", { id: "in-words" }, inWords(info)), `${size(info.newBytes)} new`] },
     { name: previous === "0" ? "First install" : `Update from ${previous}`, value: info.cost ? size(info.cost.total ?? info.cost.bytes) : "—",
       notes: info.cost ? [`in ${plural(info.cost.requests ?? info.cost.files, "request")}`, info.cost.plainBytes ? `${size(info.cost.plainBytes)} without deltas` : null] : [] },
-    { name: "Devices on it", value: adoption?.hour.polls ? percent(own, adoption.hour.polls) : "—", kind: adoption?.hour.polls ? "" : "none",
-      notes: [adoption?.hour.polls ? `of ${plural(adoption.hour.polls, "poll")}, this hour and the last` : "no polls yet", sampled(adoption?.hour.sample)] },
+    { name: "Devices on it", value: adoption?.hour.polls ? share(adoption.hour) : "—", kind: adoption?.hour.polls ? "" : "none",
+      notes: [adoption?.hour.polls ? `of ${plural(adoption.hour.polls, "poll")}, this hour and the last` : "no polls yet", sampled(adoption?.hour.sample),
+        adoption?.week.polls ? `${share(adoption.day)} in 24 hours, ${share(adoption.week)} in 7 days` : null] },
     { name: "Failed pages per 1,000", value: rate(mine.perThousand), kind: mine.perThousand === null ? "none" : isWorse ? "bad" : "",
       notes: [older.perThousand === null ? null : `${rate(older.perThousand)} on version ${previous}`, mine.perThousand === null ? "nothing reported" : `of ${plural(mine.openings, "opening")}`] },
   ];
-}
-
-function holders(version, adoption) {
-  return table("Who has it", [["Time"], ["Polls", true], ["Of all", true]],
-    [["this hour and the last", adoption.hour], ["24 hours", adoption.day], ["7 days", adoption.week]].map(([words, span]) => {
-      const own = span.versions.find((one) => one.version === version)?.polls ?? 0;
-      return [words, count(own), [percent(own, span.polls), span.sample ? `, ${sampled(span.sample)}` : ""]];
-    }));
 }
 
 /** A share as a bar and a number. */
@@ -139,7 +131,7 @@ async function updateCosts(app, channel, version, before, adoption) {
         fill(box, drawn(next));
       } catch (error) {
         older.removeAttribute("aria-disabled");
-        failed.textContent = `✖ ${error.message}`;
+        fill(failed, `✖ ${error.message}`);
       }
     });
     const known = sorted.filter(([from]) => polls.get(from));
@@ -147,8 +139,8 @@ async function updateCosts(app, channel, version, before, adoption) {
     const mean = known.reduce((sum, [from, cost]) => sum + polls.get(from) * (cost.total ?? cost.bytes), 0) / (shares || 1);
     return [
       shares ? el("p", { class: "quiet" }, `Devices that aren't on it download ${size(Math.round(mean))} on average, by what they poll with.`) : null,
-      table("The update from older versions", [["From version", true], ["Of polls", true], ["Over the wire", true], ["Files", true], ["As deltas", true], ["Without deltas", true], ["Pack", true]],
-        sorted.map(([from, cost]) => [el("a", { href: channelLink("compare", app, channel, `?from=${from}&to=${version}`) }, from),
+      table("The update from older versions", [["From version"], ["Of polls", true], ["Over the wire", true], ["Files", true], ["As deltas", true], ["Without deltas", true], ["Pack", true]],
+        sorted.map(([from, cost]) => [el("a", { href: channelLink("compare", app, channel, `?from=${from}&to=${version}`), "aria-label": `From version ${from}` }, from),
           all ? bar(polls.get(from) ?? 0, all) : "—", [svg("svg", { class: "bar wire", viewBox: "0 0 100 6", preserveAspectRatio: "none", "aria-hidden": "true" },
             svg("rect", { width: 100, height: 6 }), svg("rect", { width: ((cost.total ?? cost.bytes) * 100) / largest, height: 6 })), size(cost.total ?? cost.bytes)],
           count(cost.files), count(cost.deltas), size(cost.plainBytes), cost.pack ? size(cost.pack) : "—"]),
@@ -158,38 +150,76 @@ async function updateCosts(app, channel, version, before, adoption) {
   return drawn(before);
 }
 
+/** Versions that can be chosen from; others are named. */
+const offered = 50;
+
 async function compare({ names: [app, channel], query }) {
-  const [from, to] = [query.get("from") ?? "", query.get("to") ?? ""];
-  const field = (id, words, value) => [el("label", { for: id }, words), el("input", { id, name: id, value, required: true, autocomplete: "off", size: 24, "aria-describedby": "how" })];
-  const result = el("div");
+  const path = channelPath(app, channel);
+  const { releases } = await get(`${path}/log?limit=${offered}`);
+  // Without two sides, what the newest release changed.
+  const from = query.get("from") ?? releases[1]?.version ?? "";
+  const to = query.get("to") ?? releases[0]?.version ?? "";
+  const result = el("div", { class: "parts" });
+  const help = el("p", { id: "how", class: "quiet small" }, `${forms} Without an offset it is in your zone; a minute is all of it, a day alone its first moment.`);
+  const form = el("form", { id: "compare", class: "inline", submit: (event) => {
+    event.preventDefault();
+    const data = new FormData(form);
+    if (data.get("from").trim() && data.get("to").trim()) {
+      location.hash = channelLink("compare", app, channel, `?from=${encodeURIComponent(data.get("from"))}&to=${encodeURIComponent(data.get("to"))}`);
+    }
+  } });
+  /** A list of versions, and a field for what it hasn't: an older version, or a time. */
+  const side = (id, words, value) => {
+    const isListed = releases.some((one) => one.version === value);
+    const field = el("input", { id, name: id, value, autocomplete: "off", spellcheck: "false", "aria-label": `${words}: a version or a time`, "aria-describedby": "how", hidden: isListed });
+    const chosen = el("select", { id: `${id}-version`, change: () => {
+      field.hidden = chosen.value !== "";
+      field.value = chosen.value;
+      tellHow();
+      if (chosen.value) form.requestSubmit();
+      else field.focus();
+    } }, releases.map((one) => el("option", { value: one.version, selected: one.version === value }, listedAs(one))), el("option", { value: "", selected: !isListed }, "A time, or another version …"));
+    return el("div", { class: "side" }, el("label", { for: `${id}-version` }, words), chosen, field);
+  };
+  const swap = el("button", { type: "button", id: "swap", title: "Swap the two", "aria-label": "Swap the two", disabled: !from || !to,
+    click: () => { location.hash = channelLink("compare", app, channel, `?from=${encodeURIComponent(to)}&to=${encodeURIComponent(from)}`); } }, "⇄");
+  form.append(side("from", "From", from), swap, side("to", "To", to), el("button", { id: "go" }, "Compare"), help);
+  const fields = () => [...form.querySelectorAll("input")];
+  const go = form.querySelector("#go");
+  /** The words on how to write a time are there where one is written; a chosen version needs no button. */
+  const tellHow = () => { help.hidden = fields().every((one) => one.hidden); go.hidden = help.hidden; };
+  tellHow();
   if (from && to) {
     await part(result, async () => {
       const [first, second] = [moment(from), moment(to)];
-      const diff = await get(`${channelPath(app, channel)}/diff?from=${encodeURIComponent(first)}&to=${encodeURIComponent(second)}&limit=0`);
-      return card(`Version ${diff.from} → ${diff.to}`, [
+      const diff = await get(`${path}/diff?from=${encodeURIComponent(first)}&to=${encodeURIComponent(second)}&limit=0`);
+      const [low, high] = [diff.from, diff.to].map(Number).sort((a, b) => a - b);
+      const newer = releases.some((one) => Number(one.version) === high) ? releases : (await get(`${path}/log?limit=${offered}&before=${high + 1}`)).releases;
+      const between = newer.filter((one) => Number(one.version) > low && Number(one.version) <= high);
+      const isBack = Number(diff.from) > Number(diff.to);
+      const all = high - low;
+      return [
         [["from", from, first, diff.from], ["to", to, second, diff.to]].filter(([, text, at]) => at !== text.trim()).map(([words, , at, version]) =>
-          el("p", { class: "quiet" }, `“${words}”: what was live at `, exactly(at), `: version ${version}.`)),
-        el("p", {}, `A device at ${diff.from} downloads ${size(diff.cost.total ?? diff.cost.bytes)}: ${plural(diff.cost.files, "file")}, ${count(diff.cost.deltas)} of them as deltas.`),
-        changes(app, channel, diff.from, diff.to, query, channelLink("compare", app, channel, `?from=${encodeURIComponent(from)}&to=${encodeURIComponent(to)}`))]);
+          el("p", { class: "quiet small" }, `“${words}”: what was live at `, exactly(at), `: version ${version}.`)),
+        stats("compare-figures", [
+          { name: "Files", value: count(diff.counts.added + diff.counts.changed + diff.counts.removed), notes: [el("span", { id: "in-words" }, inWords(diff.counts))] },
+          { name: `Update from ${diff.from}`, value: size(diff.cost.total ?? diff.cost.bytes), notes: [`in ${plural(diff.cost.requests ?? diff.cost.files, "request")}`, diff.cost.plainBytes ? `${size(diff.cost.plainBytes)} without deltas` : null] },
+          { name: isBack ? "Releases taken back" : "Releases", value: count(all), notes: [[...new Set(between.map((one) => one.author))].slice(0, 4).join(", ")] },
+        ]),
+        between.length ? card(isBack ? "Releases that this takes back" : "Releases in it", el("ol", { class: "commits" }, between.slice(0, 8).map((one) => el("li", {},
+          el("a", { href: channelLink("release", app, channel, `/${one.version}`), "aria-label": `Version ${one.version}` }, one.version), el("span", {}, one.message?.slice(0, 160) || el("span", { class: "quiet" }, one.kind)), el("span", { class: "quiet" }, named(one.author)), el("span", { class: "quiet" }, when(one.at)))),
+        all > Math.min(8, between.length) ? el("li", { class: "quiet" }, `and ${plural(all - Math.min(8, between.length), "more", "more")}`) : null)) : null,
+        card(`Version ${diff.from} → ${diff.to}`, changes(app, channel, diff.from, diff.to, query, channelLink("compare", app, channel, `?from=${encodeURIComponent(from)}&to=${encodeURIComponent(to)}`)))];
     });
   }
   return {
     title: `Compare versions of ${app} ${channel}`,
-    node: [
-      crumbs(app, channel), el("h1", {}, "Compare"),
-      card("", el("form", {
-        id: "compare",
-        submit: (event) => {
-          event.preventDefault();
-          const data = new FormData(event.target);
-          location.hash = channelLink("compare", app, channel, `?from=${encodeURIComponent(data.get("from"))}&to=${encodeURIComponent(data.get("to"))}`);
-        },
-      }, field("from", "From", from), field("to", "To", to), el("button", {}, "Compare"),
-      el("p", { id: "how", class: "quiet small" }, `${forms} Without an offset it is in your zone; a minute is all of it, a day alone its first moment.`))),
-      result,
-    ],
+    node: [crumbs(app, channel), el("h1", {}, "Compare versions"), card("", form), result],
   };
 }
+
+/** A release as an option of a list: what it is, by whom, and how old. */
+const listedAs = (one) => [one.version, one.message?.slice(0, 60) || one.kind, `${one.author}, ${age(one.at)}`].join(" · ");
 
 const crumbs = (app, channel) => el("p", { class: "crumbs" }, el("a", { href: "#/" }, "Overview"), " / ", el("a", { href: channelLink("channel", app, channel) }, `${app} ${channel}`));
 
@@ -221,7 +251,8 @@ function changes(app, channel, from, to, query, address) {
   const note = el("span", { role: "status", class: "quiet" });
   const more = el("button", { type: "button", hidden: true }, "Load more");
   const filter = el("input", { type: "search", id: "filter-changes", autocomplete: "off", spellcheck: "false", placeholder: "part of a URL" });
-  const content = el("div", { id: "content", "aria-live": "polite" }, el("p", { class: "quiet" }, "Loading …"));
+  // Who listens is taken to the file that they chose, and goes back by Escape.
+  const content = el("div", { id: "content", keydown: (event) => { if (event.key === "Escape") box.querySelector("[aria-current]")?.focus(); } }, el("p", { class: "quiet" }, "Loading …"));
   let files = [];
   let next = null;
   let asked = 0;
@@ -246,7 +277,7 @@ function changes(app, channel, from, to, query, address) {
     asked += 1;
     const mine = asked;
     if (isNew) words = filter.value;
-    more.disabled = true;
+    more.setAttribute("aria-disabled", "true");
     const after = isNew || next === null ? "" : `&after=${encodeURIComponent(next)}`;
     const diff = await get(`${path}/diff?from=${from}&to=${to}&limit=${page}&filter=${encodeURIComponent(words)}${after}`);
     if (mine !== asked) return;
@@ -255,12 +286,13 @@ function changes(app, channel, from, to, query, address) {
     const renamed = diff.renamed ?? 0;
     const sums = { added: diff.counts.added - renamed, renamed, changed: diff.counts.changed, removed: diff.counts.removed - renamed };
     const total = sums.added + sums.renamed + sums.changed + sums.removed;
-    more.hidden = next === null;
-    more.disabled = false;
+    more.removeAttribute("aria-disabled");
+    if (next === null) retire(more, filter);
+    else more.hidden = false;
     const told = [["added", "added"], ["renamed", "renamed and changed"], ["changed", "changed"], ["removed", "removed"]].filter(([kind]) => sums[kind]);
     fill(note, total === 0 ? (words ? "No changed URL contains this." : "Nothing changed.")
       : [next === null ? `${plural(total, "change")}: ` : `${count(files.length)} of ${plural(total, "change")} shown: `,
-        told.map(([kind, text], index) => [index ? ", " : "", el("span", { class: kinds[kind].kind }, `${kinds[kind].mark}${kind === "renamed" ? "\u00a0" : ""}${count(sums[kind])}`), ` ${text}`]), next === null ? "" : "; more below"]);
+        told.map(([kind, text], index) => [index ? ", " : "", el("span", { class: kinds[kind].kind }, el("span", { "aria-hidden": "true" }, `${kinds[kind].mark}${kind === "renamed" ? "\u00a0" : ""}`), count(sums[kind])), ` ${text}`]), next === null ? "" : "; more below"]);
     if (!words) figure(diff);
     fill(box, draw(tree(files), 0, ""));
     if (!shown) fill(content, largest());
@@ -278,7 +310,7 @@ function changes(app, channel, from, to, query, address) {
     return [el("h3", {}, next === null ? "What changed most in size" : "What changed most in size, of the files that are shown"),
       el("ol", { class: "largest" }, some.map(({ file }) => {
         const before = file.kind === "removed" ? file.size : former(file);
-        return el("li", {}, el("button", { type: "button", click: () => show(file) }, file.url.split("/").at(-1) || file.url),
+        return el("li", {}, el("button", { type: "button", title: file.url, click: () => show(file) }, file.url.split("/").at(-1) || file.url),
           svg("svg", { viewBox: "0 0 100 12", preserveAspectRatio: "none", "aria-hidden": "true" }, line(before, "old"), line(now(file), "new")),
           el("span", {}, before ? size(before) : "new", " → ", file.kind === "removed" ? "gone" : size(file.size)));
       })), el("p", { class: "quiet small" }, "Choose a file to see what is different in it.")];
@@ -288,15 +320,12 @@ function changes(app, channel, from, to, query, address) {
     const node = document.getElementById("in-words");
     if (!node || !diff.renamed) return;
     const { added, changed, removed } = diff.counts;
-    const sums = [[diff.renamed, "renamed and changed"], [changed, "changed"], [added - diff.renamed, "added"], [removed - diff.renamed, "removed"]];
-    node.textContent = sums.filter(([number]) => number).map(([number, text]) => `${count(number)} ${text}`).join(", ");
-    const signs = document.getElementById("as-signs");
-    if (signs) signs.textContent = `+${count(added - diff.renamed)} R${count(diff.renamed)} ~${count(changed)} −${count(removed - diff.renamed)}`;
+    node.textContent = inWords({ added: added - diff.renamed, renamed: diff.renamed, changed, removed: removed - diff.renamed });
     node.closest("div").querySelector(".number").textContent = count(added + changed + removed - diff.renamed);
   }
 
-  const failed = (error) => { more.disabled = false; note.textContent = `✖ ${error.message}`; };
-  more.addEventListener("click", () => load(false).catch(failed));
+  const failed = (error) => { more.removeAttribute("aria-disabled"); fill(note, `✖ ${error.message}`); };
+  more.addEventListener("click", () => { if (!more.ariaDisabled) load(false).catch(failed); });
   let timer = 0;
   filter.addEventListener("input", () => { clearTimeout(timer); timer = setTimeout(() => { keep(); load(true).catch(failed); }, 250); });
 
@@ -304,7 +333,13 @@ function changes(app, channel, from, to, query, address) {
     return [
       [...folder.folders].sort(([a], [b]) => (a < b ? -1 : 1)).map(([part, inner]) => {
         const id = `tree-${name}/${encodeURIComponent(part)}`;
-        const node = el("details", { id }, el("summary", {}, el("span", { class: "folder" }, `${part}/`), el("span", { class: "quiet" }, `${plural(inner.files, "change")}, ${size(inner.bytes)}`)));
+        // A folder with nothing in it but another one is a line with that.
+        let words = part;
+        while (inner.folders.size === 1 && !inner.own.length) {
+          const [[next, only]] = inner.folders;
+          [words, inner] = [`${words}/${next}`, only];
+        }
+        const node = el("details", { id }, el("summary", {}, el("span", { class: "folder" }, `${words}/`), el("span", { class: "quiet" }, `${plural(inner.files, "change")}, ${size(inner.bytes)}`)));
         // A large folder is drawn when it is opened.
         const open = depth < 3 && folder.folders.size === 1 || inner.files <= 50 || shown?.startsWith(inner.path);
         const body = () => { if (node.children.length === 1) node.append(...draw(inner, depth + 1, `${name}/${encodeURIComponent(part)}`).flat(3).filter(Boolean)); };
@@ -317,7 +352,7 @@ function changes(app, channel, from, to, query, address) {
         const former = file.was ?? file.renamedFrom;
         const change = former && former.size !== file.size ? `${file.size > former.size ? "+" : "−"}${size(Math.abs(file.size - former.size))}` : former ? "±0" : size(file.size);
         return el("li", {}, el("span", { class: `mark-of ${kind}` }, el("span", { "aria-hidden": "true" }, mark), el("span", { class: "hidden" }, `${file.kind} `)),
-          el("button", { type: "button", click: () => show(file), "data-url": file.url, "aria-current": file.url === shown ? "true" : null }, file.name || "(page)"),
+          el("button", { type: "button", click: () => show(file), "data-url": file.url, title: file.url, "aria-current": file.url === shown ? "true" : null }, file.name || "(page)"),
           el("span", { class: "quiet", title: former ? `${size(former.size)} → ${size(file.size)}${file.delta ? `; delta ${size(file.delta)}` : ""}` : file.delta ? `delta ${size(file.delta)}` : null }, change));
       })) : null,
     ];
@@ -329,30 +364,36 @@ function changes(app, channel, from, to, query, address) {
     return new Map(files.filter((file) => file.renamedFrom).map((file) => [last(file.renamedFrom.url), last(file.url)]).filter(([old, now]) => old && now && old !== now));
   }
 
-  async function show(file) {
+  async function show(file, isChosen = true) {
     shown = file.url;
     keep();
     for (const one of box.querySelectorAll("button[data-url]")) {
       if (one.dataset.url === shown) one.setAttribute("aria-current", "true");
       else one.removeAttribute("aria-current");
     }
-    fill(content, el("p", { class: "quiet" }, "Loading …"));
+    content.replaceChildren(el("p", { class: "quiet" }, "Loading …"));
     const { compareContents } = await import("./content.js");
     await part(content, async () => { const made = await compareContents(path, file, from, to, renames()); return file.url === shown ? made : [...content.childNodes]; });
     content.scrollIntoView({ block: "nearest" });
+    if (!isChosen || file.url !== shown) return;
+    const heading = content.querySelector("h3");
+    heading?.setAttribute("tabindex", "-1");
+    (heading ?? box.querySelector("[aria-current]"))?.focus({ preventScroll: true });
   }
 
   async function begin() {
     await load(true);
     if (words) get(`${path}/diff?from=${from}&to=${to}&limit=1`).then(figure).catch(() => {});
+    // One alone needs no choice.
+    if (!shown && files.length === 1 && next === null && !words) return show(files[0]);
     if (!shown) return;
     const file = files.find((one) => one.url === shown)
       ?? listed(await get(`${path}/diff?from=${from}&to=${to}&limit=${page}&filter=${encodeURIComponent(shown)}`)).find((one) => one.url === shown);
-    if (file) await show(file);
+    if (file) await show(file, false);
     else fill(content, el("p", { class: "quiet" }, "The file of this address isn't different between the two versions."));
   }
 
-  begin().catch((error) => { note.textContent = error instanceof Refusal ? `✖ ${error.message}` : "✖ The changes can't be read."; });
+  begin().catch((error) => { fill(note, error instanceof Refusal ? `✖ ${error.message}` : "✖ The changes can't be read."); });
   return [el("form", { role: "search", class: "inline", submit: (event) => event.preventDefault() }, el("label", { for: "filter-changes" }, "Filter"), filter, note),
     el("div", { class: "columns files" }, el("div", {}, box, more), content)];
 }

@@ -1,5 +1,6 @@
 // Whom a rollout goes to, in words, and what devices reported about it.
-import { badge, count, el, plural, svg, utcText, when } from "./dom.js";
+import { badge, count, el, plural, svg, table, utcText, when } from "./dom.js";
+import { silent } from "./parts.js";
 
 /** A share, in 10,000 buckets, as the command line writes it. */
 export const ofBuckets = (share) => `${share / 100}%`;
@@ -39,47 +40,66 @@ export function alarm(list) {
   return `Version ${open.version} fails too often: ${failures(evidence.candidate)} with it failed, of the others ${failures(evidence.control)}; evidence against it: e = ${count(e)}.`;
 }
 
-/** What devices reported, and what follows: pairs for `facts`; none from an older origin. */
+/** The steps of an open rollout as a bar: those that are done, where it is, and what follows. `ramp`: null where a person takes each step. */
+export function stepsBar({ share }, ramp) {
+  const shares = [...new Set([...ramp?.steps ?? [10_000], share])].sort((one, other) => one - other);
+  const item = (step) => {
+    const state = step === share ? "now" : step < share ? "done" : "next";
+    return el("li", { class: state, "aria-current": state === "now" ? "step" : null }, el("b", {}, step === Infinity ? "complete" : ofBuckets(step)), state === "next" ? "" : ` ${state}`);
+  };
+  return el("ol", { class: "steps", "aria-label": "Steps of the rollout" }, [...shares, ...(ramp?.completes ? [Infinity] : [])].map(item));
+}
+
+/** What each arm polled and reported, beside each other. `polls`: shares of the candidate and of the full version, as texts. */
+export function arms({ version, full }, evidence, polls) {
+  const [one, other] = [evidence?.candidate, evidence?.control];
+  const row = (words, of) => [words, one ? of(one) : "—", other ? of(other) : "—"];
+  return table("The candidate beside all others", [["Devices"], [`Version ${version}, candidate`, true], [Number(full) ? `Version ${full}, all others` : "All others", true]], [
+    ["Polls, this hour and the last", ...polls],
+    row("Opened a page", ({ opened }) => plural(opened, "device")),
+    row("Failed", ({ failed, rate }) => (rate === undefined ? count(failed) : `${count(failed)} (${share(rate)})`)),
+    row("With 95\u00a0% confidence", ({ rate, low, high }) => (rate === undefined ? "—" : `${share(low)} to ${share(high)}`)),
+  ]);
+}
+
+/** What follows from what devices reported: pairs for `facts`; none from an older origin. */
 export function evidenceFacts(list) {
   const evidence = list?.evidence;
   if (!evidence) return [];
   const { ramp, waits = [] } = list;
   const { leftOut, networkCap = 500 } = evidence;
-  const halted = "halted from 10,000 on, if it has failed in 5 networks or more";
+  const halted = "from 10,000 on, with failures in 5 networks or more, it is halted";
   const next = ramp?.steps.find((one) => one > list.open.share);
-  const steps = ramp?.steps.map((one) => (one === list.open.share ? el("b", {}, ofBuckets(one)) : ofBuckets(one))).flatMap((one, index) => (index ? [", ", one] : [one]));
   return [
-    ["Failures with it", [failures(evidence.candidate), evidence.networks ? `, in ${plural(evidence.networks, "network")}` : ""]],
-    ["Failures of the others", failures(evidence.control)],
+    evidence.alarmedAt && ["Alarm", [badge("bad", "fails too often"), " paused ", when(evidence.alarmedAt)]],
     ...(evidence.resumed ? [
       ["Evidence against it", [`e = ${count(evidence.resumed.e)} since it was resumed, of what is opened from ${utcText(new Date(evidence.resumed.at))} on; an alarm doesn't pause it any more`,
-        evidence.haltsItself ? `, but it is ${halted}` : ""]],
+        evidence.haltsItself ? `, but ${halted}` : ""]],
       ["From the beginning", `e = ${count(evidence.e)}, at most ${count(evidence.highest)} so far`],
-    ] : [["Evidence against it", [`e = ${count(evidence.e)}, at most ${count(evidence.highest)} so far; from 100 on it is paused by itself`,
-      evidence.haltsItself ? `, and ${halted}` : ""]]]),
-    evidence.alarmedAt && ["Alarm", [badge("bad", "fails too often"), " paused ", when(evidence.alarmedAt)]],
-    ramp && ["Steps", [...steps, ramp.completes ? ", complete" : "", `; each after ${plural(ramp.each, "device")}${ramp.atLeast ? ` and ${duration(ramp.atLeast)}` : ""}; `,
-      next === undefined ? (ramp.completes ? "the next one completes it" : "the last one is reached") : `the next one is ${ofBuckets(next)}`]],
-    waits.length > 0 && ["Waits for", waits.map((one) => el("div", {}, one.text))],
-    leftOut ? ["Not counted", [badge("warn", `${count(leftOut.opened)} of ${plural(leftOut.of, "opening")}`), ` of the last two days: they came from ${plural(leftOut.networks, "network")}, `,
-      `and one counts for ${ofBuckets(networkCap)} at most. If there is a proxy before the origin, serve --trust-proxy tells devices apart; if the devices themselves are in few networks, `,
-      el("code", {}, "xcache rollout set --network-cap 100%"), " counts all."]]
+    ] : [["Evidence against it", [el("b", {}, `e = ${count(evidence.e)}`), `; the highest so far was ${count(evidence.highest)}`,
+      el("div", { class: "quiet small" }, `From 100 on it is paused by itself${evidence.haltsItself ? `; ${halted}` : ""}.`)]]]),
+    ramp && ["Next step", [next === undefined ? (ramp.completes ? "complete" : "none: the last one is reached") : ofBuckets(next),
+      `, after ${plural(ramp.each, "device")}${ramp.atLeast ? ` and ${duration(ramp.atLeast)}` : ""} in this one`]],
+    waits.length > 0 && ["Waits for", waits.map((one) => el("div", {}, one.text.charAt(0).toUpperCase() + one.text.slice(1)))],
+    leftOut ? ["Not counted", el("details", { id: "left-out" }, el("summary", {}, badge("warn", `${count(leftOut.opened)} of ${plural(leftOut.of, "opening")}`), ` of two days, from ${plural(leftOut.networks, "network")}`),
+      el("p", { class: "small" }, `One network counts for ${ofBuckets(networkCap)} at most. If there is a proxy before the origin, serve --trust-proxy tells devices apart; if the devices themselves are in few networks, `,
+        el("code", {}, "xcache rollout set --network-cap 100%"), " counts all."))]
       : networkCap !== 500 && ["One network", `counts for ${ofBuckets(networkCap)} at most`],
   ];
 }
 
-/** As wide as a narrow screen has room for, so that words keep their size. */
-const breadth = () => Math.max(280, Math.min(600, innerWidth - 60));
+/** As wide as its column, or as a narrow screen has room for, so that words keep their size. */
+const breadth = () => Math.max(280, innerWidth < 1000 ? Math.min(640, innerWidth - 60) : (Math.min(innerWidth, 1440) - 106) / 2);
 
 /** Both rates of failures, each with the interval in which it is; nothing before a device has opened a page. */
 export function ratesChart(list) {
   const evidence = list?.evidence;
-  const arms = evidence ? [["with it", evidence.candidate], ["the others", evidence.control]] : [];
+  const arms = evidence ? [[`version ${list.open.version}`, evidence.candidate], ["all others", evidence.control]] : [];
   if (!arms.some(([, arm]) => arm.rate !== undefined)) return null;
-  const [width, left, right, row] = [breadth(), 72, 20, 26];
+  const [width, left, right, row] = [breadth(), 72, 20, 40];
   const highest = Math.max(...arms.map(([, arm]) => arm.high ?? 0));
   const x = (millionths) => left + (millionths / highest) * (width - left - right);
-  const y = (index) => 14 + index * row;
+  const y = (index) => 18 + index * row;
   const height = y(1) + 34;
   const words = arms.map(([name, arm]) => `failures, ${name}: ${failures(arm)}`).join("; ");
   const picture = svg("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": words });
@@ -98,14 +118,16 @@ export function ratesChart(list) {
     group.append(index ? svg("circle", { cx: x(arm.rate), cy: y(index), r: 5 }) : svg("rect", { x: x(arm.rate) - 5, y: y(index) - 5, width: 10, height: 10 }));
     picture.append(group);
   });
-  return el("figure", { class: "chart", id: "rates" }, picture, el("p", { class: "quiet small" }, "Devices that failed, of those that opened a page, and between which rates that is with 95 % confidence, however often one looks."));
+  return el("figure", { class: "chart", id: "rates" }, el("figcaption", {}, "Rate of devices that failed, with its range of 95\u00a0% confidence"), silent(picture));
 }
+
+const moment = new Intl.DateTimeFormat(undefined, { month: "short", day: "numeric", hour: "2-digit", minute: "2-digit" });
 
 /** The e-value over time, by its powers of ten; nothing before there is anything to draw. */
 export function evidenceChart(list) {
   const points = list?.evidence?.points ?? [];
   if (points.length < 2) return null;
-  const [width, height, left] = [breadth(), 106, 46];
+  const [width, height, left] = [breadth(), 140, 46];
   const level = ({ e }) => Math.log10(Math.max(1, e));
   const top = Math.max(4, ...points.map(level));
   const y = (power) => 6 + (height - 28) * (1 - power / top);
@@ -113,12 +135,13 @@ export function evidenceChart(list) {
   const span = times.at(-1) - times[0];
   const x = (index) => left + (span > 0 ? (times[index] - times[0]) / span : index / (points.length - 1)) * (width - left);
   const picture = svg("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": `e-value from ${utcText(new Date(points[0].at))} to now; the last one is ${points.at(-1).e}` });
-  for (const [power, word] of [[0, "1"], [2, "100"], [4, "10,000"]]) {
-    picture.append(svg("line", { class: power ? "mark" : "axis", x1: left, x2: width, y1: y(power), y2: y(power) }),
-      svg("text", { x: left - 6, y: y(power) + 4, "text-anchor": "end" }, word));
+  for (const [power, word, follows] of [[0, "1", ""], [2, "100", "paused"], [4, "10,000", list.evidence.haltsItself ? "halted" : ""]]) {
+    picture.append(svg("line", { class: follows ? "mark" : "axis", x1: left, x2: width, y1: y(power), y2: y(power) }),
+      svg("text", { x: left - 6, y: y(power) + 4, "text-anchor": "end" }, word),
+      svg("text", { x: width, y: y(power) + 13, "text-anchor": "end" }, follows));
   }
-  picture.append(svg("text", { x: left, y: height - 4 }, utcText(new Date(times[0]))),
-    svg("text", { x: width, y: height - 4, "text-anchor": "end" }, utcText(new Date(times.at(-1)))));
+  picture.append(svg("text", { x: left, y: height - 4 }, moment.format(times[0])),
+    svg("text", { x: width, y: height - 4, "text-anchor": "end" }, moment.format(times.at(-1))));
   picture.append(svg("polyline", { class: "evalue", points: points.map((one, index) => `${x(index)},${y(level(one))}`).join(" ") }));
-  return el("figure", { class: "chart", id: "evalue" }, picture, el("p", { class: "quiet small" }, "The e-value over time: from 100 on the candidate fails too often."));
+  return el("figure", { class: "chart", id: "evalue" }, el("figcaption", {}, "Evidence against the candidate (e); from 100 on it fails too often"), silent(picture));
 }

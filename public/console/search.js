@@ -1,6 +1,6 @@
 // Search over what one may read: channels, releases, changes, files and people.
 import { channelLink, get } from "./api.js";
-import { badge, card, count, el, fill, named, plural, table, when } from "./dom.js";
+import { badge, card, el, fill, named, plural, table, when } from "./dom.js";
 import { address } from "./parts.js";
 import { states } from "./overview.js";
 
@@ -32,7 +32,7 @@ export async function open({ query, overview: fleet }) {
   const all = async () => (fleet ??= await get("overview")).channels;
 
   const place = (one) => el("a", { href: channelLink("channel", one.app, one.channel) }, `${one.app} ${one.channel}`);
-  const version = (one) => el("a", { href: channelLink("release", one.app, one.channel, `/${one.version}`) }, `Version ${one.version}`);
+  const version = (one) => el("a", { href: channelLink("release", one.app, one.channel, `/${one.version}`) }, `Version ${one.version}`, el("span", { class: "hidden" }, ` of ${one.app} ${one.channel}`));
 
   function draw(words, channels, answer) {
     const { releases, changes, files, people } = answer;
@@ -44,19 +44,23 @@ export async function open({ query, overview: fleet }) {
     // A file that several channels have is one row.
     const urls = new Map();
     for (const one of files) urls.set(one.url, [...(urls.get(one.url) ?? []), one]);
-    const held = (one, words) => el("a", { href: channelLink("release", one.app, one.channel, `/${one.version}?filter=${encodeURIComponent(one.url)}`) }, words);
-    const part = (title, rows) => (rows ? card(title, rows, null, true) : null);
+    const held = (one, words = [`${one.app} ${one.channel}, version ${one.version}`, el("span", { class: "hidden" }, `: ${one.url}`)]) => el("a", { href: channelLink("release", one.app, one.channel, `/${one.version}?filter=${encodeURIComponent(one.url)}`) }, words);
+    const name = (url) => url.split("/").at(-1) || url;
+    const sub = (words) => el("div", { class: "sub" }, words);
+    // All kinds have the same columns, so that the page is one list.
+    const part = (title, columns, rows) => (rows.length ? card(title, table(title, columns.map((one, index) => [one, index > 1 && index === columns.length - 1, index === 1]), rows), el("span", { class: "quiet" }, plural(rows.length, "result")), true) : null);
     fill(results,
-      part(`Channels (${count(channels.length)})`, channels.length ? table("Channels", [["Channel"], ["State"], ["Released", false]], channels.slice(0, most).map((one) => [place(one), states(one, fleet.problems), one.at ? when(one.at) : "—"])) : null),
-      part(`Releases (${count(releases.length)})`, releases.length ? table("Releases", [["Release"], ["Message", false, true], ["Who"], ["When"]], releases.map((one) => [
-        [version(one), el("div", { class: "sub" }, `${one.app} ${one.channel}`)], [found(one.message || "no message", words), one.kind === "publish" ? "" : [" ", badge("quiet", one.kind)]], named(one.author), when(one.at)])) : null),
-      part(`Changes beside releases (${count(changes.length)})`, changes.length ? table("Changes", [["Change"], ["Message", false, true], ["Who"], ["When"]], changes.map((one) => [
-        [el("a", { href: channelLink("channel", one.app, one.channel, `?kinds=${one.kind}`) }, `${kinds[one.kind] ?? one.kind}${one.version ? ` ${one.version}` : ""}`), el("div", { class: "sub" }, `${one.app} ${one.channel}`)],
-        found(one.message || "no message", words), named(one.author), when(one.at)])) : null),
-      part(`Files (${count(urls.size)})`, urls.size ? table("Files", [["URL"]], [...urls].map(([url, all]) => [[
-        el("span", { class: "url" }, found(url, words)), el("div", { class: "sub places" }, all.map((one) => held(one, `${one.app} ${one.channel}, version ${one.version}`)))]])) : null),
-      part(`People (${count(people.length)})`, people.length ? table("People", [["Name"], ["Releases", true], ["Last one"]], people.map((one) => [
-        el("a", { href: `#/search?q=${encodeURIComponent(one.name)}` }, found(one.name, words)), count(one.releases), when(one.lastAt)])) : null));
+      part("Channels", ["Channel", "State", "Who", "Released"], channels.slice(0, most).map((one) => [
+        [place(one), sub(one.version === "0" ? "no release yet" : `version ${one.version}`)], states(one, fleet.problems), named(one.author ?? "—"), one.at ? when(one.at) : "—"])),
+      part("Releases", ["Release", "Message", "Who", "When"], releases.map((one) => [
+        [version(one), el("div", { class: "sub", "aria-hidden": "true" }, `${one.app} ${one.channel}`)], [found(one.message || "no message", words), one.kind === "publish" ? "" : [" ", badge("quiet", one.kind)]], named(one.author), when(one.at)])),
+      part("Changes beside releases", ["Change", "Message", "Who", "When"], changes.map((one) => [
+        [el("a", { href: channelLink("channel", one.app, one.channel, `?kinds=${one.kind}`) }, `${kinds[one.kind] ?? one.kind}${one.version ? ` ${one.version}` : ""}`), sub(`${one.app} ${one.channel}`)],
+        found(one.message || "no message", words), named(one.author), when(one.at)])),
+      part("Files", ["File", "Where it is", "Channels"], [...urls].map(([url, all]) => [
+        [held(all[0], [found(name(url), words), el("span", { class: "hidden" }, ` at ${url}`)]), el("div", { class: "sub url" }, found(url, words))], el("span", { class: "places" }, all.map((one) => held(one))), plural(all.length, "channel")])),
+      part("People", ["Name", "Releases", "Last one"], people.map((one) => [
+        el("a", { href: `#/search?q=${encodeURIComponent(one.name)}` }, found(one.name, words)), plural(one.releases, "release"), when(one.lastAt)])));
     const sum = channels.length + releases.length + changes.length + urls.size + people.length;
     note.textContent = !sum ? `Nothing has “${words}” in it.` : `${plural(sum, "result")}${answer.isCut ? "; there are more: write more of what you look for" : ""}. Enter opens the first one.`;
   }
@@ -79,7 +83,7 @@ export async function open({ query, overview: fleet }) {
       const answer = await get(`search?limit=${most}&q=${encodeURIComponent(words)}`);
       if (mine === asked) draw(words, channels, answer);
     } catch (error) {
-      if (mine === asked) note.textContent = `✖ ${error.message}`;
+      if (mine === asked) fill(note, `✖ ${error.message}`);
     }
   }
 

@@ -51,7 +51,7 @@ export async function open({ names: [code] }) {
       if (isRefused) decided = null;
       (isAllowed ? allow : deny).removeAttribute("aria-disabled");
       outcome.className = "bad";
-      outcome.textContent = isRefused ? `✖ Refused: ${error.message}` : `✖ ${error.message} Press again: it isn't decided twice.`;
+      fill(outcome, isRefused ? `✖ Refused: ${error.message}` : `✖ ${error.message} Press again: it isn't decided twice.`);
     }
   }
 

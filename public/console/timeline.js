@@ -1,9 +1,12 @@
 // What happened in a channel, newest first: releases, changes of its policy and prefetch config, rollouts, freezes and settings in one list.
 import { channelLink, get } from "./api.js";
 import { badge, el, fill, named, size, when } from "./dom.js";
+import { exactly, retire, signs } from "./parts.js";
 import { ofBuckets } from "./rollout.js";
 
 const page = 20;
+/** Entries that are shown until somebody asks for older ones. */
+const few = 6;
 /** Pages that are asked for at once at most, until some entries of the chosen kinds are found. */
 const mostPages = 10;
 
@@ -16,13 +19,16 @@ const hasNumber = new Set(["policy", "prefetch"]);
 const ofVersion = new Set(["rollout", "pin"]);
 const keyOf = (one) => [one.kind, one.at, one.version, one.detail].join("\n");
 
+/** A text of the server with its times in the reader's zone. */
+const inZone = (text) => text.split(/(\d{4}-\d\d-\d\dT[\d:.]+Z)/).map((part, index) => (index % 2 && !Number.isNaN(Date.parse(part)) ? exactly(part) : part));
+
 /** A release that went to a part of the devices first. */
 const ofRollout = ({ rollout: its }) => (!its ? null
   : [" ", badge(its.state === "halted" ? "bad" : "quiet", its.state === "open" ? `candidate, ${ofBuckets(its.share)}` : `candidate, ${its.state}`, its.reason ?? undefined)]);
 
 /**
  * The list with its choice of kinds. `chosen`: names of groups, none for all; `choose(names)`: tells of a choice; `grown(releases)`: of the
- * releases that were read. Gives `{node, costs, newer, cost}`: `cost(version)` is where a release's update is told.
+ * releases that were read. Gives `{choice, node, begin, entries, live, newer}`; an entry's `cost` is where a release's update is told.
  */
 export function timeline({ app, channel, path, chosen, choose, grown }) {
   const list = el("ol", { class: "timeline", id: "timeline" });
@@ -32,33 +38,45 @@ export function timeline({ app, channel, path, chosen, choose, grown }) {
   let entries = [];
   let next = null;
   let isAsking = false;
+  let isWhole = false;
 
   const read = (before) => get(`${path}/timeline?limit=${page}${before ? `&before=${encodeURIComponent(before)}` : ""}`);
 
   function made(one) {
     const cost = el("div");
+    const live = el("span", { hidden: true }, badge("good", "live"));
     const { release } = one;
     const version = release ? el("a", { id: `release-${release.version}`, href: channelLink("release", app, channel, `/${release.version}`) }, `Version ${release.version}`) : null;
     const group = groupOf(one);
     const by = el("div", { class: "quiet small" }, when(one.at), " by ", named(one.author),
       release?.source ? `, content of ${release.source.channel} ${release.source.version}` : "", release?.bundles.length ? `; ${release.bundles.map((each) => each.bundle).join(", ")}` : "");
     const message = one.message ? el("div", { class: "message" }, one.message) : null;
-    const node = el("li", { class: `of-${group}`, hidden: shownGroups.size > 0 && !shownGroups.has(group) }, release ? [
-      el("div", { class: "what" }, version, el("div", {}, release.kind === "publish" ? null : badge(release.kind === "rollback" ? "warn" : "quiet", release.kind), ofRollout(release))),
+    const node = el("li", { class: `of-${group}` }, release ? [
+      el("div", { class: "what" }, el("div", {}, version, " ", live), el("div", {}, release.kind === "publish" ? null : badge(release.kind === "rollback" ? "warn" : "quiet", release.kind), ofRollout(release))),
       el("div", {}, message ?? el("div", { class: "quiet" }, one.detail || "no message"),
         release.breakGlass ? el("div", { class: "warn" }, `▲ despite a freeze by ${release.breakGlass.frozenBy}: ${release.breakGlass.reason}`) : null, by),
-      el("div", { class: "side" }, cost, el("div", { class: "small" }, `+${release.added} ~${release.changed} −${release.removed}, ${size(release.newBytes)} new`)),
+      el("div", { class: "side" }, cost, el("div", { class: "small" }, signs(release), `, ${size(release.newBytes)} new`)),
     ] : [
       el("div", { class: "what" }, el("b", {}, names[one.kind] ?? one.kind, hasNumber.has(one.kind) && one.version ? ` ${one.version}` : ""), ofVersion.has(one.kind) && one.version ? el("div", { class: "quiet small" }, `version ${one.version}`) : null),
-      el("div", {}, el("div", {}, one.detail), el("div", { class: "quiet small" }, one.message ? `${one.message} · ` : "", when(one.at), " by ", named(one.author))),
+      el("div", {}, el("div", {}, inZone(one.detail)), el("div", { class: "quiet small" }, one.message ? `${one.message} · ` : "", when(one.at), " by ", named(one.author))),
     ]);
-    return { one, key: keyOf(one), group, node, cost };
+    return { one, key: keyOf(one), group, node, cost, live };
   }
 
-  const visible = () => entries.filter((each) => !each.node.hidden).length;
+  const fits = (each) => !shownGroups.size || shownGroups.has(each.group);
+  const visible = () => entries.filter(fits).length;
+  const isCut = () => !isWhole && visible() > few + 2;
+
+  /** Those of the chosen kinds, the newest of them until older ones are asked for. */
+  function reveal() {
+    let left = isCut() ? few : Infinity;
+    for (const each of entries) each.node.hidden = !fits(each) || --left < 0;
+  }
 
   function told() {
-    more.hidden = next === null;
+    reveal();
+    if (next === null && !isCut()) retire(more, [...list.querySelectorAll("li:not([hidden]) a")].at(-1));
+    else more.hidden = false;
     grown(entries.flatMap(({ one }) => one.release ?? []), next !== null);
     if (note.className !== "bad") note.textContent = !entries.length ? "Nothing has happened in this channel yet." : visible() ? "" : next === null ? "Nothing of this kind has happened." : "Nothing of this kind among what is shown; there are older entries.";
   }
@@ -79,13 +97,18 @@ export function timeline({ app, channel, path, chosen, choose, grown }) {
       }
     } catch (error) {
       note.className = "bad";
-      note.textContent = `✖ Older entries can't be read: ${error.message}`;
+      fill(note, `✖ Older entries can't be read: ${error.message}`);
     }
     more.removeAttribute("aria-disabled");
     isAsking = false;
     told();
   }
-  more.addEventListener("click", () => { if (next !== null) older(visible() + 1); });
+  more.addEventListener("click", () => {
+    const wasCut = isCut();
+    isWhole = true;
+    if (wasCut) told();
+    else if (next !== null) older(visible() + 1);
+  });
 
   const choice = el("div", { class: "row chips", role: "group", "aria-label": "Kinds that the list shows" });
   function drawChoice() {
@@ -96,7 +119,7 @@ export function timeline({ app, channel, path, chosen, choose, grown }) {
   function pick(name) {
     if (!name) shownGroups = new Set();
     else if (!shownGroups.delete(name)) shownGroups.add(name);
-    for (const each of entries) each.node.hidden = shownGroups.size > 0 && !shownGroups.has(each.group);
+    reveal();
     drawChoice();
     choose([...shownGroups]);
     if (visible() < 5 && next !== null) older(5);
@@ -108,6 +131,8 @@ export function timeline({ app, channel, path, chosen, choose, grown }) {
     choice, node: [list, more, note],
     begin: () => older(shownGroups.size ? 5 : 1),
     entries: () => entries,
+    /** Tells the version that devices get. */
+    live(version) { for (const { one, live } of entries) live.hidden = one.release?.version !== version; },
     /** What is newer than the newest entry; what is shown of older ones stays. */
     async newer() {
       const answer = await read(null);

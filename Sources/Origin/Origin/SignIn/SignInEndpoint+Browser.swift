@@ -42,13 +42,14 @@ extension SignInEndpoint {
     guard let options else { return .now(page(Self.noProvider, "")) }
     let query = SignInQuery(request)
     let browser = LoginCookie.key(in: request)
+    let client = SessionClient.console(of: request)
     let peer = request.peer
     return .later {
       var fragment = ""
       do {
         let (state, keys) = try state(query["state"], browser, options)
         fragment = state.returnTo
-        return try signIn(query, state, keys, options, from: peer)
+        return try signIn(query, state, keys, options, client: client, from: peer)
       } catch let refusal as SignInRefusal {
         return refuse(refusal, fragment, from: peer)
       } catch let error as IdentityError {
@@ -94,7 +95,7 @@ extension SignInEndpoint {
 
   private func signIn(
     _ query: SignInQuery, _ state: LoginState, _ keys: LoginState.Keys, _ options: SignInOptions,
-    from peer: IPAddress
+    client: String, from peer: IPAddress
   ) throws -> Response {
     guard isFirstAnswer(to: state) else {
       throw SignInRefusal(
@@ -129,8 +130,7 @@ extension SignInEndpoint {
     let secret = TokenSecret()
     let session = try store.createSession(
       name: name, hash: secret.hash, grants: grants,
-      identity: SignedInIdentity(
-        issuer: claims.issuer, subject: claims.subject, detail: SessionClient.console),
+      identity: SignedInIdentity(issuer: claims.issuer, subject: claims.subject, detail: client),
       expiresAt: store.now + options.sessionTime * 1000,
       by: Actor(name: name, address: Self.address(peer)))
     counts.noteSuccess(.signIn)
@@ -209,12 +209,6 @@ extension SignInEndpoint {
 
   /// An address for the audit trail; empty if it isn't known.
   static func address(_ peer: IPAddress) -> String { peer == .unknown ? "" : peer.description }
-}
-
-/// Where a session is used.
-enum SessionClient {
-  static let console = "console"
-  static let commandLine = "cli"
 }
 
 /// The query of a request below `/auth/`, decoded; a name that comes twice has no value (RFC 6749 §3.1: "parameters MUST NOT be

@@ -15,6 +15,7 @@ extension SignInEndpoint {
     }
     guard SessionCookie.isForConsole(request) else { return .now(hardened(Problem.notTheConsole.response)) }
     guard Self.keepsCookie(request) else { return .now(hardened(Problem.insecure.response)) }
+    let client = SessionClient.console(of: request)
     let peer = request.peer
     return .later {
       respond {
@@ -23,16 +24,16 @@ extension SignInEndpoint {
           try noteFailure(of: peer)
           throw Problem.unknownToken
         }
-        return try begin(token, from: peer)
+        return try begin(token, client: client, from: peer)
       }
     }
   }
 
-  private func begin(_ token: AccessToken, from peer: IPAddress) throws -> Response {
+  private func begin(_ token: AccessToken, client: String, from peer: IPAddress) throws -> Response {
     guard token.kind == .token else { throw Problem.notAToken(token) }
     let secret = TokenSecret()
     let session = try store.createSession(
-      of: token, hash: secret.hash, detail: SessionClient.console, lifetime: Self.tokenSessionTime * 1000,
+      of: token, hash: secret.hash, detail: client, lifetime: Self.tokenSessionTime * 1000,
       by: Actor(name: token.name, address: Self.address(peer)))
     let seconds = ((session.expiresAt ?? 0) - session.createdAt) / 1000
     let answer = Response.json(TokenInfo(session))

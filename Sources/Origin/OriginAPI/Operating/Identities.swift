@@ -77,6 +77,8 @@ package struct SessionInfo: Codable, Hashable, Sendable {
   package let id: String
   /// `console` or `cli`.
   package let client: String
+  /// The console's browser, such as `Firefox on Linux`; nil if it isn't known.
+  @OrNull package var browser: String?
   @OrNull package var createdAt: Moment?
   @OrNull package var expiresAt: Moment?
   @OrNull package var lastUsedAt: Moment?
@@ -84,10 +86,12 @@ package struct SessionInfo: Codable, Hashable, Sendable {
   package let isCurrent: Bool
 
   package init(
-    id: String, client: String, createdAt: Moment?, expiresAt: Moment?, lastUsedAt: Moment?, isCurrent: Bool
+    id: String, client: String, browser: String?, createdAt: Moment?, expiresAt: Moment?, lastUsedAt: Moment?,
+    isCurrent: Bool
   ) {
     self.id = id
     self.client = client
+    self.browser = browser
     self.createdAt = createdAt
     self.expiresAt = expiresAt
     self.lastUsedAt = lastUsedAt

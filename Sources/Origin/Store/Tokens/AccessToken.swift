@@ -7,7 +7,7 @@ package struct SignedInIdentity: Hashable, Sendable {
   package let issuer: String
   /// The provider's name for the person or the job: unique there, and never another one's.
   package let subject: String
-  /// A job's run, or the sort of a session: `console` or `cli`; nil if it isn't known.
+  /// A job's run, or the sort of a session: `console`, `console, Firefox on Linux` or `cli`; nil if it isn't known.
   package let detail: String?
 
   /// Creates an identity that a provider vouches for.

@@ -35,6 +35,19 @@ import Values
     return (try #require(made["id"]?.string), try #require(made["token"]?.string))
   }
 
+  /// A person tells their sessions apart by the browser's name, and nothing else of what it sent is kept.
+  @Test func saysTheBrowser() throws {
+    let origin = try TestOrigin()
+    let token = try makeToken(origin, ["name": "ci", "scope": "read"])
+    let fields =
+      Self.console + ["User-Agent: Mozilla/5.0 (X11; Linux x86_64; rv:128.0) Gecko/20100101 Firefox/128.0"]
+    let first = try browser(begin(token.text, origin, fields))
+    _ = try begin(token.text, origin, Self.console + ["User-Agent: <b>curl"])
+    let sessions = try first.call("GET", "sessions", nil, origin).json["sessions"]?.array
+    #expect(sessions?.map { $0["browser"] } == ["Firefox on Linux", .null])
+    #expect(sessions?.allSatisfy { $0["client"] == "console" } == true)
+  }
+
   @Test func livesThroughReloads() throws {
     let origin = try TestOrigin()
     let token = try makeToken(

@@ -64,7 +64,9 @@ struct SignInHandler: APIHandler {
         .forbidden, "no-session",
         "only someone who signed in with the provider can allow a sign-in; \"\(caller.name)\" is a token")
     }
-    guard caller.identity?.detail == SessionClient.console else {
+    guard let detail = caller.identity?.detail,
+      SessionClient.parts(of: detail).client == SessionClient.console
+    else {
       throw Problem(
         .forbidden, "no-session",
         "a sign-in is allowed in the console, by the person; this is the session of a command line")
@@ -122,8 +124,9 @@ extension AccessToken {
 
 extension SessionInfo {
   fileprivate init(_ token: AccessToken, isCurrent: Bool) {
+    let (client, browser) = SessionClient.parts(of: token.identity?.detail ?? SessionClient.console)
     self.init(
-      id: token.id, client: token.identity?.detail ?? SessionClient.console,
+      id: token.id, client: client, browser: browser,
       createdAt: Moment(milliseconds: token.createdAt), expiresAt: token.expiresAt.map(Moment.init),
       lastUsedAt: token.lastUsedAt.map(Moment.init), isCurrent: isCurrent)
   }
