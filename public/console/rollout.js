@@ -71,7 +71,7 @@ export function evidenceFacts(list) {
   const halted = "from 10,000 on, with failures in 5 networks or more, it is halted";
   const next = ramp?.steps.find((one) => one > list.open.share);
   return [
-    evidence.alarmedAt && ["Alarm", [badge("bad", "fails too often"), " paused ", when(evidence.alarmedAt)]],
+    evidence.alarmedAt && ["Alarm", ["it fails too often; paused ", when(evidence.alarmedAt)]],
     ...(evidence.resumed ? [
       ["Evidence against it", [`e = ${count(evidence.resumed.e)} since it was resumed, of what is opened from ${utcText(new Date(evidence.resumed.at))} on; an alarm doesn't pause it any more`,
         evidence.haltsItself ? `, but ${halted}` : ""]],
