@@ -34,14 +34,15 @@ extension Store {
   }
 
   /// Creates a session of a token: for the console, which then needn't keep the token's text. It may do what the token may, its acts are
-  /// the token's, and it ends with it. A token has some sessions at most: one more ends the oldest.
+  /// the token's, and it ends with it. A token has some sessions at most: one more ends the oldest. A page may begin one each time that it
+  /// is opened, so of many on a day the audit trail has a row an hour, and there is a limit.
   /// - Parameters:
   ///   - token: a token that an admin made.
   ///   - hash: the SHA-256 of the 32 random bytes of the session's secret.
   ///   - detail: where it is used, such as `console`.
   ///   - lifetime: milliseconds after which it ends, unless the token ends before.
   ///   - actor: the token, and where the request came from.
-  /// - Throws: `tokenEnded` if the token was revoked or has expired.
+  /// - Throws: `tokenEnded` if the token was revoked or has expired; `tooManyActs`.
   package func createSession(
     of token: AccessToken, hash: SHA256, detail: String, lifetime: Int64, by actor: Actor
   ) throws(StoreError) -> AccessToken {
@@ -50,7 +51,7 @@ extension Store {
       guard let kept = try db.token(token.id)?.token, kept.kind == .token, isInUse(kept) else {
         throw .tokenEnded(token.name)
       }
-      let others = try db.sessions(begunWith: kept).filter(isInUse)
+      let others = try db.sessions(begunWith: kept, inUseAt: now)
       for session in others.dropLast(SessionLimits.ofToken - 1) { try db.end(session, by: actor, now: now) }
       let session = AccessToken(
         id: TokenText.newID(), name: kept.name, scope: kept.scope, app: kept.app, channel: kept.channel,
@@ -59,7 +60,8 @@ extension Store {
         identity: SignedInIdentity(
           issuer: SignedInIdentity.ownIssuer, subject: "token:\(kept.id)", detail: detail))
       try db.insert(session, hash)
-      try db.audit(session.signIn, by: actor, now: now)
+      try db.audit(
+        repeated: session.signIn, by: .token(kept, address: actor.address), isLimited: true, now: now)
       return session
     }
   }
@@ -136,19 +138,39 @@ extension Database {
       ) { $0.get(0, as: String.self) })
   }
 
-  /// The sessions that were begun with a token and weren't revoked, oldest first.
-  func sessions(begunWith token: AccessToken) throws(StoreError) -> [AccessToken] {
+  /// The sessions in use that were begun with a token, oldest first. Those that are over may be thousands.
+  func sessions(begunWith token: AccessToken, inUseAt now: Int64) throws(StoreError) -> [AccessToken] {
     guard token.kind == .token else { return [] }
-    return try sessions(of: SignedInIdentity.ownIssuer, "token:\(token.id)")
+    return try tokens(
+      all(
+        """
+        SELECT id FROM token
+        WHERE issuer = ? AND subject = ? AND kind = 'session' AND revoked_at IS NULL AND expires_at > ?
+        ORDER BY created_at, id
+        """, SignedInIdentity.ownIssuer, "token:\(token.id)", now
+      ) { $0.get(0, as: String.self) })
+  }
+
+  /// Revokes the sessions that were begun with a token and are over: what one of them asked for may still be carried out.
+  func revokeOver(begunWith token: AccessToken, now: Int64) throws(StoreError) {
+    guard token.kind == .token else { return }
+    try run(
+      """
+      UPDATE token SET revoked_at = ?3 WHERE issuer = ?1 AND subject = ?2 AND kind = 'session' AND revoked_at IS NULL
+      """, SignedInIdentity.ownIssuer, "token:\(token.id)", now)
   }
 
   fileprivate func end(_ session: AccessToken, by actor: Actor, now: Int64) throws(StoreError) {
     try run("UPDATE token SET expires_at = ? WHERE id = ?", now, session.id)
     try deleteLeases(of: session.id)
     try auditCounted(of: session.id, now: now)
-    try audit(
-      AuditEvent("session.end", parameters: ["id": .string(session.id), "name": .string(session.name)]),
-      by: actor, now: now)
+    let event = AuditEvent(
+      "session.end", parameters: ["id": .string(session.id), "name": .string(session.name)])
+    if session.sourceToken == nil {
+      try audit(event, by: actor, now: now)
+    } else {
+      try audit(repeated: event, by: .token(session, address: actor.address), isLimited: false, now: now)
+    }
   }
 
   /// Ends all sessions and jobs, in a copy of the database that nobody reads.

@@ -59,10 +59,11 @@ extension Store {
       let tokens = try db.revocable(idOrName)
       guard let last = tokens.last else { throw .unknownToken(idOrName) }
       for token in tokens {
-        for session in try db.sessions(begunWith: token) {
+        for session in try db.sessions(begunWith: token, inUseAt: now) {
           try db.revoke(session, now: now)
           try db.audit(session.revocation, by: actor, now: now)
         }
+        try db.revokeOver(begunWith: token, now: now)
         try db.revoke(token, now: now)
         try db.audit(token.revocation, by: actor, now: now)
       }

@@ -105,6 +105,30 @@ import Values
     #expect(try store.auditLog(limit: 200).count { $0.act == "session.end" } == 1)
   }
 
+  /// Whoever may only read must not fill the audit trail, nor make each further session slower.
+  @Test func manySessionsAreFewRowsAndEndSomeDay() throws {
+    let store = try open()
+    let token = try store.createToken(name: "ci", scope: .read).token
+    for _ in 0..<ActTally.daily { _ = try begin(store, token) }
+    do {
+      _ = try begin(store, token)
+      Issue.record("there is no limit")
+    } catch let error as StoreError {
+      guard case .tooManyActs("session.create", _) = error else { throw error }
+    }
+    let rows = try store.auditLog(limit: 500)
+    #expect(rows.count { $0.act == "session.create" } == ActTally.withRow)
+    #expect(rows.count { $0.act == "session.end" } == ActTally.withRow)
+    let inUse = try store.tokens().filter { $0.kind == .session && store.isInUse($0) }
+    #expect(inUse.count == SessionLimits.ofToken)
+    // With the token all are revoked, and those that were over are no acts of their own.
+    _ = try store.revokeToken("ci")
+    #expect(try store.tokens().allSatisfy { $0.kind == .token || $0.revokedAt != nil })
+    #expect(try store.auditLog(limit: 500).count { $0.act == "token.revoke" } == 1 + SessionLimits.ofToken)
+    let other = try store.createToken(name: "other", scope: .read).token
+    _ = try begin(store, other)
+  }
+
   @Test func sessionsBeginNone() throws {
     let store = try open()
     let token = try store.createToken(name: "ci", scope: .read).token
