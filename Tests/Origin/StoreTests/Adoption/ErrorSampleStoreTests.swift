@@ -70,6 +70,17 @@ import Values
     #expect(throws: StoreError.self) { try kept(7) }
   }
 
+  /// Otherwise nothing of a clock that was ahead would be forgotten until it is that late.
+  @Test func aClockThatWasAheadIsForgotten() throws {
+    let (year, begun): (Int64, Int64) = (365 * 86_400_000, now.withLock { $0 })
+    now.withLock { $0 += year }
+    try store.keep([reported("a")])
+    now.withLock { $0 -= year }
+    try store.keep([reported("a")])
+    let sample = try #require(try kept().samples.first)
+    #expect(sample.firstAt == begun && sample.lastAt == begun && sample.count == 2)
+  }
+
   /// The origin strips again, by the URLs that the channel has: another's path with a number isn't a file's.
   @Test func textsAreStrippedAgain() throws {
     let frames = [

@@ -160,7 +160,8 @@ extension Database {
     for engine in reported.engines { all.add(engine: engine, count: 0) }
     try run(
       """
-      UPDATE error_sample SET count = min(count + ?2, ?3), engines = ?4, last_at = max(last_at, ?5) WHERE id = ?1
+      UPDATE error_sample SET count = min(count + ?2, ?3), engines = ?4, first_at = min(first_at, ?5), last_at = ?5
+      WHERE id = ?1
       """, id, reported.count, Self.maxSamples, SampleLines.text(all.engines), now)
   }
 
@@ -222,7 +223,7 @@ extension Database {
       VALUES (?1, ?2, CASE WHEN EXISTS (
         SELECT 1 FROM error_sample WHERE channel_id = ?1 AND version = ?2 AND page = ?3) THEN ?3 ELSE '' END,
         min(?4, ?5), ?6)
-      ON CONFLICT DO UPDATE SET count = min(count + excluded.count, ?5), last_at = max(last_at, excluded.last_at)
+      ON CONFLICT DO UPDATE SET count = min(count + excluded.count, ?5), last_at = excluded.last_at
       """, channel, version.number, page, count, Self.maxSamples, now)
   }
 
