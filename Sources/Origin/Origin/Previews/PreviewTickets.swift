@@ -54,7 +54,7 @@ final class PreviewTickets: Sendable {
     let now = clock()
     return state.withLock { state in
       guard let ticket = state.tickets[label], let version = state.versions[ticket.viewing],
-        version.expiresAt > now
+        Self.isLive(version, now)
       else { return nil }
       return (version, version.hosts[ticket.host])
     }
@@ -68,13 +68,15 @@ final class PreviewTickets: Sendable {
     let hosts = survey.hosts(before: page)
     let frames = [console, viewing.console.isEmpty ? nil : viewing.console].compactMap(\.self)
     return state.withLock { state in
-      if let known = state.versions[viewing], known.expiresAt - now > Self.lifetime / 2,
-        known.host(of: page) != nil
+      if let known = state.versions[viewing], Self.isLive(known, now),
+        known.expiresAt - now > Self.lifetime / 2, known.host(of: page) != nil
       {
         return known
       }
       state.forget(viewing)
-      for old in state.order where (state.versions[old]?.expiresAt ?? 0) <= now { state.forget(old) }
+      for old in state.order where state.versions[old].map({ !Self.isLive($0, now) }) ?? true {
+        state.forget(old)
+      }
       if state.order.count(where: { $0.caller == viewing.caller }) >= Self.versionsPerCaller,
         let oldest = state.order.first(where: { $0.caller == viewing.caller })
       {
@@ -93,6 +95,14 @@ final class PreviewTickets: Sendable {
       return version
     }
   }
+
+  /// Whether a version's tickets last still. Those of a clock that was ahead don't, or they would last until it is that late.
+  private static func isLive(_ version: PreviewedVersion, _ now: Int64) -> Bool {
+    version.expiresAt > now && version.expiresAt - now <= lifetime + slack
+  }
+
+  /// Milliseconds by which clocks are set back at most without anything being wrong: a minute.
+  private static let slack: Int64 = 60_000
 
   /// How many tickets there are.
   var count: Int { state.withLock { $0.tickets.count } }

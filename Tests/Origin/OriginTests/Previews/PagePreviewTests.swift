@@ -163,6 +163,11 @@ import Values
     now.withLock { $0 += 1 }
     #expect(try site.look(url).status == 404)
     #expect(try site.url() != url)
+    // One that a clock gave that was ahead doesn't last until it is that late.
+    let ahead = try site.url()
+    now.withLock { $0 -= 24 * PreviewTickets.lifetime }
+    #expect(try site.look(ahead).status == 404)
+    #expect(try site.url() != ahead)
   }
 
   /// No path of the API, the console or of devices is there, whatever is sent along.
