@@ -29,7 +29,8 @@ extension Store {
     }
     try blobs.persist(found.survey.waiting)
     let now = clock()
-    let outcome = try connections.transaction(keeping: record, now: now) { (db) throws(StoreError) in
+    let outcome = try connections.transaction(keeping: record, now: now, isUrgent: false) {
+      (db) throws(StoreError) in
       var outcome = SourceMapOutcome()
       for map in maps {
         if let bundles, try db.isOnlyInOthers(map.file, than: bundles, in: channel.id) {
