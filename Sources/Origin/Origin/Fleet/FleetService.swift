@@ -78,8 +78,8 @@ final class FleetService: Sendable {
     // What is there now is kept first, since the act looks there for it.
     _ = try state(waits: true)
     let result = try act()
-    let kept = try store.problems()
-    register.withLock { $0?.acknowledge(kept) }
+    // Read in turn: what was read before another act must not replace what was read after it.
+    try register.withLock { (register) throws(StoreError) in register?.acknowledge(try store.problems()) }
     cached.withLock { $0 = nil }
     return result
   }

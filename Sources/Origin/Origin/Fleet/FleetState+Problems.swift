@@ -161,6 +161,7 @@ extension FleetState {
       return nil
     }
     let sum = state.failed == 1 ? "1 message was" : "\(state.failed) messages were"
-    return FoundProblem(ofOrigin: "webhook", .warning, "\(name): \(sum) given up.\(reason)")
+    return FoundProblem(
+      ofOrigin: "webhook", .warning, subject: hook.id, "\(name): \(sum) given up.\(reason)")
   }
 }

@@ -87,7 +87,7 @@ struct FleetState: Sendable {
       return problem
     }
     problem.since = Moment(milliseconds: standing.since)
-    if let known = standing.acknowledgement, known.until > now {
+    if let known = standing.acknowledgement, known.holds(at: now) {
       problem.acknowledged = .init(
         by: known.author, at: Moment(milliseconds: known.at), reason: known.reason,
         until: Moment(milliseconds: known.until))

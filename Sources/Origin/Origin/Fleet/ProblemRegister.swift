@@ -26,9 +26,12 @@ struct ProblemRegister: Sendable {
     records = Dictionary(kept.map { ($0.name, $0) }) { first, _ in first }
   }
 
-  /// Takes over what somebody said of problems, as it is kept.
+  /// Takes over what somebody said of problems, as it is kept. What is kept of one that was over, and of which it wasn't kept that it
+  /// came again, isn't said of the new one.
   mutating func acknowledge(_ kept: [ProblemRecord]) {
-    for record in kept { records[record.name]?.acknowledgement = record.acknowledgement }
+    for record in kept where records[record.name]?.since == record.since {
+      records[record.name]?.acknowledgement = record.acknowledgement
+    }
   }
 
   /// Notes the problems of a moment, in milliseconds since 1970.
@@ -44,13 +47,18 @@ struct ProblemRegister: Sendable {
         over.remove(problem.name)
         continue
       }
+      // Nor one that was ahead, and is set back now.
+      if known.since > now {
+        records[problem.name]?.since = min(problem.began ?? now, now)
+        changed.insert(problem.name)
+      }
       guard known.severity != problem.severity else { continue }
       if problem.severity > known.severity { records[problem.name]?.acknowledgement = nil }
       records[problem.name]?.severity = problem.severity
       changed.insert(problem.name)
     }
     for name in records.keys where !seen.contains(name) {
-      guard let since = missing[name] else {
+      guard let since = missing[name], since <= now else {
         missing[name] = now
         continue
       }

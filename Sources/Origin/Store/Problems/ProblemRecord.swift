@@ -45,6 +45,12 @@ package struct ProblemAcknowledgement: Hashable, Sendable {
     self.reason = reason
     self.until = until
   }
+
+  /// Whether it holds at a moment, in milliseconds since 1970. What a clock said that was ahead doesn't, or it might hold for years.
+  package func holds(at now: Int64) -> Bool { until > now && at <= now.addingClamped(Self.slack) }
+
+  /// Milliseconds by which clocks are set back at most without anything being wrong: an hour.
+  private static let slack: Int64 = 3_600_000
 }
 
 /// A problem as it is kept.
@@ -52,7 +58,7 @@ package struct ProblemRecord: Hashable, Sendable {
   package let name: ProblemName
   package var severity: ProblemSeverity
   /// When it began, as far as that is known, else when it was first seen; in milliseconds since 1970.
-  package let since: Int64
+  package var since: Int64
   /// Nil if nobody acknowledged it. It may be over.
   package var acknowledgement: ProblemAcknowledgement?
 

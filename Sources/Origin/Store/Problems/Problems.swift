@@ -23,8 +23,8 @@ extension Store {
     }
   }
 
-  /// Keeps problems that began, or are more or less serious now, and forgets those that are over. One that is more serious isn't
-  /// acknowledged any more.
+  /// Keeps problems that began, or are more or less serious now, and forgets those that are over. One that is more serious, or began
+  /// later than what is kept of it, isn't acknowledged any more.
   ///
   /// - Parameter waits: false: nothing is written while a release commits, so that no overview waits for that.
   /// - Returns: whether it was written.
@@ -53,7 +53,7 @@ extension Store {
     _ code: String, in place: (app: AppName, channel: ChannelName)?, reason: String, until: Int64,
     by actor: Actor, record: AnswerRecord<ProblemAcknowledgement>? = nil
   ) throws(StoreError) -> ProblemAcknowledgement {
-    try connections.transaction(keeping: record, now: clock()) { (db) throws(StoreError) in
+    try connections.transaction(keeping: record, now: clock(), isUrgent: false) { (db) throws(StoreError) in
       let now = clock()
       // It may be over already, if this had to wait for another transaction.
       let at = min(now, until - 1)
@@ -83,7 +83,7 @@ extension Store {
     of code: String, in place: (app: AppName, channel: ChannelName)?, by actor: Actor,
     record: AnswerRecord<Void>? = nil
   ) throws(StoreError) {
-    try connections.transaction(keeping: record, now: clock()) { (db) throws(StoreError) in
+    try connections.transaction(keeping: record, now: clock(), isUrgent: false) { (db) throws(StoreError) in
       let now = clock()
       let kept = try db.problems(code, in: place)
       guard !kept.isEmpty else { throw .unknownProblem(code) }
@@ -108,16 +108,24 @@ extension Database {
   fileprivate func keep(_ problem: ProblemRecord) throws(StoreError) {
     let name = problem.name
     let known = try first(
-      "SELECT id, severity FROM problem WHERE coalesce(channel_id, 0) = ? AND code = ? AND subject = ?",
+      "SELECT id, severity, since FROM problem WHERE coalesce(channel_id, 0) = ? AND code = ? AND subject = ?",
       name.channel ?? 0, name.code, name.subject
-    ) { (id: $0.get(0, as: Int64.self), severity: ProblemSeverity(rawValue: $0.get(1)) ?? .warning) }
+    ) {
+      (
+        id: $0.get(0, as: Int64.self), severity: ProblemSeverity(rawValue: $0.get(1)) ?? .warning,
+        since: $0.get(2, as: Int64.self)
+      )
+    }
     guard let known else {
       return try run(
         "INSERT INTO problem (channel_id, code, subject, severity, since) VALUES (?, ?, ?, ?, ?)",
         name.channel, name.code, name.subject, problem.severity.rawValue, problem.since)
     }
-    try run("UPDATE problem SET severity = ? WHERE id = ?", problem.severity.rawValue, known.id)
-    guard problem.severity > known.severity else { return }
+    try run(
+      "UPDATE problem SET severity = ?, since = ? WHERE id = ?", problem.severity.rawValue, problem.since,
+      known.id)
+    // That the one before was over may not have been kept, on a full disk.
+    guard problem.severity > known.severity || problem.since > known.since else { return }
     try run(
       "UPDATE problem SET known_by = NULL, known_at = NULL, known_reason = NULL, known_until = NULL WHERE id = ?",
       known.id)

@@ -248,6 +248,47 @@ import Values
     #expect(register.records[Self.found("scrub").name]?.since == 200)
   }
 
+  /// A clock that was years ahead, and is set back, leaves nothing behind.
+  @Test func aClockThatWasAheadIsForgotten() throws {
+    var register = ProblemRegister()
+    register.update([Self.found("lagging")], now: 9_000_000)
+    register.noteKept()
+    register.update([Self.found("lagging")], now: 1000)
+    #expect(register.records.values.first?.since == 1000 && register.changes.problems.first?.since == 1000)
+    register.update([], now: 9_000_000)
+    register.update([], now: 2000)
+    register.update([], now: 2000 + ProblemRegister.grace)
+    #expect(register.records.isEmpty, "it is over ten minutes later, not once the clock is there again")
+    try freeze()
+    pass(400 * 24 * Self.hour)
+    #expect(try acknowledge(until: 20 * 24 * Self.hour).status == 200)
+    #expect(try problem("frozen")?.acknowledged != nil)
+    // Clocks are set by seconds all the time.
+    pass(-60_000)
+    #expect(try problem("frozen")?.acknowledged != nil)
+    pass(-400 * 24 * Self.hour + 120_000)
+    #expect(try problem("frozen")?.acknowledged == nil)
+  }
+
+  /// That a problem was over, and came again, may not have been kept, on a full disk: what was said of the one before isn't said of it.
+  @Test func whatCameAgainIsNotKnownByThat() throws {
+    let found = Self.found("webhook", subject: "one")
+    let old = ProblemRecord(name: found.name, severity: .warning, since: 1)
+    #expect(try origin.store.keep(problems: [old], over: [], waits: true))
+    _ = try origin.store.acknowledgeProblems(
+      "webhook", in: nil, reason: "known", until: now.withLock { $0 } + 1000,
+      by: Actor(name: "ana", address: ""))
+    let kept = try origin.store.problems()
+    var register = ProblemRegister()
+    register.update([found], now: 5000)
+    register.acknowledge(kept)
+    #expect(register.records[found.name]?.since == 5000)
+    #expect(register.records[found.name]?.acknowledgement == nil)
+    #expect(try origin.store.keep(problems: register.changes.problems, over: [], waits: true))
+    let again = try origin.store.problems().first { $0.name == found.name }
+    #expect(again?.since == 5000 && again?.acknowledgement == nil)
+  }
+
   /// A moment may be over until its transaction begins.
   @Test func acknowledgementsMayBeOverAtOnce() throws {
     let problem = ProblemRecord(
