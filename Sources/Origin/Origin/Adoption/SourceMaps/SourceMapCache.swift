@@ -40,6 +40,9 @@ final class SourceMapCache: Sendable {
     }
   }
 
+  /// Returns a map that is in memory; nil for all others.
+  func kept(_ name: SHA256) -> SourceMap? { known(name)?.map }
+
   /// Drops the maps that no stack was read with for some minutes.
   func dropOld(now: UInt64 = Clock.monotonicNanoseconds()) {
     kept.withLock { kept in kept.removeAll { now &- $0.usedAt > Self.idleTime && now > $0.usedAt } }

@@ -20,17 +20,21 @@ struct StackReader: Sendable {
   private let cache: SourceMapCache
   /// Nanoseconds after which no further place is looked up: each one may be behind all of a map's source text.
   private let time: UInt64
+  /// Nanoseconds after which no further map is read, and those in memory are enough: reading one may take a second.
+  private let reading: UInt64
 
   /// Creates a reader, with a memory for the maps that it reads.
-  init(store: Store, time: UInt64 = 1_000_000_000) {
+  init(store: Store, time: UInt64 = 1_000_000_000, reading: UInt64 = 1_000_000_000) {
     self.store = store
     self.time = time
+    self.reading = reading
     cache = SourceMapCache(store: store)
   }
 
   /// Returns the source positions of the frames of stacks; nil where there is no map, the map doesn't tell, or the time is over.
   ///
-  /// A map that isn't in memory is read and parsed, which may take a second: call it on a worker, never on a loop.
+  /// A map that isn't in memory is read and parsed, which may take a second: call it on a worker, never on a loop. Of many large maps
+  /// only some are read, and nothing more once the caller's client has gone.
   /// - Parameters:
   ///   - stacks: the frames of each, the innermost call first. Those of the first stacks are looked up first.
   ///   - version: the version whose files the stacks are of.
@@ -66,11 +70,14 @@ struct StackReader: Sendable {
     else { return [:] }
     var places: [Frame: Found] = [:]
     var (spent, names): (UInt64, Set<SHA256>) = (0, [])
+    let start = Clock.monotonicNanoseconds()
     // One map after the other: all of them together may be more than is kept.
     for frame in frames {
-      guard let name = files[frame.url].flatMap({ maps[$0] }), names.insert(name).inserted,
-        let map = cache.map(name)
-      else { continue }
+      guard let name = files[frame.url].flatMap({ maps[$0] }), names.insert(name).inserted else { continue }
+      if Cancellation.current?.isCancelled == true { return places }
+      // Others may be reading meanwhile: the time that one waits for them counts, too.
+      let isLate = Clock.monotonicNanoseconds() &- start >= reading
+      guard let map = isLate ? cache.kept(name) : cache.map(name) else { continue }
       let began = Clock.monotonicNanoseconds()
       for frame in frames where files[frame.url].flatMap({ maps[$0] }) == name {
         places[frame] = map.place(line: frame.line, column: frame.column).map { ($0, map.excerpt(at: $0)) }

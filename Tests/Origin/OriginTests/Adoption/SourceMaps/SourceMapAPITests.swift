@@ -97,6 +97,24 @@ import Values
     #expect(found.map(\.count) == [2, 1] && found[0][0] != nil && found[0][1] == nil && found[1][0] != nil)
   }
 
+  /// A hundred large maps could otherwise occupy all workers for minutes, also for clients that have gone.
+  @Test func afterATimeNoFurtherMapIsRead() throws {
+    let origin = try Self.made()
+    let channel = try origin.store.channel(AppName("shop"), .online)
+    let stack = [StackReader.Frame(url: "https://m.example.com/app.js", line: 1, column: 78)]
+    let version = ManifestVersion(1)
+    let late = StackReader(store: origin.store, reading: 0)
+    #expect(late.positions(of: [stack], version: version, channel: channel) == [[nil]])
+    let reader = StackReader(store: origin.store)
+    let gone = Cancellation()
+    gone.cancel()
+    let found = Cancellation.$current.withValue(gone) {
+      reader.positions(of: [stack], version: version, channel: channel)
+    }
+    #expect(found == [[nil]])
+    #expect(reader.positions(of: [stack], version: version, channel: channel)[0][0] != nil)
+  }
+
   /// The same request answers the same, and another one finds the map there.
   @Test func twiceIsOnce() throws {
     let origin = try Self.made()
