@@ -1,5 +1,9 @@
 // The only interface to sqlite3: what Swift can't import (variadics, macros) becomes a static inline function here.
 #pragma once
+// "To use the session extension, SQLite must be compiled" with both of these, as Debian's is (sqlite.org/sessionintro.html §2); here they
+// only make sqlite3.h declare it.
+#define SQLITE_ENABLE_SESSION 1
+#define SQLITE_ENABLE_PREUPDATE_HOOK 1
 #include <sqlite3.h>
 
 static inline sqlite3_destructor_type xcache_sqlite_transient(void) { return SQLITE_TRANSIENT; }

@@ -40,6 +40,9 @@ package final class Store: Sendable {
     /// Returns the time in milliseconds since 1970.
     package var clock: @Sendable () -> Int64 = { Clock.unixMilliseconds() }
 
+    /// Gets what each act changed in the database; nil: nothing records it.
+    var recorded: (@Sendable (ChangeRecorder.Changes) -> Void)?
+
     /// Options for the one process that has the folder.
     package init() {}
   }
@@ -89,7 +92,7 @@ package final class Store: Sendable {
     ) throws(StoreError) {
       let isSecondary = options.isSecondary
       connections = try Connections(
-        path: folder.database, isSecondary: isSecondary, reserve: isSecondary ? nil : reserve
+        path: folder.database, isSecondary: isSecondary, reserve: isSecondary ? nil : reserve, recorded: options.recorded
       ) { () throws(StoreError) in try folder.check(lock) }
       let space = FileSpace(folder, options.disk)
       derived = try DerivedStore(

@@ -21,6 +21,8 @@ final class Connections: Sendable {
   let announced = Locked<(@Sendable () -> Void)?>(nil)
   /// Where people reach the console.
   let console = Locked<BaseURL?>(nil)
+  /// Gets what each use of the writing connection changed, in order; nil: nothing records it.
+  private let recorded: (@Sendable (ChangeRecorder.Changes) -> Void)?
   private let idle = Locked<[ConnectionBox]>([])
   private static let maxIdle = 8
 
@@ -39,12 +41,14 @@ final class Connections: Sendable {
   ///   - checkFolder: called before each use of the writing connection; throws if the folder isn't this process's alone.
   init(
     path: String, isSecondary: Bool = false, reserve: DiskReserve? = nil,
+    recorded: (@Sendable (ChangeRecorder.Changes) -> Void)? = nil,
     checkFolder: @escaping @Sendable () throws(StoreError) -> Void = {}
   ) throws(StoreError) {
     self.path = path
     self.checkFolder = checkFolder
     self.reserve = reserve
     self.isSecondary = isSecondary
+    self.recorded = recorded
     // Even opening another program's database would change it, to write-ahead logging.
     let header = try StoreError.disk { () throws(SystemError) in try DatabaseHeader(path: path) }
     if let header, !Migrations.mayOwn(header) { throw .foreignDatabase }
@@ -59,6 +63,7 @@ final class Connections: Sendable {
       try Migrations.embedded.check(database)
     } else {
       try Migrations.embedded.apply(to: database)
+      if recorded != nil { database.recorder = try ChangeRecorder(database) }
     }
     writer = Locked(ConnectionBox(database: database))
   }
@@ -83,13 +88,26 @@ final class Connections: Sendable {
       defer { editions.add(1, ordering: .sequentiallyConsistent) }
       try checkFolder()
       held.database.console = console.withLock { $0 }
-      let result = try body(held.database)
+      let result: Result
+      do throws(StoreError) {
+        result = try body(held.database)
+      } catch {
+        try record(held.database)
+        throw error
+      }
+      try record(held.database)
       if held.database.hasAnnounced {
         held.database.hasAnnounced = false
         announced.withLock { $0 }?()
       }
       return result
     }
+  }
+
+  /// Passes on what was committed since the last call, also by a body that threw later.
+  private func record(_ database: Database) throws(StoreError) {
+    guard let recorded, let recorder = database.recorder else { return }
+    recorded(try recorder.take())
   }
 
   /// Runs `body` with the writing connection, and once more with the disk reserve if the disk is full: for what can't

@@ -11,6 +11,8 @@ final class Database {
   var hasAnnounced = false
   /// Where people reach the console, which messages to webhooks link to; nil if that isn't known.
   var console: BaseURL?
+  /// Records what this connection commits; nil: nothing does.
+  var recorder: ChangeRecorder?
 
   enum Access: Sendable {
     case writing, reading
@@ -44,6 +46,7 @@ final class Database {
   }
 
   deinit {
+    recorder = nil
     statements.removeAll()
     sqlite3_close_v2(handle)
   }

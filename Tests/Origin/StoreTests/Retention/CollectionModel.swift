@@ -45,12 +45,15 @@ final class CrashingStore {
   private let stepsLeft = Locked<Int?>(nil)
   private let now = Locked<Int64>(Clock.unixMilliseconds())
   private(set) var store: Store
+  /// A database that gets only what the store's acts recorded; nil: none does.
+  private(set) var replica: ReplicaUnderTest?
 
   /// The error that simulates a crash.
   static let code = Errno.ioError
 
-  init() throws {
+  init(isReplicated: Bool = false) throws {
     store = try Store(path: scratch.data)
+    if isReplicated { replica = try ReplicaUnderTest(of: store, in: scratch.path) }
     try reopen()
   }
 
@@ -72,6 +75,7 @@ final class CrashingStore {
       }
       if fails { throw SystemError("crash", on: path, code: Self.code) }
     }
+    options.recorded = replica?.recorded
     store = try Store(path: scratch.data, options: options)
   }
 }
