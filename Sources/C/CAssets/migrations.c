@@ -139,6 +139,9 @@ static const unsigned char m0035[] = {
 static const unsigned char m0036[] = {
 #embed "../../../Migrations/0036_problems.sql"
 };
+static const unsigned char m0037[] = {
+#embed "../../../Migrations/0037_own_knowledge.sql"
+};
 
 static const xcache_asset migrations[] = {
     {"0001_origin.sql", m0001, sizeof m0001},
@@ -177,6 +180,7 @@ static const xcache_asset migrations[] = {
     {"0034_source_maps.sql", m0034, sizeof m0034},
     {"0035_pictures.sql", m0035, sizeof m0035},
     {"0036_problems.sql", m0036, sizeof m0036},
+    {"0037_own_knowledge.sql", m0037, sizeof m0037},
 };
 
 size_t xcache_migration_count(void) { return sizeof migrations / sizeof migrations[0]; }

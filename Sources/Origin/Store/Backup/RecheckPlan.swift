@@ -53,9 +53,18 @@ extension BackupFolder {
       return []
     }
     do {
-      return try Database(path: folder.database, .reading).all(
-        "SELECT sha256, size, checked_at FROM blob WHERE quarantined_at IS NULL"
-      ) { RecheckPlan.Check(sha256: $0.get(0), size: $0.get(1), at: $0.get(2)) }
+      let database = try Database(path: folder.database, .reading)
+      let isOlder =
+        try database.value(Int64.self, "SELECT count(*) FROM sqlite_schema WHERE name = 'blob_check'") == 0
+      // An older xcache made the backup: step 37 moved the times.
+      if isOlder {
+        return try database.all(
+          "SELECT sha256, size, checked_at FROM blob WHERE quarantined_at IS NULL",
+          read: RecheckPlan.Check.init)
+      }
+      return try database.all(
+        "SELECT b.sha256, b.size, c.checked_at FROM blob_check AS c JOIN blob AS b ON b.id = c.blob_id",
+        read: RecheckPlan.Check.init)
     } catch {
       // The database is older than these times, or damaged: everything is read.
       return []
@@ -73,4 +82,8 @@ extension BackupFolder {
       return false
     }
   }
+}
+
+extension RecheckPlan.Check {
+  fileprivate init(_ row: Statement) { (sha256, size, at) = (row.get(0), row.get(1), row.get(2)) }
 }

@@ -114,6 +114,13 @@ struct Invariant: Sendable {
         WHERE b.quarantined_at IS NOT NULL LIMIT 5
         """),
     Invariant(
+      code: "blob-unchecked",
+      message: "when a blob was last read back isn't known, so the scrub never reads it",
+      breaches: """
+        SELECT lower(hex(sha256)) FROM blob WHERE quarantined_at IS NULL
+        AND NOT EXISTS (SELECT 1 FROM blob_check WHERE blob_id = blob.id) LIMIT 5
+        """),
+    Invariant(
       code: "source-map-missing",
       message: "a source map's bytes were found damaged and set aside; publish with --source-maps again",
       breaches: """

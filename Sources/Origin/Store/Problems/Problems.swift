@@ -2,14 +2,17 @@ import Manifests
 import System
 import Values
 
-// What needs attention is found by whoever looks. Kept is since when, and who said that they know.
+// What needs attention is found by whoever looks. Kept is since when, which each origin knows for itself, and who said that they know,
+// which is an act.
 extension Store {
   /// The problems that are kept.
   package func problems() throws(StoreError) -> [ProblemRecord] {
     try connections.reading { (db) throws(StoreError) in
       try db.all(
         """
-        SELECT channel_id, code, subject, severity, since, known_by, known_at, known_reason, known_until FROM problem
+        SELECT p.channel_id, p.code, p.subject, p.severity, p.since, a.author, a.at, a.reason, a.until FROM problem AS p
+        LEFT JOIN acknowledgement AS a
+          ON a.place = coalesce(p.channel_id, 0) AND a.code = p.code AND a.subject = p.subject
         """
       ) { row in
         let acknowledgement = row.get(5, as: String?.self).map {
@@ -36,6 +39,7 @@ extension Store {
         try db.run(
           "DELETE FROM problem WHERE coalesce(channel_id, 0) = ? AND code = ? AND subject = ?",
           name.channel ?? 0, name.code, name.subject)
+        try db.forgetAcknowledgement(of: name)
       }
     }
     return true
@@ -62,8 +66,10 @@ extension Store {
       let acknowledgement = ProblemAcknowledgement(author: actor.name, at: at, reason: reason, until: until)
       for problem in kept {
         try db.run(
-          "UPDATE problem SET known_by = ?, known_at = ?, known_reason = ?, known_until = ? WHERE id = ?",
-          actor.name, at, reason, until, problem.id)
+          """
+          INSERT OR REPLACE INTO acknowledgement (place, code, subject, author, at, reason, until)
+          VALUES (?, ?, ?, ?, ?, ?, ?)
+          """, problem.name.channel ?? 0, code, problem.name.subject, actor.name, at, reason, until)
       }
       try db.audit(
         AuditEvent(
@@ -89,12 +95,7 @@ extension Store {
       guard !kept.isEmpty else { throw .unknownProblem(code) }
       let known = kept.filter { ($0.until ?? .min) > now }
       guard let first = known.first else { return }
-      for problem in known {
-        try db.run(
-          """
-          UPDATE problem SET known_by = NULL, known_at = NULL, known_reason = NULL, known_until = NULL WHERE id = ?
-          """, problem.id)
-      }
+      for problem in known { try db.forgetAcknowledgement(of: problem.name) }
       try db.audit(
         AuditEvent(
           "problem.unacknowledge", app: place?.app, channel: place?.channel,
@@ -125,26 +126,33 @@ extension Database {
       "UPDATE problem SET severity = ?, since = ? WHERE id = ?", problem.severity.rawValue, problem.since,
       known.id)
     // That the one before was over may not have been kept, on a full disk.
-    guard problem.severity > known.severity || problem.since > known.since else { return }
+    if problem.severity > known.severity || problem.since > known.since { try forgetAcknowledgement(of: name) }
+  }
+
+  fileprivate func forgetAcknowledgement(of name: ProblemName) throws(StoreError) {
     try run(
-      "UPDATE problem SET known_by = NULL, known_at = NULL, known_reason = NULL, known_until = NULL WHERE id = ?",
-      known.id)
+      "DELETE FROM acknowledgement WHERE place = ? AND code = ? AND subject = ?", name.channel ?? 0,
+      name.code,
+      name.subject)
   }
 
   fileprivate func problems(_ code: String, in place: (app: AppName, channel: ChannelName)?)
-    throws(StoreError) -> [(id: Int64, since: Int64, author: String?, reason: String?, until: Int64?)]
+    throws(StoreError) -> [(name: ProblemName, since: Int64, author: String?, reason: String?, until: Int64?)]
   {
     var channel: Int64 = 0
     if let place { channel = try required(place.app, place.channel).id }
     return try all(
       """
-      SELECT id, since, known_by, known_reason, known_until FROM problem
-      WHERE coalesce(channel_id, 0) = ? AND code = ? ORDER BY id
+      SELECT p.channel_id, p.subject, p.since, a.author, a.reason, a.until FROM problem AS p
+      LEFT JOIN acknowledgement AS a
+        ON a.place = coalesce(p.channel_id, 0) AND a.code = p.code AND a.subject = p.subject
+      WHERE coalesce(p.channel_id, 0) = ? AND p.code = ? ORDER BY p.id
       """, channel, code
     ) {
       (
-        id: $0.get(0, as: Int64.self), since: $0.get(1, as: Int64.self), author: $0.get(2, as: String?.self),
-        reason: $0.get(3, as: String?.self), until: $0.get(4, as: Int64?.self)
+        name: ProblemName(channel: $0.get(0, as: Int64?.self), code: code, subject: $0.get(1)),
+        since: $0.get(2, as: Int64.self), author: $0.get(3, as: String?.self),
+        reason: $0.get(4, as: String?.self), until: $0.get(5, as: Int64?.self)
       )
     }
   }

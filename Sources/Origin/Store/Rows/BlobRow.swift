@@ -27,9 +27,12 @@ struct BlobRow {
     throws(StoreError) -> Int64
   {
     try db.run(
-      "INSERT INTO blob (sha256, md5, size, stored_at, checked_at, quarantined_at) VALUES (?, ?, ?, ?, ?, ?)",
-      digest.sha256, digest.md5, digest.size, now, now, isLost ? now : nil)
-    return db.lastRowID
+      "INSERT INTO blob (sha256, md5, size, stored_at, quarantined_at) VALUES (?, ?, ?, ?, ?)",
+      digest.sha256, digest.md5, digest.size, now, isLost ? now : nil)
+    let id = db.lastRowID
+    // Its bytes were hashed as they arrived.
+    if !isLost { try db.run("INSERT INTO blob_check (blob_id, checked_at) VALUES (?, ?)", id, now) }
+    return id
   }
 
   /// Inserts rows for those that have none.
@@ -44,25 +47,35 @@ struct BlobRow {
     var made: [SHA256: Int64] = [:]
     made.reserveCapacity(digests.count)
     try db.insert(
-      "INSERT INTO blob (id, sha256, md5, size, stored_at, checked_at)",
-      sorted.enumerated().map { (first + Int64($0), $1.sha256, $1.md5, $1.size, now, now) },
+      "INSERT INTO blob (id, sha256, md5, size, stored_at)",
+      sorted.enumerated().map { (first + Int64($0), $1.sha256, $1.md5, $1.size, now) },
       "ON CONFLICT (sha256) DO NOTHING"
     ) { (range, count) in
       guard count == range.count else { return }
       for index in range { made[sorted[index].sha256] = first + Int64(index) }
     }
+    // All ids from the first on are new, whichever digests had rows.
+    try db.run(
+      "INSERT INTO blob_check (blob_id, checked_at) SELECT id, ? FROM blob WHERE id >= ?", now, first)
     return made
   }
 
   /// Marks the file of a blob as whole, as read back at `time`.
   static func markWhole(_ sha256: SHA256, at time: Int64, in db: Database) throws(StoreError) {
-    try db.run("UPDATE blob SET quarantined_at = NULL, checked_at = ? WHERE sha256 = ?", time, sha256)
+    try db.run(
+      "UPDATE blob SET quarantined_at = NULL WHERE sha256 = ? AND quarantined_at IS NOT NULL", sha256)
+    try db.run(
+      """
+      INSERT INTO blob_check (blob_id, checked_at) SELECT id, ? FROM blob WHERE sha256 = ?
+      ON CONFLICT (blob_id) DO UPDATE SET checked_at = excluded.checked_at
+      """, time, sha256)
   }
 
   /// Marks the file of a blob as damaged or missing, unless it is marked already.
   static func markDamaged(_ sha256: SHA256, at time: Int64, in db: Database) throws(StoreError) {
     try db.run(
       "UPDATE blob SET quarantined_at = ? WHERE sha256 = ? AND quarantined_at IS NULL", time, sha256)
+    try db.run("DELETE FROM blob_check WHERE blob_id = (SELECT id FROM blob WHERE sha256 = ?)", sha256)
   }
 
   /// Marks whether a copy has a blob's bytes, and when they were read back.
@@ -76,7 +89,9 @@ struct BlobRow {
 
   /// Notes that the file of a blob was read back and is good.
   static func noteRead(_ sha256: SHA256, at time: Int64, in db: Database) throws(StoreError) {
-    try db.run("UPDATE blob SET checked_at = ? WHERE sha256 = ?", time, sha256)
+    try db.run(
+      "UPDATE blob_check SET checked_at = ? WHERE blob_id = (SELECT id FROM blob WHERE sha256 = ?)", time,
+      sha256)
   }
 
   /// Blobs that no resource and no picture of a page names, that are no file's source map, and that no scheduled act needs.

@@ -112,7 +112,12 @@ extension Store {
     guard isDue else { return }
     do {
       try connections.writing { (db) throws(StoreError) in
-        try db.run("UPDATE token SET last_used_at = ? WHERE id = ?", now, token.id)
+        // None, if the token's row is gone.
+        try db.run(
+          """
+          INSERT INTO token_use (token_id, last_used_at) SELECT id, ? FROM token WHERE id = ?
+          ON CONFLICT (token_id) DO UPDATE SET last_used_at = excluded.last_used_at
+          """, now, token.id)
       }
     } catch .diskFull {
       // A full disk must not lock out those who come to free space; the use is recorded a minute later.
@@ -162,7 +167,7 @@ extension Database {
       """
       SELECT id, name, scope, app, channel, created_at, last_used_at, revoked_at, bundles, expires_at, hosts, kind,
         issuer, subject, detail, identity, grants
-      FROM token ORDER BY created_at, id
+      FROM token LEFT JOIN token_use ON token_id = id ORDER BY created_at, id
       """, read: AccessToken.init)
   }
 
@@ -178,7 +183,7 @@ extension Database {
       """
       SELECT id, name, scope, app, channel, created_at, last_used_at, revoked_at, bundles, expires_at, hosts, kind,
         issuer, subject, detail, identity, grants, hash
-      FROM token WHERE id = ?
+      FROM token LEFT JOIN token_use ON token_id = id WHERE id = ?
       """, id
     ) { (row) throws(StoreError) in (try AccessToken(row), row.get(17)) }
   }

@@ -38,6 +38,7 @@ import TestSupport
     ("resource-version", "UPDATE url SET versions = 1"),
     ("resource-future", "UPDATE resource SET brought_in = 9 WHERE id = 1"),
     ("blob-missing", "UPDATE blob SET quarantined_at = 1"),
+    ("blob-unchecked", "DELETE FROM blob_check WHERE blob_id = 1"),
     (
       "purged",
       "INSERT INTO purge (sha256, at, author, reason) SELECT sha256, 1, 'lead', 'a key' FROM blob LIMIT 1"

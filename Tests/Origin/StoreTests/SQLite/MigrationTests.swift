@@ -162,14 +162,8 @@ import TestSupport
     let path = scratch.path + "/a.db"
     let columns =
       "id, name, scope, app, channel, created_at, last_used_at, revoked_at, bundles, expires_at, hosts"
-    func rows(_ db: Database) throws -> [String] {
-      try db.all(
-        """
-        SELECT json_array(id, name, hex(hash), scope, app, channel, created_at, last_used_at, revoked_at, bundles,
-          expires_at, hosts)
-        FROM token ORDER BY id
-        """
-      ) { $0.get(0, as: String.self) }
+    func rows(_ db: Database, _ sql: StaticString) throws -> [String] {
+      try db.all(sql) { $0.get(0, as: String.self) }
     }
     let before: [String]
     do {
@@ -194,12 +188,25 @@ import TestSupport
           (3, 1, 'rollout.complete', '', 1, 1, '11111111', 'admin', '', 'rollout/complete', x'', 'waiting', NULL),
           (4, 1, 'publish', '', 1, 1, '22222222', 'ci', '', 'releases', x'', 'done', 2);
         """)
-      before = try rows(db)
+      before = try rows(
+        db,
+        """
+        SELECT json_array(id, name, hex(hash), scope, app, channel, created_at, last_used_at, revoked_at, bundles,
+          expires_at, hosts)
+        FROM token ORDER BY id
+        """)
       #expect(before.count == 4)
     }
     let db = try Database(path: path, .writing)
     try Migrations.embedded.apply(to: db)
-    #expect(try rows(db) == before)
+    let after = try rows(
+      db,
+      """
+      SELECT json_array(id, name, hex(hash), scope, app, channel, created_at, last_used_at, revoked_at, bundles,
+        expires_at, hosts)
+      FROM token LEFT JOIN token_use ON token_id = id ORDER BY id
+      """)
+    #expect(after == before)
     #expect(try db.structureFindings(deep: true).isEmpty)
     for id in ["11111111", "22222222", "33333333", "44444444"] {
       let token = try #require(try db.token(id)?.token)
@@ -214,6 +221,57 @@ import TestSupport
     #expect(throws: StoreError.self) { try db.script("UPDATE token SET scope = 'root'") }
     #expect(throws: Never.self) { try db.script("UPDATE token SET scope = 'release' WHERE id = '44444444'") }
     #expect(throws: StoreError.self) { try db.script("DELETE FROM token WHERE id = '22222222'") }
+  }
+
+  /// What an origin knows for itself is in tables of its own, and says the same as before.
+  @Test func ownKnowledgeOfAnOlderDatabaseIsKept() throws {
+    try Kernel.makeFolder(scratch.data)
+    let path = DataFolder(path: scratch.data).database
+    do {
+      let db = try Database(path: path, .writing)
+      try Migrations(steps: Array(Migrations.embedded.steps.prefix(36))).apply(to: db)
+      try db.script(
+        """
+        INSERT INTO app (id, name, created_at) VALUES (1, 'shop', 0);
+        INSERT INTO public_url (id, text) VALUES (1, 'http://cdn');
+        INSERT INTO channel (id, app_id, name, public_url_id, created_at) VALUES (1, 1, 'online', 1, 0);
+        INSERT INTO blob (id, sha256, md5, size, stored_at, checked_at, quarantined_at) VALUES
+          (3, zeroblob(32), zeroblob(16), 4, 10, 30, NULL),
+          (5, x'\(String(repeating: "01", count: 32))', zeroblob(16), 6, 20, 20, NULL),
+          (7, x'\(String(repeating: "02", count: 32))', zeroblob(16), 8, 5, 5, 40);
+        INSERT INTO token (id, name, hash, scope, created_at, last_used_at) VALUES
+          ('11111111', 'admin', zeroblob(32), 'admin', 1, 2), ('22222222', 'ci', zeroblob(32), 'read', 3, NULL);
+        INSERT INTO problem
+          (id, channel_id, code, subject, severity, since, known_by, known_at, known_reason, known_until) VALUES
+          (4, 1, 'lagging', 'eu', 'error', 50, 'ana', 60, 'is repaired', 70),
+          (6, NULL, 'disk', '', 'warning', 51, NULL, NULL, NULL, NULL);
+        """)
+    }
+    do {
+      let db = try Database(path: path, .writing)
+      try Migrations.embedded.apply(to: db)
+      #expect(try db.structureFindings(deep: true).isEmpty)
+      let checks = try db.all("SELECT blob_id || ' ' || checked_at FROM blob_check ORDER BY checked_at") {
+        $0.get(0, as: String.self)
+      }
+      #expect(checks == ["5 20", "3 30"])
+      #expect(try db.token("11111111")?.token.lastUsedAt == 2)
+      let unused = try #require(try db.token("22222222")?.token)
+      #expect(unused.lastUsedAt == nil)
+      #expect(try db.value(Int.self, "SELECT count(*) FROM sqlite_schema WHERE name LIKE 'kept%'") == 0)
+    }
+    let store = try scratch.open()
+    let state = try store.scrubState()
+    #expect(state.files == 2 && state.bytes == 10 && state.oldest == 20 && state.damaged == 1)
+    #expect(try store.nextToScrub(limit: 9).map(\.checkedAt) == [20, 30])
+    let problems = try store.problems().sorted { $0.since < $1.since }
+    #expect(
+      problems == [
+        ProblemRecord(
+          name: ProblemName(channel: 1, code: "lagging", subject: "eu"), severity: .error, since: 50,
+          acknowledgement: ProblemAcknowledgement(author: "ana", at: 60, reason: "is repaired", until: 70)),
+        ProblemRecord(name: ProblemName(channel: nil, code: "disk"), severity: .warning, since: 51),
+      ])
   }
 
   /// The step for lazy files keeps what it finds, too; nothing is lazy yet.

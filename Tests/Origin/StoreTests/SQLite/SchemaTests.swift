@@ -181,11 +181,11 @@ import TestSupport
       """),
     Case(
       "CHECK",
-      "INSERT INTO token (id, name, hash, scope, app, channel, created_at, last_used_at, revoked_at) VALUES ('12345678', 't', \(digest), 'root', NULL, NULL, 0, NULL, NULL)"
+      "INSERT INTO token (id, name, hash, scope, app, channel, created_at, revoked_at) VALUES ('12345678', 't', \(digest), 'root', NULL, NULL, 0, NULL)"
     ),
     Case(
       "UNIQUE",
-      "INSERT INTO token (id, name, hash, scope, app, channel, created_at, last_used_at, revoked_at) VALUES ('12345678', 'admin', \(digest), 'admin', NULL, NULL, 0, NULL, NULL)"
+      "INSERT INTO token (id, name, hash, scope, app, channel, created_at, revoked_at) VALUES ('12345678', 'admin', \(digest), 'admin', NULL, NULL, 0, NULL)"
     ),
     Case(
       "has an end",
