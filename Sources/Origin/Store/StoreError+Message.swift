@@ -55,6 +55,8 @@ extension StoreError: CustomStringConvertible {
       "the database was made by an xcache whose \(name) differs from this one's; use the xcache that created it"
     case .corruptRow(let text):
       "the database holds a value that xcache never writes: \"\(text)\"; restore it from a backup"
+    case .changeset(let text):
+      "the changes of an act can't be passed on or taken over: \(text)"
     case .damagedDatabase(let path, let findings):
       "\(path) is damaged: \(findings.prefix(5).joined(separator: "; ")). An earlier backup is left as it was; "
         + "`xcache doctor --deep` says more, and `xcache restore` creates an origin from a backup or a static copy"

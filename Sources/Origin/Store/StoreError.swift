@@ -26,6 +26,8 @@ package enum StoreError: Error, Sendable {
   case alteredMigration(name: String)
   /// Thrown when a row holds a value that the store never writes.
   case corruptRow(String)
+  /// What acts write can't be recorded as a changeset, or a changeset doesn't fit the database that it is applied to.
+  case changeset(String)
   /// Thrown when a copy of the database fails SQLite's checks or doesn't match its own releases; with the findings.
   case damagedDatabase(path: String, [String])
   case database(SQLiteError)
