@@ -40,8 +40,8 @@ package final class Store: Sendable {
     /// Returns the time in milliseconds since 1970.
     package var clock: @Sendable () -> Int64 = { Clock.unixMilliseconds() }
 
-    /// Gets what each act changed in the database; nil: nothing records it.
-    var recorded: (@Sendable (ChangeRecorder.Changes) -> Void)?
+    /// Gets what each act changed in the database, while nothing else writes; nil: nothing records it.
+    var recorded: (@Sendable (DatabaseChanges) -> Void)?
 
     /// Options for the one process that has the folder.
     package init() {}
@@ -92,7 +92,8 @@ package final class Store: Sendable {
     ) throws(StoreError) {
       let isSecondary = options.isSecondary
       connections = try Connections(
-        path: folder.database, isSecondary: isSecondary, reserve: isSecondary ? nil : reserve, recorded: options.recorded
+        path: folder.database, isSecondary: isSecondary, reserve: isSecondary ? nil : reserve,
+        recorded: options.recorded
       ) { () throws(StoreError) in try folder.check(lock) }
       let space = FileSpace(folder, options.disk)
       derived = try DerivedStore(

@@ -21,8 +21,8 @@ final class Connections: Sendable {
   let announced = Locked<(@Sendable () -> Void)?>(nil)
   /// Where people reach the console.
   let console = Locked<BaseURL?>(nil)
-  /// Gets what each use of the writing connection changed, in order; nil: nothing records it.
-  private let recorded: (@Sendable (ChangeRecorder.Changes) -> Void)?
+  /// Gets what each use of the writing connection changed; nil: nothing records it.
+  private let recorded: (@Sendable (DatabaseChanges) -> Void)?
   private let idle = Locked<[ConnectionBox]>([])
   private static let maxIdle = 8
 
@@ -38,10 +38,12 @@ final class Connections: Sendable {
   ///     neither commits nor closing wait for the disk. Such commits are leases and mirrors' names, which a power cut
   ///     ends anyway.
   ///   - reserve: lent to acts that can't wait for space on the disk.
+  ///   - recorded: gets what each use of the writing connection changed in the tables of acts, in order and within that use; nil:
+  ///     nothing records it. What a secondary store writes isn't seen.
   ///   - checkFolder: called before each use of the writing connection; throws if the folder isn't this process's alone.
   init(
     path: String, isSecondary: Bool = false, reserve: DiskReserve? = nil,
-    recorded: (@Sendable (ChangeRecorder.Changes) -> Void)? = nil,
+    recorded: (@Sendable (DatabaseChanges) -> Void)? = nil,
     checkFolder: @escaping @Sendable () throws(StoreError) -> Void = {}
   ) throws(StoreError) {
     self.path = path
@@ -106,8 +108,8 @@ final class Connections: Sendable {
 
   /// Passes on what was committed since the last call, also by a body that threw later.
   private func record(_ database: Database) throws(StoreError) {
-    guard let recorded, let recorder = database.recorder else { return }
-    recorded(try recorder.take())
+    guard let recorded, let changes = try database.recorder?.take() else { return }
+    recorded(changes)
   }
 
   /// Runs `body` with the writing connection, and once more with the disk reserve if the disk is full: for what can't
