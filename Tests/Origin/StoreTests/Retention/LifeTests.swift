@@ -29,24 +29,6 @@ import Values
   }
 }
 
-/// The same histories with a second database that gets nothing but the changesets of the first one.
-@Suite struct ReplicaTests {
-  @Test(arguments: LifeTests.seeds)
-  func changesetsHaveAllThatActsChange(seed: UInt64) throws {
-    var life = try Life(seed: seed, isReplicated: true)
-    let replica = try #require(life.held.replica)
-    for _ in 1...80 {
-      try life.act()
-      try replica.catchUp()
-      #expect(try replica.differences() == [])
-    }
-    try life.end()
-    try replica.catchUp()
-    #expect(try replica.differences() == [])
-    #expect(replica.applied > 40)
-  }
-}
-
 /// An origin and its model.
 struct Life {
   let held: CrashingStore
