@@ -113,9 +113,9 @@ test-large: packages ## the tests of zip entries over 4 GB: minutes, and 10 GB o
 	swift build --build-tests $(STRICT)
 	XCACHE_LARGE_TESTS=1 swift test --skip-build --filter LargeTests
 
-test-lives: packages ## random lives of an origin, with crashes, for SEEDS seeds (200)
+test-lives: packages ## random lives of an origin, with crashes, and of a replica of its database, for SEEDS seeds (200)
 	swift build --build-tests $(STRICT)
-	XCACHE_SEEDS=$(or $(SEEDS),200) swift test --skip-build --filter StoreTests.LifeTests
+	XCACHE_SEEDS=$(or $(SEEDS),200) swift test --skip-build --filter 'StoreTests.(LifeTests|ReplicaTests)'
 
 test-rollout-model: packages ## random rollouts with 200 devices, a copy and killed servers, for SEEDS seeds (500: about 20 minutes)
 	swift build --build-tests $(STRICT)

@@ -407,12 +407,11 @@ import TestSupport
   /// Deleting all rows of a table without a condition is recorded row by row.
   @Test func deletingAllRowsIsRecorded() throws {
     let (store, replica) = try pair()
-    let requester = "lead"
-    for number in 1...3 {
-      try store.connections.transaction { (db) throws(StoreError) in
+    try store.connections.transaction { (db) throws(StoreError) in
+      for digit in ["1", "2", "3"] {
         try db.run(
-          "INSERT INTO lease (id, holder, taken_at, expires_at) VALUES (?, ?, 1, 2)", "lease-\(number)",
-          requester)
+          "INSERT INTO lease (id, holder, taken_at, expires_at) VALUES (?, 'mirror', 1, 2)",
+          String(repeating: digit, count: 32))
       }
     }
     try replica.catchUp()
