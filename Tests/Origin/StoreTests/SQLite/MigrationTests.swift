@@ -247,6 +247,8 @@ import TestSupport
           (6, NULL, 'disk', '', 'warning', 51, NULL, NULL, NULL, NULL);
         """)
     }
+    // Also in the database of an older xcache's backup, which isn't migrated.
+    #expect(try BackupFolder(scratch.data).checks().map(\.at).sorted() == [20, 30])
     do {
       let db = try Database(path: path, .writing)
       try Migrations.embedded.apply(to: db)
@@ -255,6 +257,7 @@ import TestSupport
         $0.get(0, as: String.self)
       }
       #expect(checks == ["5 20", "3 30"])
+      #expect(try BackupFolder(scratch.data).checks().map(\.at).sorted() == [20, 30])
       #expect(try db.token("11111111")?.token.lastUsedAt == 2)
       let unused = try #require(try db.token("22222222")?.token)
       #expect(unused.lastUsedAt == nil)
