@@ -1,3 +1,4 @@
+import CSQLite
 import Manifests
 import System
 import Testing
@@ -74,6 +75,25 @@ import TestSupport
     let order = try store.nextToScrub(limit: 10).map(\.kind)
     #expect(order == [2, 3, 0, 1].map { .blob(Sample("bytes \($0)").claim.sha256) })
     #expect(try store.scrubState().files == 4)
+  }
+
+  /// However many files there are, the ones that come next are found by an index, and nothing is sorted.
+  @Test func nextFilesAreFoundByAnIndex() throws {
+    let store = try scratch.open()
+    var set: [String: Sample] = [:]
+    for number in 0..<500 { set["f\(number)"] = Sample("bytes \(number)") }
+    try store.publish(base: 0, set: set)
+    func counters() throws -> [Int] {
+      try store.connections.reading { db in
+        [SQLITE_STMTSTATUS_FULLSCAN_STEP, SQLITE_STMTSTATUS_SORT, SQLITE_STMTSTATUS_VM_STEP].map {
+          db.counter($0, reset: true)
+        }
+      }
+    }
+    _ = try counters()
+    #expect(try store.nextToScrub(limit: 2).count == 2)
+    let found = try counters()
+    #expect(found[0] == 0 && found[1] == 0 && found[2] < 300, "\(found)")
   }
 
   /// While the clock is ahead, files are read; once it is right again, these times mean nothing.
