@@ -126,7 +126,9 @@ extension Database {
       "UPDATE problem SET severity = ?, since = ? WHERE id = ?", problem.severity.rawValue, problem.since,
       known.id)
     // That the one before was over may not have been kept, on a full disk.
-    if problem.severity > known.severity || problem.since > known.since { try forgetAcknowledgement(of: name) }
+    if problem.severity > known.severity || problem.since > known.since {
+      try forgetAcknowledgement(of: name)
+    }
   }
 
   fileprivate func forgetAcknowledgement(of name: ProblemName) throws(StoreError) {
