@@ -439,7 +439,8 @@ def plans(console, site):
     console.check("what is planned")
     # The overview marks them, and cancelling needs a confirmation.
     console.go("#/", "table")
-    console.says("2 scheduled, 1 planned freeze", "#view table")
+    for words in ("2 scheduled", "1 planned freeze"):
+        console.says(words, "#view table")
     opened(console, place, f"#cancel-{first}")
     console.says("This won't be done: promotion of version 2 of online, scheduled by admin for", "dialog #preview")
     command = console.eval("document.querySelector('dialog #command').textContent")

@@ -110,7 +110,7 @@ export function missing(one) {
     }
   }
   if (!problem && (isUnapproved(one) || unsigned.length)) {
-    lines.push(el("div", { class: "quiet small" }, hasTime(one) ? "Then it waits for its time" : "Then it is done at once", `; if it isn't ${heldWords(one)} by `, exactly(end(one)), ", it is missed."));
+    lines.push(el("div", { class: "quiet small" }, `If it isn't ${heldWords(one)} by `, exactly(end(one)), ", it is missed."));
   }
   return lines;
 }
@@ -149,7 +149,7 @@ export function decisions({ one, app, channel, reload }, more = null) {
   // Who may approve may reject, also after having approved.
   const mayReject = one.approvals.mayApprove || isDone || one.approvals.given.some((each) => each.name === me().name);
   return [el("div", { class: "row", role: "group", "aria-label": `Decide ${one.id}` },
-    isDone ? null : button(`approve-${one.id}`, "Approve", hindered, "primary", approve), button(`reject-${one.id}`, "Reject", role || (mayReject ? "" : hindered), null, reject), more),
+    isDone ? null : button(`approve-${one.id}`, "Approve", hindered, null, approve), button(`reject-${one.id}`, "Reject", role || (mayReject ? "" : hindered), null, reject), more),
   !isDone && hindered ? el("p", { class: "quiet small", id: `why-not-${one.id}` }, `○ You can't approve${mayReject ? "" : " or reject"} this: ${hindered}`) : null];
 
   /** The act with what it would do now, as long as it waits. */

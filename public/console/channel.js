@@ -100,7 +100,8 @@ export async function open({ names: [app, channel], query, overview: fleet, relo
   const source = el("p", { class: "quiet" });
 
   function drawVitals() {
-    const before = releases[1]?.version ?? "0";
+    // A candidate is newer than what all devices get.
+    const before = releases[releases.findIndex((one) => one.version === status.version) + 1]?.version ?? "0";
     const reports = adoption?.reports ?? [];
     const series = lastSeries && begun(lastSeries);
     const from = series && new Date(series.from).getTime();
@@ -123,10 +124,10 @@ export async function open({ names: [app, channel], query, overview: fleet, relo
     const link = (version, words) => el("a", { href: channelLink("release", app, channel, `/${version}`) }, `${words} ${version}`);
     fill(rollout, !open ? null : el("section", { class: "card rollout", "aria-label": "Rollout" },
       el("div", { class: "card-head" },
-        el("div", {}, el("h2", {}, "Rollout of version ", open.version, open.paused ? [" ", badge("warn", "paused")] : ""),
+        el("div", {}, el("h2", {}, "Rollout of version ", open.version, open.paused ? [" ", badge("warn", "paused")] : "", shown?.evidence?.alarmedAt ? [" ", badge("bad", "fails too often")] : ""),
           el("p", { class: "quiet" }, link(open.version, "Version"), open.prefetch ? ` with prefetch config ${open.prefetch}` : "", ` goes to ${audience(open)}; all others `,
-            Number(open.full) ? ["stay at ", link(open.full, "version"), ". ", el("a", { href: channelLink("compare", app, channel, `?from=${open.full}&to=${open.version}`) }, "Compare them")] : "have nothing yet.",
-            open.paused ? " Nobody new is let in." : "")),
+            Number(open.full) ? ["stay at ", link(open.full, "version"), "."] : "have nothing yet.", open.paused ? " Nobody new is let in." : "",
+            Number(open.full) ? [" ", el("a", { href: channelLink("compare", app, channel, `?from=${open.full}&to=${open.version}`) }, "Compare")] : "")),
         el("div", {}, rolloutButtons({ app, channel, status, reload }))),
       stepsBar(open, shown?.ramp),
       el("div", { class: "sides-of" },

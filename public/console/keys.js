@@ -3,7 +3,7 @@ import { me } from "./api.js";
 import { el } from "./dom.js";
 
 const groups = [
-  ["Everywhere", [["/", "Search releases, files, people and messages; Enter opens the first result"], ["f", "Filter what the page shows"], ["Tab", "To the next link, field or button"], ["Esc", "Close a dialog"], ["?", "These keys"]]],
+  ["Everywhere", [["/", "Search; Enter opens the first result"], ["f", "Filter what the page shows"], ["Tab", "To the next link, field or button"], ["Esc", "Close a dialog"], ["?", "These keys"]]],
   ["Go to", [["g o", "Overview"], ["g s", "Search"], ["g w", "What waits"], ["g a", "Audit"], ["g p", "Operations"], ["g y", "You"]]],
 ];
 /** `g` and one of these, within so many milliseconds. */

@@ -19,13 +19,12 @@ export function states(one, problems) {
   if (one.bypasses) found.push(badge("quiet", `${one.bypasses} bypassed`));
   if (!found.length) found.push(one.version === "0" ? badge("quiet", "empty") : badge("good", "fine"));
   if (one.rollout) found.push(badge("quiet", `rollout ${one.rollout.share / 100}%${one.rollout.paused ? ", paused" : ""}`, `version ${one.rollout.version}, by ${one.rollout.author}`));
-  if (one.planned) found.push(plans(one.planned));
+  if (one.planned) found.push(...plans(one.planned));
   return found;
 }
 
-const plans = ({ acts, next, freezes, failed }) => badge(failed ? "warn" : "quiet",
-  [acts && `${acts} scheduled`, freezes && plural(freezes, "planned freeze"), failed && `${failed} not carried out`].filter(Boolean).join(", "),
-  next && `next: ${local.format(new Date(next))}`);
+const plans = ({ acts, next, freezes, failed }) => [failed && badge("warn", `${failed} not carried out`),
+  acts && badge("quiet", `${acts} scheduled`, next && `next: ${local.format(new Date(next))}`), freezes && badge("quiet", plural(freezes, "planned freeze"))].filter(Boolean);
 
 /** A line without numbers; gaps where there are none. `marks`: places from 0 to 1; `most`: what the top stands for. */
 export function spark(values, marks, words, most = 0) {

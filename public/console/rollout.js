@@ -70,7 +70,7 @@ export function evidenceFacts(list) {
   const halted = "from 10,000 on, with failures in 5 networks or more, it is halted";
   const next = ramp?.steps.find((one) => one > list.open.share);
   return [
-    evidence.alarmedAt && ["Alarm", [badge("bad", "fails too often"), " paused ", when(evidence.alarmedAt)]],
+    evidence.alarmedAt && ["Alarm", ["it fails too often; paused ", when(evidence.alarmedAt)]],
     ...(evidence.resumed ? [
       ["Evidence against it", [`e = ${count(evidence.resumed.e)} since it was resumed, of what is opened from ${utcText(new Date(evidence.resumed.at))} on; an alarm doesn't pause it any more`,
         evidence.haltsItself ? `, but ${halted}` : ""]],
@@ -93,7 +93,7 @@ const breadth = () => Math.max(280, innerWidth < 1000 ? Math.min(640, innerWidth
 /** Both rates of failures, each with the interval in which it is; nothing before a device has opened a page. */
 export function ratesChart(list) {
   const evidence = list?.evidence;
-  const arms = evidence ? [["with it", evidence.candidate], ["the others", evidence.control]] : [];
+  const arms = evidence ? [[`version ${list.open.version}`, evidence.candidate], ["all others", evidence.control]] : [];
   if (!arms.some(([, arm]) => arm.rate !== undefined)) return null;
   const [width, left, right, row] = [breadth(), 72, 20, 40];
   const highest = Math.max(...arms.map(([, arm]) => arm.high ?? 0));
@@ -117,7 +117,7 @@ export function ratesChart(list) {
     group.append(index ? svg("circle", { cx: x(arm.rate), cy: y(index), r: 5 }) : svg("rect", { x: x(arm.rate) - 5, y: y(index) - 5, width: 10, height: 10 }));
     picture.append(group);
   });
-  return el("figure", { class: "chart", id: "rates" }, el("figcaption", {}, "Devices that failed, with the range in which their rate is (95\u00a0% confidence, however often one looks)"), picture);
+  return el("figure", { class: "chart", id: "rates" }, el("figcaption", {}, "Rate of devices that failed, with its range of 95\u00a0% confidence"), picture);
 }
 
 const moment = new Intl.DateTimeFormat(undefined, { month: "short", day: "numeric", hour: "2-digit", minute: "2-digit" });

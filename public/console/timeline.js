@@ -20,7 +20,7 @@ const ofVersion = new Set(["rollout", "pin"]);
 const keyOf = (one) => [one.kind, one.at, one.version, one.detail].join("\n");
 
 /** A text of the server with its times in the reader's zone. */
-const inZone = (text) => text.split(/(\d{4}-\d\d-\d\dT[\d:.]+Z)/).map((part, index) => (index % 2 ? exactly(part) : part));
+const inZone = (text) => text.split(/(\d{4}-\d\d-\d\dT[\d:.]+Z)/).map((part, index) => (index % 2 && !Number.isNaN(Date.parse(part)) ? exactly(part) : part));
 
 /** A release that went to a part of the devices first. */
 const ofRollout = ({ rollout: its }) => (!its ? null
@@ -28,7 +28,7 @@ const ofRollout = ({ rollout: its }) => (!its ? null
 
 /**
  * The list with its choice of kinds. `chosen`: names of groups, none for all; `choose(names)`: tells of a choice; `grown(releases)`: of the
- * releases that were read. Gives `{node, costs, newer, cost}`: `cost(version)` is where a release's update is told.
+ * releases that were read. Gives `{choice, node, begin, entries, live, newer}`; an entry's `cost` is where a release's update is told.
  */
 export function timeline({ app, channel, path, chosen, choose, grown }) {
   const list = el("ol", { class: "timeline", id: "timeline" });
