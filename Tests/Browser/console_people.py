@@ -48,8 +48,8 @@ def made_up(site):
     def grant(scope, app=None, channel=None, bundles=None):
         return {"scope": scope, "app": app, "channel": channel, "bundles": bundles}
 
-    def session(name, client, is_current):
-        return {"id": name, "client": client, "createdAt": moment(-60), "expiresAt": moment(600), "lastUsedAt": moment(-1), "isCurrent": is_current}
+    def session(name, client, is_current, browser=None):
+        return {"id": name, "client": client, "browser": browser, "createdAt": moment(-60), "expiresAt": moment(600), "lastUsedAt": moment(-1), "isCurrent": is_current}
 
     def pending(code, address, kind):
         return {"userCode": code, "address": address, "at": moment(-1), "kind": kind}
@@ -57,7 +57,7 @@ def made_up(site):
     return {"token": site.token, "sso": {"issuer": "https://id.example.com", "host": "id.example.com"}, "api": {
         "token": {"id": "s1", "name": "<b>ana</b>@example.com", "kind": "session", "issuer": "https://id.example.com", "subject": "ana-1", "detail": "console",
                   **grants[0], "hosts": None, "grants": grants, "createdAt": moment(-60), "expiresAt": moment(600), "lastUsedAt": None, "revokedAt": None},
-        "sessions": {"sessions": [session("s1", "console", True), session("s0", "cli", False)]}, "DELETE sessions/s0": {},
+        "sessions": {"sessions": [session("s1", "console", True, "<i>Firefox on Linux"), session("s0", "cli", False)]}, "DELETE sessions/s0": {},
         "signins/BCDF-GHJK": pending("BCDF-GHJK", "192.0.2.7", "device"), "POST signins/BCDF-GHJK": {"redirect": None},
         "signins/LMNP-QRST": pending("LMNP-QRST", "127.0.0.1", "loopback"), "POST signins/LMNP-QRST": {"redirect": f"{site.url}/?code=abc"},
         "signins/VWXZ-BCDF": pending("VWXZ-BCDF", "", "loopback"), "POST signins/VWXZ-BCDF": {"redirect": "https://evil.example/?code=abc"},
@@ -113,7 +113,7 @@ def with_provider(browser, site):
     console.press("g", "#view")
     console.press("y")
     console.wait("#sessions li")
-    for words in ("id.example.com", "ana-1", "every app", "help-*, main", "command line"):
+    for words in ("id.example.com", "ana-1", "every app", "help-*, main", "Command line", "<i>Firefox on Linux"):
         console.says(words, "#view")
     widths(console, "you")
     console.click("#end-s0")

@@ -7,7 +7,7 @@ import { propose } from "./dialog.js";
 /** A browser's window, or a terminal's prompt. */
 const icon = (client) => svg("svg", { class: "icon", viewBox: "0 0 20 20", "aria-hidden": "true" }, svg("rect", { x: 1.5, y: 3, width: 17, height: 14, rx: 2 }),
   svg("path", { d: client === "cli" ? "M5 7.5l3 2.5-3 2.5M10 13h5" : "M1.5 7h17M4 5h.01M6.5 5h.01" }));
-const clients = { console: "console", cli: "command line" };
+const clients = { console: "Console", cli: "Command line" };
 const hostOf = (issuer) => { try { return new URL(issuer).host; } catch { return issuer; } };
 const scopes = {
   read: "look at everything there",
@@ -23,14 +23,14 @@ export async function open({ signOut: goOut }) {
 
   /** What tells a session apart: the browser or the command line, and when it began. */
   const named = (one) => one.browser ?? clients[one.client] ?? one.client;
-  const kind = (one) => (one.client === "cli" ? "command line" : one.browser ? "console" : "a browser that isn't known");
+  const kind = (one) => (one.client === "cli" ? "" : one.browser ? "console · " : "a browser that isn't known · ");
 
   function drawSessions(all) {
     const sorted = [...all].sort((a, b) => b.isCurrent - a.isCurrent || new Date(b.lastUsedAt ?? b.createdAt) - new Date(a.lastUsedAt ?? a.createdAt));
     return el("ul", { class: "sessions" }, sorted.map((one) => el("li", { class: one.isCurrent ? "own" : null },
       icon(one.client),
       el("div", {}, el("p", {}, el("strong", {}, named(one)), one.isCurrent ? [" ", badge("good", "this browser")] : ""),
-        el("p", { class: "quiet small" }, `${kind(one)} · signed in `, when(one.createdAt), one.isCurrent ? "" : [" · last used ", one.lastUsedAt ? when(one.lastUsedAt) : "never"], " · ends ", when(one.expiresAt))),
+        el("p", { class: "quiet small" }, `${kind(one)}signed in `, when(one.createdAt), one.isCurrent ? "" : [" · last used ", one.lastUsedAt ? when(one.lastUsedAt) : "never"], " · ends ", when(one.expiresAt))),
       el("button", { type: "button", id: `end-${one.id}`, click: () => { if (one.isCurrent) goOut(); else end(one); } }, one.isCurrent ? "Sign out" : "End", el("span", { class: "hidden" }, ` ${named(one)}, ${one.id}`)))));
   }
 
