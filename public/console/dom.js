@@ -86,10 +86,10 @@ export function table(caption, columns, rows, empty = "None.") {
       el("td", { role: index ? null : "rowheader", class: columns[index][1] ? "n" : columns[index][2] ? "wide" : null, "data-label": columns[index][0] }, el("span", {}, cell))))))));
 }
 
-/** A word with a symbol: state is never told by its colour alone. */
+/** A word, with a symbol unless it is neutral: state is never told by its colour alone. */
 export function badge(kind, word, title) {
-  const symbol = { bad: "✖", warn: "▲", good: "✔", quiet: "○" }[kind];
-  return el("span", { class: `badge ${kind}`, title }, el("span", { "aria-hidden": "true" }, `${symbol} `), word);
+  const symbol = { bad: "✖", warn: "▲", good: "✔" }[kind];
+  return el("span", { class: `badge ${kind}`, title }, symbol ? el("span", { "aria-hidden": "true" }, `${symbol} `) : null, word);
 }
 
 export function size(bytes) {
@@ -117,7 +117,7 @@ export function percent(part, all) {
   return `${share > 0 && share < 1 ? "<1" : share < 100 && share > 99 ? ">99" : Math.round(share)}\u00a0%`;
 }
 
-export const local = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium" });
+export const local = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" });
 export const utcText = (date) => `${date.toISOString().slice(0, 19).replace("T", " ")} UTC`;
 
 const exactText = (date) => `${local.format(date)} (${utcText(date)})`;
