@@ -110,7 +110,7 @@ export function health({ line, version, before, reports, costs, series, marks, s
       extra: byVersion("Hit rate", all.map(([one, { hits }]) => [one, hits]), (value) => percent(value, 1), true) }),
     counted(time("First paint", "paint")),
     counted(time("Load", "load")),
-    { name: isCounted ? "Failed pages per 1,000" : "Failed downloads", value: isCounted ? rate(now.perThousand) : line ? count(line.failures.day) : "—", kind: isCounted && now.perThousand === null ? "none" : isFailing ? "bad" : "",
+    { name: isCounted ? "Failed pages per 1,000" : "Failures", value: isCounted ? rate(now.perThousand) : line ? count(line.failures.day) : "—", kind: isCounted && now.perThousand === null ? "none" : isFailing ? "bad" : "",
       notes: !isCounted ? ["reported", "in 24 hours"] : [now.perThousand === null ? "not reported yet" : `of ${plural(now.openings, "opening")}`, than(old.perThousand === null ? null : rate(old.perThousand))],
       extra: isCounted && lines?.failures.some(Boolean) && over(spark(lines.failures, marks, ranged(`Failures reported, ${since}`, lines.failures))) },
     { name: "Update", value: cost ? size(bytes(cost)) : "—", kind: cost ? "" : "none",

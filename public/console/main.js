@@ -165,7 +165,7 @@ function showProblems(fleet) {
   banner = shown;
   const box = $("problems");
   box.hidden = all.length === 0;
-  box.className = most && all.some((one) => one.severity === "error") ? "error" : "";
+  box.className = !most ? "thin" : all.some((one) => one.severity === "error") ? "error" : "";
   const more = all.length - few;
   fill(box, el("ul", {}, overview.items(all.slice(0, few), reload),
     more > 0 || isWhole && all.length > most + 1 ? el("li", { class: "more" }, el("a", { href: isWhole ? "#/" : "#/?all", id: "more-problems" }, isWhole ? "Fewer" : plural(more, most ? "more problem" : "open problem"))) : null));
