@@ -247,7 +247,7 @@ def happened(console, site):
     """Releases, freezes and policy in one list; the address names the kinds that are shown, and the time."""
     console.go(f"{channel}?span=week", "#timeline li")
     assert console.eval("document.querySelector('#span-week').ariaPressed") == "true"
-    days = console.eval("[...document.querySelectorAll('.chart')[0].querySelectorAll('svg text:not([text-anchor])')].map((one) => one.textContent)")
+    days = console.eval("[...document.querySelectorAll('.chart')[0].querySelectorAll('svg text:not([text-anchor=end], .mark-label)')].map((one) => one.textContent)")
     assert len(days) > 2 and len(set(days)) == len(days), f"days of the axis: {days}"
     for group in ("release", "freeze", "policy"):
         assert console.has(f"#timeline li.of-{group}"), f"no {group}"

@@ -83,8 +83,8 @@ export function timeline({ app, channel, path, chosen, choose, grown }) {
     });
     // The line leads from the first point to the last.
     for (const { node } of entries) {
-      node.classList.toggle("first", node === seen[0]?.node);
-      node.classList.toggle("last", node === seen.at(-1)?.node);
+      node.toggleAttribute("data-first", node === seen[0]?.node);
+      node.toggleAttribute("data-last", node === seen.at(-1)?.node);
     }
   }
 
