@@ -191,9 +191,9 @@ def late_answers(console):
     console.click("#span-week")
     console.click("#span-hour")
     unit = "document.querySelector('#view h3 .unit').textContent"
-    until(lambda: console.eval(unit) == "polls per minute", "an hour's minutes")
+    until(lambda: console.eval(unit).startswith("polls per minute"), "an hour's minutes")
     time.sleep(2)
-    assert console.eval(unit) == "polls per minute", "an answer that came late is shown"
+    assert console.eval(unit).startswith("polls per minute"), "an answer that came late is shown"
     assert console.eval("document.querySelector('#span-hour').ariaPressed") == "true"
     late(console, "", 0)
     console.click("#span-day")
