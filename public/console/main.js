@@ -129,7 +129,10 @@ function failed(error, isPage) {
   } else if (error instanceof Unreachable) {
     warn("The server does not answer; trying again. What is shown may be old.");
   } else if (isPage) {
-    blank("This page can't be shown", "bad", `✖ ${error.message.slice(0, 1).toUpperCase()}${error.message.slice(1)}`);
+    const isNone = error.status === 404;
+    const [first, ...rest] = (isNone ? error.message.replace(/^no (version \d+)/, "$1 doesn't exist") : `this page can't be shown; ${error.message}`).split("; ");
+    const [title, words] = [first, rest.join("; ")].map((text) => text.charAt(0).toUpperCase() + text.slice(1));
+    blank(title, isNone ? "quiet" : "bad", words.split("`").map((one, index) => (index % 2 ? el("code", {}, one) : one)));
   } else {
     warn(error.message);
   }
@@ -139,7 +142,7 @@ function failed(error, isPage) {
 function blank(title, kind, ...words) {
   const [app, channel] = route().names;
   $("view").replaceChildren(el("section", { class: "blank" }, el("h1", {}, title), el("p", { class: kind, role: "alert" }, words),
-    el("p", { class: "row" }, app && channel && kind ? el("a", { class: "button", href: channelLink("channel", app, channel) }, `To ${app} ${channel}`) : null, el("a", { class: "button", href: "#/" }, "To the overview"), el("a", { class: "button", href: "#/search" }, "Search"))));
+    el("p", { class: "row" }, el("a", { class: "button primary", href: kind && channel ? channelLink("channel", app, channel) : "#/" }, kind && channel ? `Go to ${app} ${channel}` : "Go to the overview"), el("a", { class: "button", href: "#/search" }, "Search"))));
   entitle(title);
 }
 
