@@ -85,15 +85,15 @@ export async function open({ names: [app, channel], query, overview: fleet, relo
     return el("article", { class: "sample", "aria-labelledby": `sample-${index}` },
       el("div", { class: "sample-head" }, el("h3", { id: `sample-${index}`, class: one.message ? null : "unsaid" }, one.message || unsaid[one.kind] || "no message"),
         el("p", { class: "times" }, el("strong", {}, count(one.count)), one.count === 1 ? " time" : " times", one.count < sent ? `, ${percent(one.count, sent)}` : null)),
-      el("div", { class: "of-sample" }, el("div", {}, facts([
+      el("div", { class: "of-sample" }, one.stack.length ? el("div", {}, el("ol", { class: "stack-of", "aria-label": "Where it happened, innermost first" }, one.stack.map((frame, place) => el("li", {}, framed(frame, one.page, place === 0)))),
+        el("details", { class: "command", id: `sent-${index}` }, el("summary", {}, "As devices sent it"), el("pre", { tabindex: 0, "aria-label": "Stack" }, one.stack.map((frame) => el("span", {}, frame.text)))))
+        : one.kind === "page" || one.kind === "process" ? null : el("p", { class: "quiet small" }, "No stack was sent."),
+        el("div", {}, facts([
         ["Kind", el("span", { class: isMild ? "warn" : "bad" }, isMild ? "▲ " : "✖ ", kinds[one.kind] ?? one.kind)],
         ["Page", one.page === page ? address(one.page) : el("a", { href: here(`&page=${encodeURIComponent(one.page)}`) }, address(one.page))],
         ["Engines", (one.engines?.length ? one.engines : [one.engine]).join(", ")],
         ["First seen", when(one.firstAt)], ["Last seen", when(one.lastAt)],
-      ]), el("a", { class: "button", href: channelLink("preview", app, channel, `/${encodeURIComponent(one.version)}?page=${encodeURIComponent(one.page)}`) }, "Preview the page", el("span", { class: "hidden" }, ` ${one.page}`))),
-      one.stack.length ? el("div", {}, el("ol", { class: "stack-of", "aria-label": "Where it happened, innermost first" }, one.stack.map((frame, place) => el("li", {}, framed(frame, one.page, place === 0)))),
-        el("details", { class: "command", id: `sent-${index}` }, el("summary", {}, "As devices sent it"), el("pre", { tabindex: 0, "aria-label": "Stack" }, one.stack.map((frame) => el("span", {}, frame.text)))))
-        : one.kind === "page" || one.kind === "process" ? null : el("p", { class: "quiet small" }, "No stack was sent.")));
+      ]), el("a", { class: "button", href: channelLink("preview", app, channel, `/${encodeURIComponent(one.version)}?page=${encodeURIComponent(one.page)}`) }, "Preview the page", el("span", { class: "hidden" }, ` ${one.page}`)))));
   }
 
   /** A line of a stack: in the sources where the publisher stored a map, else as the device had it. */

@@ -56,7 +56,7 @@ async function show(keepsPlace = false) {
   page = null;
   if (seen) showProblems(seen);
   if (!isKnown) {
-    blank("There is no such page", null, "The console has nothing at ", el("code", {}, location.hash.slice(0, 200)));
+    blank(`There is no such page; the console has nothing at \`${location.hash.slice(0, 200)}\``);
     return;
   }
   // Not by `fill`: the focus comes with the page itself.
@@ -130,19 +130,19 @@ function failed(error, isPage) {
     warn("The server does not answer; trying again. What is shown may be old.");
   } else if (isPage) {
     const isNone = error.status === 404;
-    const [first, ...rest] = (isNone ? error.message.replace(/^no (version \d+)/, "$1 doesn't exist") : `this page can't be shown; ${error.message}`).split("; ");
-    const [title, words] = [first, rest.join("; ")].map((text) => text.charAt(0).toUpperCase() + text.slice(1));
-    blank(title, isNone ? "quiet" : "bad", words.split("`").map((one, index) => (index % 2 ? el("code", {}, one) : one)));
+    blank(isNone ? error.message.replace(/^no (version \d+)/, "$1 doesn't exist") : `This page can't be shown; ${error.message}`, isNone ? "quiet" : "bad");
   } else {
     warn(error.message);
   }
 }
 
-/** In a page's place: why there is none, and where to go on. */
-function blank(title, kind, ...words) {
-  const [app, channel] = route().names;
-  $("view").replaceChildren(el("section", { class: "blank" }, el("h1", {}, title), el("p", { class: kind, role: "alert" }, words),
-    el("p", { class: "row" }, el("a", { class: "button primary", href: kind && channel ? channelLink("channel", app, channel) : "#/" }, kind && channel ? `Go to ${app} ${channel}` : "Go to the overview"), el("a", { class: "button", href: "#/search" }, "Search"))));
+/** In a page's place: why there is none, and where to go on. `text`: a title, "; ", and more, with `code`. */
+function blank(text, kind) {
+  const { name, names: [app, channel] } = route();
+  const isOf = kind && channel && name !== "channel";
+  const [title, words = ""] = text.split(/; (.*)/s).map((one) => one.charAt(0).toUpperCase() + one.slice(1));
+  $("view").replaceChildren(el("section", { class: "blank" }, el("h1", {}, title), el("p", { class: kind, role: "alert" }, words.split("`").map((one, index) => (index % 2 ? el("code", {}, one) : one))),
+    el("p", { class: "row" }, el("a", { class: "button primary", href: isOf ? channelLink("channel", app, channel) : "#/" }, `Go to ${isOf ? `${app} ${channel}` : "the overview"}`), el("a", { class: "button", href: "#/search" }, "Search"))));
   entitle(title);
 }
 
