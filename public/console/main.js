@@ -1,4 +1,4 @@
-import { channelLink, currentSession, endSession, Ended, get, grants, isSession, me, provider, Refusal, resume, signIn, signOut, tabs, Unreachable } from "./api.js";
+import { currentSession, endSession, Ended, get, grants, isSession, me, provider, Refusal, resume, signIn, signOut, tabs, Unreachable } from "./api.js";
 import { el, fill, keepAges, plural, tell } from "./dom.js";
 
 const $ = (id) => document.getElementById(id);
@@ -129,21 +129,16 @@ function failed(error, isPage) {
   } else if (error instanceof Unreachable) {
     warn("The server does not answer; trying again. What is shown may be old.");
   } else if (isPage) {
-    const isNone = error.status === 404;
-    blank(isNone ? error.message.replace(/^no (version \d+)/, "$1 doesn't exist") : `This page can't be shown; ${error.message}`, isNone ? "quiet" : "bad");
+    blank(error.status === 404 ? error.message : `This page can't be shown; ${error.message}`, error.status === 404 ? "quiet" : "bad");
   } else {
     warn(error.message);
   }
 }
 
-/** In a page's place: why there is none, and where to go on. `text`: a title, "; ", and more, with `code`. */
+/** In a page's place: why there is none. */
 function blank(text, kind) {
-  const { name, names: [app, channel] } = route();
-  const isOf = kind && channel && name !== "channel";
-  const [title, words = ""] = text.split(/; (.*)/s).map((one) => one.charAt(0).toUpperCase() + one.slice(1));
-  $("view").replaceChildren(el("section", { class: "blank" }, el("h1", {}, title), el("p", { class: kind, role: "alert" }, words.split("`").map((one, index) => (index % 2 ? el("code", {}, one) : one))),
-    el("p", { class: "row" }, el("a", { class: "button primary", href: isOf ? channelLink("channel", app, channel) : "#/" }, `Go to ${isOf ? `${app} ${channel}` : "the overview"}`), el("a", { class: "button", href: "#/search" }, "Search"))));
-  entitle(title);
+  $("view").replaceChildren(overview.blank(text, kind, route()));
+  entitle($("view").querySelector("h1").textContent);
 }
 
 /** Above every page; said once, though the request fails at every turn. */
