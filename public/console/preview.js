@@ -139,7 +139,7 @@ export async function open({ names: [app, channel, version], query }) {
     return all.map((one) => one.node);
   });
 
-  const bar = el("form", { class: "inline preview-bar", submit: (event) => event.preventDefault() }, el("label", { for: "page" }, "Page"), chooser, buttons, scaled);
+  const bar = el("form", { class: "inline preview-bar", submit: (event) => event.preventDefault() }, el("label", { for: "page", class: "hidden" }, "Page"), chooser, buttons, scaled);
   const note = el("p", { class: "quiet small" }, "Requests to servers are blocked in this preview. ", aside);
   look.append(card("", [bar, stage, note]), el("div", { class: "beside" }, card("Picture", shots, which), el("div", { class: "more-on" }, troubles, card("This release", facts([
     ["Released", [when(info.at), " by ", named(info.author)]],
