@@ -107,8 +107,10 @@ export async function open({ names: [app, channel, version], query }) {
   }
 
   const drawShots = () => part(shots, async () => {
+    const mine = asked;
     const of = (version) => (version ? get(`${path}/releases/${version}/pictures`).then((list) => list.pictures).catch(() => []) : []);
     const [before, after] = await Promise.all([of(previous), of(info.version)]);
+    if (mine !== asked) return [...shots.childNodes];
     const known = answer?.page || page || [...after, ...before][0]?.page;
     const [old, now] = [before, after].map((all) => all.find((one) => one.page === known));
     which.replaceChildren();
@@ -124,6 +126,7 @@ export async function open({ names: [app, channel, version], query }) {
       URL.revokeObjectURL(url);
       return { image, of, at: one.at };
     }));
+    if (mine !== asked) return [...shots.childNodes];
     const places = loaded.every(Boolean) ? differences(...loaded.map((one) => one.image)) : null;
     const all = loaded.filter(Boolean).map(({ image, of, at }) => {
       const { naturalWidth: wide, naturalHeight: high } = image;
@@ -164,7 +167,7 @@ export async function open({ names: [app, channel, version], query }) {
 /** Where two pictures of one size differ: places of the picture, those near each other as one; null where that can't be told. */
 function differences(one, other) {
   const { naturalWidth: wide, naturalHeight: high } = one;
-  if (!wide || wide !== other.naturalWidth || high !== other.naturalHeight || wide * high > 2e7) return null;
+  if (!wide || wide !== other.naturalWidth || high !== other.naturalHeight || wide * high > 1e7) return null;
   const [first, second] = [one, other].map((image) => {
     const canvas = el("canvas", { width: wide, height: high });
     const area = canvas.getContext("2d", { willReadFrequently: true });
