@@ -266,13 +266,13 @@ export function buttons({ app, channel, status, fleet, reload, isFailing, to }) 
     propose({
       title: "Bypass pages", verb: "Save the bypass", where, done,
       fields: [
-        ...(known.length ? [{ name: "act", words: "Change", kind: "select", options: [["bypass-add", "Bypass pages: devices load them from the network"], ["bypass-remove", "End a bypass"]] }] : []),
+        ...(known.length ? [{ name: "act", words: "Change", kind: "select", options: [["bypass-add", "Start a bypass"], ["bypass-remove", "End a bypass"]] }] : []),
         { name: "pattern", words: "Pattern", required: true, placeholder: "https://m.example.com/account/*", offers: known, hint: `URLs of pages, with * for any text. ${known.length ? `Bypassed now: ${known.join(", ")}` : "Nothing is bypassed now."}` },
         { name: "until", words: "Until", hint: "Empty: until it is removed.", kind: "datetime-local", spans: [...spans, [0, "No end"]] }],
       effect: async (values) => {
         if (!isRemoval(values)) {
           const [warning, pages] = await matching(values.pattern) ?? [];
-          return { notes: { pattern: [known.includes(values.pattern) ? "▲ Already bypassed: this sets when it ends. " : null, warning] },
+          return { notes: { pattern: [known.includes(values.pattern) ? "▲ Already bypassed: this sets when it ends." : null, warning].filter(Boolean).map((one) => el("span", {}, one)) },
             nodes: [el("p", {}, ahead(values.until), `Pages of ${values.pattern || "the pattern"} come from the network on every device, at its next poll (${polls}).`,
               values.until ? [" It ends ", exactly(wholeMinute(values.until)), "."] : ""), pages] };
         }
