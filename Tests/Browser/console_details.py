@@ -191,9 +191,9 @@ def late_answers(console):
     console.click("#span-week")
     console.click("#span-hour")
     unit = "document.querySelector('#view h3 .unit').textContent"
-    until(lambda: console.eval(unit) == "polls per minute", "an hour's minutes")
+    until(lambda: console.eval(unit).startswith("polls per minute"), "an hour's minutes")
     time.sleep(2)
-    assert console.eval(unit) == "polls per minute", "an answer that came late is shown"
+    assert console.eval(unit).startswith("polls per minute"), "an answer that came late is shown"
     assert console.eval("document.querySelector('#span-hour').ariaPressed") == "true"
     late(console, "", 0)
     console.click("#span-day")
@@ -313,9 +313,9 @@ def rollouts(console, site):
     done(site, f"{channel}/promote", {"from": "online", "version": "1"})
     done(site, f"{channel}/promote", {"from": "online", "version": "2", "rollout": {"share": 500}})
     console.go(place, "#rollout-halt")
-    for words in ("Version 2 goes to 5% of the devices", "all others stay at version 1", "no polls"):
+    for words in ("Version 2 goes to 5 % of the devices", "all others stay at version 1", "no polls"):
         console.says(words, "#view")
-    console.says("candidate, 5%", "#timeline li")
+    console.says("candidate, 5 %", "#timeline li")
     # What devices report is written every 10 seconds, and drawn.
     assert not console.has("#rates")
     site.evidence("candidate", 1, 2, "staged")
@@ -325,7 +325,7 @@ def rollouts(console, site):
     console.go(place, "#rates .rate.own rect")
     rows = "[...document.querySelectorAll('.rollout tbody tr')].map((one) => [...one.cells].map((cell) => cell.innerText.replaceAll('\u00a0', ' ')))"
     assert console.eval(rows)[1:] == [["Opened a page", "1 device", "1 device"], ["Failed", "1 (100 %)", "0 (0 %)"],
-                                      ["With 95 % confidence", "2.5 % to 100 %", "0 % to 97.5 %"]], console.eval(rows)
+                                      ["95 % range", "2.5 % to 100 %", "0 % to 97.5 %"]], console.eval(rows)
     # A long command doesn't make a phone scroll sideways.
     console.wide(390)
     console.eval("document.querySelector('#facts dd').append(Object.assign(document.createElement('code'), { textContent: 'xcache rollout set --network-cap 100%' }))")
@@ -341,18 +341,18 @@ def rollouts(console, site):
     console.says("That is what it is now", "dialog #preview")
     console.set("share", "25.5 %")
     console.set("groups", "qa, staff")
-    console.says("goes to 25.5% of the devices and the groups qa, staff; it was 5% of the devices", "dialog #preview")
+    console.says("goes to 25.5 % of the devices and the groups qa, staff; it was 5 % of the devices", "dialog #preview")
     command = "document.querySelector('dialog #command').textContent"
     until(lambda: "rollout set 25.5% --group qa --group staff --app-version=any" in console.eval(command), "the command")
     console.set("reason", "more of them")
     # Somebody else pauses it meanwhile: this is shown, and no input is lost.
     done(site, f"{channel}/rollout/pause", {})
     confirm(console)
-    console.says("changed meanwhile: admin changed it: 5% of the devices, paused", "dialog #outcome")
+    console.says("changed meanwhile: admin changed it: 5 % of the devices, paused", "dialog #outcome")
     console.says("It is paused", "dialog #preview")
     console.wait("dialog #confirm:not([aria-disabled])")
     confirm(console)
-    console.says("✔ Version 2 goes to 25.5% of the devices and the groups qa, staff", "dialog #outcome")
+    console.says("✔ Version 2 goes to 25.5 % of the devices and the groups qa, staff", "dialog #outcome")
     closed(console)
     open = site.ask("GET", f"{channel}/rollout")[1]["open"]
     assert (open["share"], open["groups"], open["paused"]) == (2550, ["qa", "staff"], True), open
@@ -360,7 +360,7 @@ def rollouts(console, site):
     console.act("#rollout-resume", "calm again")
     console.wait("#rollout-pause")
     console.go("#/", "table")
-    console.says("rollout 25.5%", "#view table")
+    console.says("rollout 25.5 %", "#view table")
     # Somebody else halts it while a dialog is open.
     console.go(place, "#rollout-complete")
     opened(console, place, "#rollout-complete")
@@ -434,7 +434,7 @@ def plans(console, site):
     until(lambda: len(console.eval(rows)) == 3, "three rows")
     shown = console.eval(rows)
     assert "holidays <b>" in shown[0] and "Promotion of version 2 of online" in shown[1] and "admin" in shown[1], shown
-    text = console.eval(f"new Intl.DateTimeFormat(undefined, {{ dateStyle: 'medium', timeStyle: 'medium' }}).format(new Date({json.dumps(due)}))")
+    text = console.eval(f"new Intl.DateTimeFormat(undefined, {{ dateStyle: 'medium', timeStyle: 'short' }}).format(new Date({json.dumps(due)}))")
     assert text.replace("\u202f", " ") in shown[1].replace("\u202f", " ") and ("in 2 days" in shown[1] or "in 48 h" in shown[1]), (text, shown)
     console.check("what is planned")
     # The overview marks them, and cancelling needs a confirmation.

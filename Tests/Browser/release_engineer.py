@@ -104,7 +104,7 @@ def fleet(console, site):
     console.go(channel, "#timeline li")
     for words in ("On version 3\n58 %", "of 103 polls", "Hit rate\n70 %\nof 1,000 requests\nversion 2: 90 %",
                   "First paint (median)\n≤ 512 ms\nnetwork: ≤ 2,048 ms\nversion 2: ≤ 256 ms",
-                  "Load (median)\n≤ 1,024 ms", "Failed pages per 1,000\n15\nof 200 openings\nversion 2: 0\n25 failed downloads in 24 h",
+                  "Load (median)\n≤ 1,024 ms", "Failed pages per 1,000\n15\nof 200 openings\nversion 2: 0",
                   "from version 2"):
         console.says(words, "#health")
     for words in ("more pages fail: 15 of 1,000 instead of 0", "fewer requests are answered from the device: 70 % instead of 90 %",
@@ -129,7 +129,7 @@ def roll_back(console, site):
     asked = time.monotonic()
     site.poll(4, 300)
     console.says("74 %\nof 403 polls", "#health", 40)
-    until(lambda: "version 4: 300 this hour so far" in console.text("#view .legend"), "the chart", 40)
+    until(lambda: "version 4\t300" in console.text("#view .legend"), "the chart", 40)
     time.sleep(max(0, 21 - (time.monotonic() - asked)))
     paths = console.requests(time.monotonic() - 20)
     assert 2 <= len(paths) <= 4, f"in 20 s it asked for {paths}"
@@ -231,7 +231,7 @@ def acknowledged(console, site):
     shown, _ = console.act(button, "ann knows, it ends on Friday")
     assert "Hidden from the banner until" in shown, shown
     until(lambda: "a long test" not in console.text("#problems"), "the banner without it", 20)
-    for words in ("Acknowledged problems", "a long test", "admin", "ann knows, it ends on Friday", "ends in 4 h"):
+    for words in ("Acknowledged problems", "admin", "ann knows, it ends on Friday", "ends in 4 h"):
         console.says(words, "#all-problems")
     console.says("frozen, acknowledged", "#channels")
     console.check("an acknowledged problem")
@@ -247,7 +247,7 @@ def happened(console, site):
     """Releases, freezes and policy in one list; the address names the kinds that are shown, and the time."""
     console.go(f"{channel}?span=week", "#timeline li")
     assert console.eval("document.querySelector('#span-week').ariaPressed") == "true"
-    days = console.eval("[...document.querySelectorAll('.chart')[0].querySelectorAll('svg text:not([text-anchor])')].map((one) => one.textContent)")
+    days = console.eval("[...document.querySelectorAll('.chart')[0].querySelectorAll('svg text:not([text-anchor=end], .mark-label)')].map((one) => one.textContent)")
     assert len(days) > 2 and len(set(days)) == len(days), f"days of the axis: {days}"
     for group in ("release", "freeze", "policy"):
         assert console.has(f"#timeline li.of-{group}"), f"no {group}"

@@ -38,7 +38,7 @@ function matcher(pattern) {
 /** What can be done with a channel. A token that may not is told why. `isFailing`: what its newest version calls for comes first; `to`: the version that a rollback is about. */
 export function buttons({ app, channel, status, fleet, reload, isFailing, to }) {
   const path = channelPath(app, channel);
-  const polls = fleet?.adoption.polls ? `${polled(fleet.adoption.polls, fleet.adoption.sample)} in the last ${fleet.adoption.minutes} minutes` : "no polls in 10 minutes";
+  const polls = fleet?.adoption.polls ? `${polled(fleet.adoption.polls, fleet.adoption.sample)} in the last ${fleet.adoption.minutes} minutes` : `no polls in ${fleet?.adoption.minutes ?? 10} minutes`;
   const killed = Boolean(fleet?.kill);
   const done = reload;
   const where = `${app} ${channel}`;
@@ -63,12 +63,12 @@ export function buttons({ app, channel, status, fleet, reload, isFailing, to }) 
     if (hindered) notes.add(hindered);
     return el("button", {
       type: "button", id: `act-${words.toLowerCase().replaceAll(" ", "-")}`, "aria-disabled": hindered ? "true" : null, title: hindered || null,
-      "aria-describedby": hindered ? "why-not" : null, class: words === "Roll back" && isFailing ? "primary" : null,
+      "aria-describedby": hindered ? "why-not" : null, class: words === "Roll back" && isFailing ? "primary" : words === "Kill switch" ? "danger" : null,
       click: () => { if (hindered) tell(hindered); else opened(open); },
     }, to && words === "Roll back" ? "Roll back to this version" : words);
   });
-  // What one needs in a hurry is seen at once, the rest one key away.
-  const few = made.findIndex((one) => one.id === "act-bypass-pages");
+  // What one needs in a hurry is seen at once, the rest one key away; on a phone, and beside a rollout's own, it is the first alone.
+  const few = innerWidth < 640 || status.rollout ? 1 : made.findIndex((one) => one.id === "act-bypass-pages");
   const menu = el("details", { class: "menu", id: "more-acts",
     keydown: (event) => { if (event.key === "Escape" && menu.open) { menu.open = false; menu.firstChild.focus(); } },
     focusout: (event) => { if (event.relatedTarget && !menu.contains(event.relatedTarget) && !event.relatedTarget.closest("dialog")) menu.open = false; } },
@@ -444,7 +444,7 @@ export function unacknowledge(problem, done) {
 }
 
 /** What can be done with the open rollout. Each act is about the candidate that is shown, and refused if another one is open by then. */
-export function rolloutButtons({ app, channel, status, reload }) {
+export function rolloutButtons({ app, channel, status, reload, isWorse }) {
   const path = `${channelPath(app, channel)}/rollout`;
   const where = `${app} ${channel}`;
   const named = (plan) => ["--app", app, "--channel", channel, "--candidate", plan.version];
@@ -462,7 +462,7 @@ export function rolloutButtons({ app, channel, status, reload }) {
   ];
   return [el("div", { class: "row", role: "group", "aria-label": "Rollout" }, acts.map(([words, open]) => el("button", {
     type: "button", id: `rollout-${words.toLowerCase().replaceAll(" ", "-")}`, "aria-disabled": hindered ? "true" : null, title: hindered || null,
-    class: words === "Halt" ? "danger" : null, click: () => { if (hindered) tell(hindered); else open(); },
+    class: words === "Halt" ? "danger" : words === "Pause" && isWorse ? "primary" : null, click: () => { if (hindered) tell(hindered); else open(); },
   }, words))), hindered ? el("p", { class: "quiet" }, hindered) : null];
 
   /** The rollout as it is now, and what it is to be warned of. */

@@ -1,8 +1,8 @@
 // Acts that others have to approve: what such an act still waits for, how one approves or rejects it, and which channels ask for that.
 import { act, channelPath, get, hindrance, me } from "./api.js";
-import { badge, count, el, named, plural, size, table, tell, when } from "./dom.js";
+import { badge, count, el, named, plural, size, table, when } from "./dom.js";
 import { address, exactly, facts, hash, inWords } from "./parts.js";
-import { audience, buckets, ofBuckets } from "./rollout.js";
+import { audience, buckets, ofBuckets, shareText } from "./rollout.js";
 import { isSame, propose, why } from "./dialog.js";
 
 /** Whether an act has a time of its own. One without is done as soon as it has its signatures and approvals. */
@@ -18,15 +18,18 @@ export const isHeld = (one) => isUnapproved(one) || Boolean(one.signatures?.leng
 /** What others have to do, as a word: `approved`, `signed` or both. */
 export const heldWords = (one) => (one.signatures?.length ? isUnapproved(one) ? "signed and approved" : "signed" : "approved");
 
+/** The server's summary of an act as one says it. */
+export const plain = (summary) => summary.replace(/\brollout set of version (\S+) to/i, (found, version) => `${found[0] === "R" ? "R" : "r"}oll out version ${version} to`);
+
 /** One act of a list: what it is, when and by whom, what it waits for (`more`), and what one can do about it. */
-export function item({ id, title, about, more, buttons, isAsked }) {
+export function item({ id, place, title, about, more, buttons, isAsked }) {
   return el("section", { class: isAsked ? "act asked" : "act", id: `act-${id}`, tabindex: -1, "aria-labelledby": `act-name-${id}` },
-    el("div", {}, el("h3", { id: `act-name-${id}` }, title.charAt(0).toUpperCase() + title.slice(1), el("span", { class: "hidden" }, `, ${/^\d/.test(id) ? "number " : ""}${String(id).replace("-", " ")}`)), el("p", { class: "quiet small" }, about), more),
+    el("div", {}, el("h3", { id: `act-name-${id}` }, place ? [place, ": "] : null, plain(title.charAt(0).toUpperCase() + title.slice(1)), el("span", { class: "hidden" }, `, ${/^\d/.test(id) ? "number " : ""}${String(id).replace("-", " ")}`)), el("p", { class: "quiet small" }, about), more),
     el("div", { class: "decide" }, buttons));
 }
 
 /** When an act is to be done. */
-export const dueWords = (one) => (isHeld(one) && !hasTime(one) ? `to be done as soon as it is ${heldWords(one)}` : ["to be done ", exactly(one.due), ", ", when(one.due)]);
+export const dueWords = (one) => (isHeld(one) && !hasTime(one) ? `as soon as it is ${heldWords(one)}` : ["on ", exactly(one.due), ", ", when(one.due)]);
 
 /** Why an act that was due still waits. */
 export const soFar = (one) => (one.reason ? el("p", { class: "warn" }, `▲ It couldn't be carried out yet: ${one.reason}`) : null);
@@ -34,7 +37,7 @@ export const soFar = (one) => (one.reason ? el("p", { class: "warn" }, `▲ It c
 /** What of the acts that wait in a channel waits for approvals, as a badge. */
 export const unapproved = (acts) => {
   const waiting = acts.filter((one) => one.state === "waiting" && isUnapproved(one)).length;
-  return waiting ? badge("warn", `${plural(waiting, "act")} to approve`) : null;
+  return waiting ? badge("warn", `${plural(waiting, "request")} to approve`) : null;
 };
 
 /** What a release does to a channel, in figures. */
@@ -96,12 +99,12 @@ export function missing(one) {
   const lines = [];
   if (one.approvals) {
     const { required, given, missing: left, by } = one.approvals;
-    lines.push(el("div", {}, left ? badge("warn", plural(left, "more approval")) : badge("good", "approved"), left && by ? `by ${by}; ` : "", `${given.length} of ${required} given`,
-      given.length ? [": ", given.map((each, index) => [index ? ", " : "", named(each.name), " ", when(each.at)])] : ""));
+    lines.push(el("div", {}, left ? badge("warn", `${given.length} of ${required} approved`) : badge("good", "approved"), left && by ? ` of ${by}` : "",
+      given.length ? [" by ", given.map((each, index) => [index ? ", " : "", named(each.name), " ", when(each.at)])] : ""));
   }
   const unsigned = one.signatures ?? [];
   const problem = unsigned.find((each) => each.problem)?.problem;
-  if (problem) lines.push(el("div", { class: "warn" }, `▲ It can't be completed any more (${problem}): cancel it, and publish again.`));
+  if (problem) lines.push(el("div", { class: "warn" }, `▲ It can't be completed any more (${problem}): withdraw it, and publish again.`));
   else if (unsigned.length && unsigned.every((each) => !each.missing)) lines.push(el("div", { class: "warn" }, `▲ It has all signatures that the root asks for: xcache sign ${one.id} releases it.`));
   else {
     for (const each of unsigned.filter((some) => some.missing)) {
@@ -110,7 +113,7 @@ export function missing(one) {
     }
   }
   if (!problem && (isUnapproved(one) || unsigned.length)) {
-    lines.push(el("div", { class: "quiet small" }, `If it isn't ${heldWords(one)} by `, exactly(end(one)), ", it is missed."));
+    lines.push(el("div", { class: "quiet small" }, "expires ", exactly(end(one))));
   }
   return lines;
 }
@@ -120,22 +123,20 @@ export function waiting(answer) {
   const one = answer.scheduled;
   if (!one) return null;
   const for_ = [isUnapproved(one) && plural(one.approvals.missing, "approval"), isUnsigned(one) && "signatures", hasTime(one) && "its time"].filter(Boolean).join(", then ");
-  return ["It waits", for_ ? ` for ${for_}` : "", ": ", el("a", { href: `#/waiting?act=${one.id}`, id: "to-waiting" }, `number ${one.id}`), ". Nothing has changed yet."];
+  return ["It waits", for_ ? ` for ${for_}` : "", ": ", el("a", { href: `#/waiting?act=${one.id}`, id: "to-waiting" }, `#${one.id}`), ". Nothing has changed yet."];
 }
 
 /** What a dialog says of an act that a channel lets others approve; null where it doesn't. */
 export function gated({ protection }, isSure = true) {
   if (!protection?.approvals) return null;
-  return el("p", { class: "quiet" }, `○ This channel is protected: it ${isSure ? "waits" : "may wait"} for ${plural(protection.approvals, "approval")}${protection.by ? ` by ${protection.by}` : ""}, not your own.`);
+  return el("p", { class: "quiet" }, `This channel is protected: it ${isSure ? "waits" : "may wait"} for ${plural(protection.approvals, "approval")}${protection.by ? ` by ${protection.by}` : ""}, not your own.`);
 }
 
 export const protectionWords = (one) => (one?.approvals
-  ? `${plural(one.approvals, "approval")} of others${one.by ? `, by ${one.by}` : ""}; ${one.share ? `steps of a rollout up to ${ofBuckets(one.share)} wait for none` : "every step of a rollout waits, too"}`
+  ? `${plural(one.approvals, "approval")} of others${one.by ? `, by ${one.by}` : ""}; ${one.share ? `steps of a rollout up to ${shareText(one.share)} wait for none` : "every step of a rollout waits, too"}`
   : "none: nobody else has to approve");
 
-const button = (id, words, hindered, kind, open) => el("button", {
-  type: "button", id, class: kind, "aria-disabled": hindered ? "true" : null, title: hindered || null, click: () => { if (hindered) tell(hindered); else open(); },
-}, words, el("span", { class: "hidden" }, ` number ${id.split("-")[1]}`));
+const button = (id, words, kind, open) => el("button", { type: "button", id, class: kind, click: open }, words, el("span", { class: "hidden" }, ` number ${id.split("-")[1]}`));
 
 /** Approve and reject, and why one may not; beside them `more`. Nothing else for an act that takes no approval. */
 export function decisions({ one, app, channel, reload }, more = null) {
@@ -148,9 +149,10 @@ export function decisions({ one, app, channel, reload }, more = null) {
   const isDone = Boolean(given);
   // Who may approve may reject, also after having approved.
   const mayReject = one.approvals.mayApprove || isDone || one.approvals.given.some((each) => each.name === me().name);
-  return [el("div", { class: "row", role: "group", "aria-label": `Decide ${one.id}` },
-    isDone ? null : button(`approve-${one.id}`, "Approve", hindered, null, approve), button(`reject-${one.id}`, "Reject", role || (mayReject ? "" : hindered), null, reject), more),
-  !isDone && hindered ? el("p", { class: "quiet small", id: `why-not-${one.id}` }, `○ You can't approve${mayReject ? "" : " or reject"} this: ${hindered}`) : null];
+  // What can't be pressed isn't there: a sentence says why.
+  return [el("div", { class: "row", role: "group", "aria-label": `Decide #${one.id}` }, more,
+    role || !mayReject ? null : button(`reject-${one.id}`, "Reject", null, reject), hindered ? null : button(`approve-${one.id}`, "Approve", "primary", approve)),
+  !isDone && hindered ? el("p", { class: "quiet small", id: `why-not-${one.id}` }, `You can't approve${mayReject ? "" : " or reject"} this: ${hindered}`) : null];
 
   /** The act with what it would do now, as long as it waits. */
   async function now() {
@@ -176,7 +178,7 @@ export function decisions({ one, app, channel, reload }, more = null) {
       effect: async () => {
         const preview = await now();
         const { schedule } = preview;
-        return { plan: preview, nodes: [el("p", {}, el("b", {}, schedule.summary), ", asked for by ", named(schedule.author), " ", when(schedule.at), "."),
+        return { plan: preview, nodes: [el("p", {}, el("b", {}, plain(schedule.summary)), ", requested by ", named(schedule.author), " ", when(schedule.at), "."),
           await effectOf(preview), el("p", {}, next(schedule))] };
       },
       guard: async (_, plan) => {
@@ -201,7 +203,7 @@ export function decisions({ one, app, channel, reload }, more = null) {
       effect: async () => {
         const known = await get(path);
         stillWaits(known);
-        return el("p", {}, `This won't be done: ${known.summary}, asked for by `, named(known.author), ". Your reason is shown to them.");
+        return el("p", {}, `This won't be done: ${plain(known.summary)}, requested by `, named(known.author), ". Your reason is shown to them.");
       },
       guard: async () => {
         try { stillWaits(await get(path)); } catch (error) { return error.message; }
@@ -210,7 +212,7 @@ export function decisions({ one, app, channel, reload }, more = null) {
       command: ({ reason }) => ["reject", one.id, `--message=${reason}`],
       send: async ({ reason }, key) => {
         await act("POST", `${path}/reject`, { message: reason }, key);
-        return `Rejected: ${one.summary}.`;
+        return `Rejected: ${plain(one.summary)}.`;
       },
     });
   }
@@ -236,7 +238,7 @@ export async function protect({ app, channel, done }) {
       const [next, now] = [body(values), await read()];
       if (isSame(next, now)) return { plan: now, nodes: el("p", {}, "Nothing: that is what it is now.") };
       return { plan: now, nodes: [facts([["Now", protectionWords(now)], ["Then", protectionWords(next)]], "now-then"),
-        next.approvals ? facts([["Need approval", "releases, promotions, prefetch configs, policy changes, rollout steps"], ["Need none", "rolling back, halting, pausing, the kill switch"], ["Your own", "requests are approved by others only"]], "what-waits")
+        next.approvals ? facts([["Need approval", "releases, promotions, prefetch configs, policy changes, rollout steps"], ["Need none", "rolling back, halting, pausing, the kill switch"], ["Your own requests", "need somebody else"]], "what-waits")
           : el("p", { class: "warn" }, "▲ One person alone can release then. What waits for approvals now still does.")] };
     },
     guard: async (_, plan) => {

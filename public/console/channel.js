@@ -1,11 +1,11 @@
 import { channelLink, channelPath, get } from "./api.js";
 import { badge, card, count, el, fill, named, percent, plural, sampled, size, svg, table, when } from "./dom.js";
 import { address, exactly, facts, part, wholeMinute } from "./parts.js";
-import { begun, per, stacked } from "./chart.js";
+import { begun, per, period, stacked } from "./chart.js";
 import { changed, health } from "./health.js";
 import { isFailing, ofChannel, states } from "./overview.js";
 import { buttons, rolloutButtons } from "./acts.js";
-import { arms, audience, evidenceChart, evidenceFacts, ratesChart, stepsBar } from "./rollout.js";
+import { arms, audience, evidenceChart, evidenceFacts, ratesChart, stepsBar, verdict } from "./rollout.js";
 import { planned } from "./planned.js";
 import { protectionWords, unapproved } from "./approvals.js";
 import { timeline } from "./timeline.js";
@@ -55,9 +55,11 @@ export async function open({ names: [app, channel], query, overview: fleet, relo
     // The overview tells it as it changes, without a request for it.
     const pending = line?.deltasPending ?? status.deltas?.pending ?? null;
     const newest = releases[0];
+    const worse = judged();
     fill(head, el("div", {},
       el("h1", {}, `${app} ${channel} `, el("span", { class: "tag" }, `version ${status.version}`)),
-      el("p", { class: "lead" }, line ? states(line, fleet.problems) : null, unapproved(status.scheduled ?? []),
+      el("p", { class: "lead" }, line ? states(line, fleet.problems).filter((one) => !(worse && one.classList.contains("good"))) : null,
+        worse ? badge(worse.isSure ? "bad" : "warn", "candidate failing more") : null, unapproved(status.scheduled ?? []),
         el("span", {}, status.at ? ["Released ", when(status.at), newest?.version === status.version ? [" by ", named(newest.author)] : "", " · ",
           el("a", { href: channelLink("preview", app, channel, `/${status.version}`) }, "Preview")] : "No release yet"))),
     el("div", {}, buttons({ app, channel, status, fleet: line, reload, isFailing: isFailing({ app, channel }, fleet) })));
@@ -88,6 +90,8 @@ export async function open({ names: [app, channel], query, overview: fleet, relo
       ], "facts"));
   }
 
+  /** What devices report against the open rollout's candidate; null where nothing. */
+  const judged = () => (status.rollout && standing?.open?.version === status.rollout.version ? verdict(standing) : null);
   const lineOf = (all) => all?.channels.find((one) => one.app === app && one.channel === channel);
   // What devices counted, and what the newest release's update costs.
   let adoption = null;
@@ -121,18 +125,20 @@ export async function open({ names: [app, channel], query, overview: fleet, relo
     const hour = adoption?.hour;
     const shown = open && standing?.open?.version === open.version ? standing : null;
     const having = (version) => percent((hour?.versions ?? []).reduce((sum, one) => sum + (one.version === version ? one.polls : 0), 0), hour?.polls ?? 0);
+    const worse = judged();
     const link = (version, words) => el("a", { href: channelLink("release", app, channel, `/${version}`) }, `${words} ${version}`);
-    fill(rollout, !open ? null : el("section", { class: "card rollout", "aria-label": "Rollout" },
+    fill(rollout, !open ? null : el("section", { class: `card rollout${worse ? " worse" : ""}`, "aria-label": "Rollout" },
       el("div", { class: "card-head" },
         el("div", {}, el("h2", {}, "Rollout of version ", open.version, open.paused ? [" ", badge("warn", "paused")] : "", shown?.evidence?.alarmedAt ? [" ", badge("bad", "fails too often")] : ""),
+          worse ? el("p", { class: `verdict ${worse.isSure ? "bad" : "warn"}` }, `${worse.isSure ? "✖" : "▲"} ${worse.words}`) : null,
           el("p", { class: "quiet" }, link(open.version, "Version"), open.prefetch ? ` with prefetch config ${open.prefetch}` : "", ` goes to ${audience(open)}; all others `,
             Number(open.full) ? ["stay at ", link(open.full, "version"), "."] : "have nothing yet.", open.paused ? " Nobody new is let in." : "",
             Number(open.full) ? [" ", el("a", { href: channelLink("compare", app, channel, `?from=${open.full}&to=${open.version}`) }, "Compare")] : "")),
-        el("div", {}, rolloutButtons({ app, channel, status, reload }))),
+        el("div", {}, rolloutButtons({ app, channel, status, reload, isWorse: Boolean(worse) }))),
       stepsBar(open, shown?.ramp),
       el("div", { class: "sides-of" },
         el("div", {}, arms(open, shown?.evidence, hour?.polls ? [having(open.version), having(open.full)] : ["no polls", "no polls"]),
-          hour?.sample ? el("p", { class: "quiet small" }, `Polls are ${sampled(hour.sample)}.`) : null, ratesChart(shown)),
+          el("p", { class: "quiet small" }, "Polls are those of this hour and the last", hour?.sample ? `, ${sampled(hour.sample)}` : "", "."), ratesChart(shown)),
         el("div", {}, facts([...evidenceFacts(shown),
           ["Begun", [when(open.at), " by ", named(open.author), open.changedAt === open.at ? "" : ["; changed ", when(open.changedAt), " by ", named(open.changedBy)]]]], "standing"),
         evidenceChart(shown)))));
@@ -162,14 +168,21 @@ export async function open({ names: [app, channel], query, overview: fleet, relo
     for (const one of versions) one.tone = one.isRest ? "rest" : `v${Math.min(order.indexOf(one), 4)}`;
     const hasFailed = document.failures.some((one) => one.failures.some(Boolean));
     const isQuiet = !hasFailed && !document.versions.some((one) => one.polls.some(Boolean));
+    const since = document.begins ? `, since ${exactly(document.begins).firstChild.data}` : "";
+    // What is shorter than what was chosen says so where one chose.
+    for (const button of choice.children) {
+      const span = spans[button.id.slice(5)];
+      button.textContent = `${span.words}${document.begins && span === spans[chosen] ? `: ${period(document.points * seconds)}` : ""}`;
+    }
+    // Nothing to choose from where the channel has never had a poll.
+    choice.hidden = isQuiet && releases.at(-1)?.version === "1" && new Date(releases.at(-1).at).getTime() > from;
     const chart = (title, unit, drawn) => el("div", {}, el("h3", {}, title, " ", el("span", { class: "unit" }, unit)), drawn);
-    fill(charts, isQuiet ? el("p", { class: "quiet" }, `No device of this channel polled or failed in this time (${spans[chosen].words.toLowerCase()}).`) : [
+    fill(charts, choice.hidden ? null : isQuiet ? el("p", { class: "quiet" }, `No device of this channel polled or failed in this time (${spans[chosen].words.toLowerCase()}).`) : [
       el("div", { class: hasFailed ? "sides-of" : null },
-        chart("What devices run", per("polls", seconds), stacked("Polls by version", starts, seconds, versions, marks, "polls", !hasFailed)),
+        chart("What devices run", per("polls", seconds) + since, stacked("Polls by version", starts, seconds, versions, marks, "polls", !hasFailed)),
         hasFailed ? chart("What went wrong on them", per("failures", seconds), stacked("Failures by reason", starts, seconds,
           document.failures.map((one, index) => ({ name: one.reason, values: one.failures, tone: `f${index % 8}` })), marks, "failures")) : null),
-      chosen === "hour" ? el("p", { class: "quiet small" }, "Failures are counted by the hour; choose a longer time to see them.") : null,
-      document.begins && !isQuiet ? el("p", { class: "quiet small" }, "Nothing was counted before ", exactly(document.begins), ".") : null],
+      chosen === "hour" ? el("p", { class: "quiet small" }, "Failures are counted by the hour; choose a longer time to see them.") : null],
     isCut ? el("p", { class: "quiet small", id: "marks-note" }, `▲ Only the newest ${plural(releases.length, "release")} are marked, since `, exactly(oldest.at), "; “Older” above marks more.") : null);
   }
 
@@ -223,9 +236,11 @@ export async function open({ names: [app, channel], query, overview: fleet, relo
     isAsking = false;
   }
 
-  const clock = el("input", { type: "datetime-local", id: "moment", required: true, step: 1 });
-  const ask = el("form", { id: "ask-moment", class: "inline", submit: (event) => { event.preventDefault(); part(moment, whatWas); } },
-    el("label", { for: "moment" }, "What was live at"), clock, el("button", {}, "Look"));
+  // Asked by minutes; a time to the second is taken, too.
+  const clock = el("input", { type: "datetime-local", id: "moment", required: true, step: "any" });
+  const ask = el("form", { id: "ask-moment", class: "inline", submit: (event) => { event.preventDefault(); past.open = true; part(moment, whatWas); } },
+    el("label", { for: "moment", class: "hidden" }, "What was live at"), clock, el("button", {}, "Show"));
+  const past = el("details", { class: "back", id: "past" }, el("summary", { class: "quiet" }, "What was live at a time …"), ask, moment);
   async function whatWas() {
     // A minute stands for all of it, a second likewise; nothing is known of times to come.
     const at = new Date(Math.min(wholeMinute(clock.value), Date.now()));
@@ -295,7 +310,7 @@ export async function open({ names: [app, channel], query, overview: fleet, relo
     const rest = all.length - 50;
     const share = (failures) => svg("svg", { class: "bar", viewBox: "0 0 100 4", preserveAspectRatio: "none", "aria-hidden": "true" },
       svg("rect", { width: 100, height: 4 }), svg("rect", { width: (failures * 100) / all[0].failures, height: 4 }));
-    return card("Failures of the last week", [table("Failures of the last week, the most frequent first", [["What failed"], ["Version", true], ["Failures", true]],
+    return card("Failures of the last week", [table("Failures of the last week, the most frequent first", [["What failed", false, true], ["Version", true], ["Failures", true]],
       all.slice(0, 50).map((one) => [[el("b", {}, one.reason), el("div", { class: "sub" }, one.url ? address(one.url) : "URL not reported, or one of many")], one.version, [share(one.failures), el("span", { class: "figure" }, count(one.failures))]])),
     rest > 0 ? el("p", { class: "quiet" }, `▲ ${count(rest)}${all.length < maxFailures ? "" : " or more"} further lines aren't shown.`) : null], stacks(), true);
   }
@@ -303,7 +318,7 @@ export async function open({ names: [app, channel], query, overview: fleet, relo
   /** What an older origin doesn't know, or what can't be read just now, is left out. */
   async function drawStanding() {
     standing = status.rollout ? await get(`${path}/rollout`).catch(() => null) : null;
-    drawRollout();
+    drawHead();
   }
 
   const drawSigned = () => part(signed, () => signatures(app, channel));
@@ -315,7 +330,7 @@ export async function open({ names: [app, channel], query, overview: fleet, relo
     title: `${app} ${channel}`,
     node: [el("p", { class: "crumbs" }, el("a", { href: "#/" }, "Overview")), head, rollout, plans, vitals,
       el("div", { class: "of-channel" },
-        card("What happened", [happened.choice, happened.node, el("div", { class: "back" }, ask, moment)], el("a", { href: channelLink("compare", app, channel) }, "Compare two versions or moments")),
+        card("What happened", [happened.choice, happened.node, past], el("a", { href: channelLink("compare", app, channel) }, "Compare two versions or moments")),
         card("Fleet", [charts, none, source], choice), failures,
         el("div", { class: "aside" }, card("This channel", about), card("Bundles", bundles), signed))],
     get poll() { return isStale || Date.now() - readAt >= maxAge ? path : Date.now() - countedAt >= maxAge ? `${path}/adoption` : series(); },

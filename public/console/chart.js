@@ -7,7 +7,7 @@ const top = 16;
 /** What a name on the axis takes. */
 const wide = 56;
 /** What a bar takes at most. */
-const widest = 56;
+const widest = 120;
 
 /** What a line is drawn as; its maker may say so. */
 const tone = (index, line) => line.tone ?? (line.isRest ? "rest" : `s${index % 12}`);
@@ -19,13 +19,13 @@ function ceiling(value) {
 }
 
 /** Points that a series has at least, however young its channel is. */
-const fewest = 8;
+const fewest = 4;
 
 /** A series without its beginning, where nothing was counted yet, if that is much of it; `begins` is the first time of what was. */
 export function begun(series) {
   const all = [...series.versions.map((one) => one.polls), ...series.failures.map((one) => one.failures)];
   const found = Array.from({ length: series.points }, (_, index) => index).find((index) => all.some((values) => values[index])) ?? 0;
-  const first = Math.min(Math.max(0, found - 1), series.points - fewest);
+  const first = Math.min(found, series.points - fewest);
   if (first < series.points / 6) return series;
   const at = (index) => new Date(new Date(series.from).getTime() + index * series.seconds * 1000).toISOString();
   const cut = (name) => (one) => ({ ...one, [name]: one[name].slice(first) });
@@ -73,7 +73,8 @@ export function stacked(title, starts, seconds, lines, marks = [], unit = "polls
     picture.append(group);
   });
   for (const index of ticks(starts, seconds, (width - left) / (width < 600 ? 72 : 96), (width - left - wide) / step)) {
-    picture.append(svg("text", { x: left + index * step, y: height - 6 }, tickLabel(starts[index], seconds, starts.length)));
+    const isWide = step >= wide;
+    picture.append(svg("text", { x: left + (isWide ? index + 0.5 : index) * step, y: height - 6, "text-anchor": isWide ? "middle" : "start" }, tickLabel(starts[index], seconds, starts.length)));
   }
   // The newest are named first; where there is no room, the line alone is drawn.
   let free = Infinity;
@@ -87,9 +88,11 @@ export function stacked(title, starts, seconds, lines, marks = [], unit = "polls
   const last = starts.length - 1;
   return el("figure", { class: "chart" },
     silent(picture),
-    el("ul", { class: "legend", "aria-label": `Key of ${title}` }, lines.map((line, place) => ({ line, place })).reverse().map(({ line, place }) => el("li", {},
-      svg("svg", { viewBox: "0 0 14 14", "aria-hidden": "true" }, svg("rect", { width: 14, height: 14, rx: 3, class: tone(place, line) })),
-      line.name, ": ", el("b", {}, count(line.values[last])), ` ${newest(seconds)}, ${percent(line.values.reduce((a, b) => a + b, 0), total)} of ${period(starts.length * seconds)}`))),
+    el("table", { class: "legend" }, el("caption", { class: "hidden" }, `Key of ${title}`),
+      el("thead", {}, el("tr", {}, ["", newest(seconds), period(starts.length * seconds)].map((words, index) => el(index ? "th" : "td", { class: index ? "n" : null, scope: index ? "col" : null }, words)))),
+      el("tbody", {}, lines.map((line, place) => ({ line, place })).reverse().map(({ line, place }) => el("tr", {}, el("th", { scope: "row" },
+        svg("svg", { viewBox: "0 0 14 14", "aria-hidden": "true" }, svg("rect", { width: 14, height: 14, rx: 3, class: tone(place, line) })), line.name),
+      el("td", { class: "n" }, count(line.values[last])), el("td", { class: "n" }, percent(line.values.reduce((a, b) => a + b, 0), total)))))),
     seconds < 86400 ? null : el("p", { class: "quiet small" }, "Days are UTC days."),
     el("details", { id: `numbers-${title.replace(/\W+/g, "-")}` }, el("summary", { class: "quiet small" }, `${title} as numbers`),
       table(title, [[seconds < 86400 ? "From" : "Day (UTC)"], ...lines.map((line) => [line.name, true])],
@@ -117,13 +120,13 @@ const utcDay = new Intl.DateTimeFormat(undefined, { month: "short", day: "numeri
 const tickLabel = (start, seconds, points) => (seconds >= 86400 ? utcDay
   : seconds * points <= 86400 || seconds * points <= 2 * 86400 && start.getHours() ? time : day).format(start);
 
-/** What all bars together are, in words. */
-const period = (seconds) => ({ 3600: "the hour", 86400: "the day", 604800: "the week" }[seconds] ?? (seconds % 86400 ? "all" : `${seconds / 86400} days`));
+/** How long all bars together are. */
+export const period = (seconds) => (seconds < 5400 ? `${Math.round(seconds / 60)} min` : seconds < 172_800 ? `${Math.round(seconds / 3600)} h` : `${Math.round(seconds / 86400)} days`);
 
 /** What a bar counts. */
 export const per = (unit, seconds) => `${unit} per ${seconds >= 86400 ? "day" : seconds >= 3600 ? "hour" : "minute"}`;
 
 /** The last bar isn't full yet. */
-const newest = (seconds) => (seconds >= 86400 ? "today (UTC)" : seconds >= 3600 ? "this hour so far" : "this minute so far");
+const newest = (seconds) => (seconds >= 86400 ? "today (UTC)" : seconds >= 3600 ? "this hour" : "this minute");
 
 const label = (start, seconds) => (seconds < 86400 ? `${day.format(new Date(start))} ${time.format(new Date(start))}` : utcDay.format(new Date(start)));

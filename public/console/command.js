@@ -27,6 +27,13 @@ export function copier(node, attributes = {}) {
   return { copy, said };
 }
 
+/** A command on a line of its own, to copy. */
+export function toCopy(words) {
+  const text = el("code", {}, words);
+  const { copy, said } = copier(text);
+  return el("div", { class: "to-copy" }, text, copy, said);
+}
+
 /** A place for a command: `set(words, hasReason)` shows it, or nothing. */
 export function shown() {
   const text = el("pre", { id: "command", role: "group", tabindex: 0, "aria-label": "Command" });

@@ -86,10 +86,10 @@ export function table(caption, columns, rows, empty = "None.") {
       el("td", { role: index ? null : "rowheader", class: columns[index][1] ? "n" : columns[index][2] ? "wide" : null, "data-label": columns[index][0] }, el("span", {}, cell))))))));
 }
 
-/** A word with a symbol: state is never told by its colour alone. */
+/** A word, with a symbol unless it is neutral: state is never told by its colour alone. */
 export function badge(kind, word, title) {
-  const symbol = { bad: "✖", warn: "▲", good: "✔", quiet: "○" }[kind];
-  return el("span", { class: `badge ${kind}`, title }, el("span", { "aria-hidden": "true" }, `${symbol} `), word);
+  const symbol = { bad: "✖", warn: "▲", good: "✔" }[kind];
+  return el("span", { class: `badge ${kind}`, title }, symbol ? el("span", { "aria-hidden": "true" }, `${symbol} `) : null, word);
 }
 
 export function size(bytes) {
@@ -117,10 +117,12 @@ export function percent(part, all) {
   return `${share > 0 && share < 1 ? "<1" : share < 100 && share > 99 ? ">99" : Math.round(share)}\u00a0%`;
 }
 
-export const local = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium" });
+const inZone = (timeStyle) => new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle });
+export const local = inZone("short");
+const exact = inZone("medium");
 export const utcText = (date) => `${date.toISOString().slice(0, 19).replace("T", " ")} UTC`;
 
-const exactText = (date) => `${local.format(date)} (${utcText(date)})`;
+const exactText = (date) => `${exact.format(date)} (${utcText(date)})`;
 
 /** How long ago a time is, or how far ahead; the time itself, in the reader's zone and in UTC, on hover and for who listens. `isSpan`: "since 2 h" instead of "2 h ago". */
 export function when(moment, isSpan) {

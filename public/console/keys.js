@@ -3,7 +3,7 @@ import { me } from "./api.js";
 import { el } from "./dom.js";
 
 const groups = [
-  ["Everywhere", [["/", "Search; Enter opens the first result"], ["f", "Filter what the page shows"], ["Tab", "To the next link, field or button"], ["Esc", "Close a dialog or menu; from a file back to the list"], ["?", "These keys"]]],
+  ["Everywhere", [["/", "Search; Enter opens the first result"], ["f", "Filter what the page shows"], ["Esc", "Close a dialog or menu, or leave a file"], ["?", "These keys"]]],
   ["Go to", [["g o", "Overview"], ["g s", "Search"], ["g w", "What waits"], ["g a", "Audit"], ["g p", "Operations"], ["g y", "You"]]],
 ];
 /** `g` and one of these, within so many milliseconds. */
@@ -19,9 +19,10 @@ function turn(isOn) { try { if (isOn) localStorage.removeItem(stored); else loca
 const isAsked = () => document.querySelector("dialog[open]") !== null;
 
 /** A dialog that only shows something. */
-function sheet(title, content) {
+function sheet(title, content, foot) {
   const dialog = el("dialog", { "aria-labelledby": "sheet-title", close: () => dialog.remove() },
-    el("h2", { id: "sheet-title" }, title), content, el("div", { class: "row end" }, el("button", { type: "button", click: () => dialog.close() }, "Close")));
+    el("form", { method: "dialog" }, el("h2", { id: "sheet-title" }, title), el("div", { class: "body" }, content),
+      el("div", { class: "foot sheet" }, foot, el("button", { autofocus: true }, "Close"))));
   document.body.append(dialog);
   dialog.showModal();
 }
@@ -30,9 +31,9 @@ export function help() {
   if (isAsked()) return;
   const isOn = el("input", { type: "checkbox", id: "keys-on", change: () => turn(isOn.checked) });
   isOn.checked = areOn();
-  sheet("Keyboard", [el("div", { class: "groups" }, groups.map(([title, all]) => el("div", {}, el("h3", {}, title),
-    el("dl", { class: "facts" }, all.map(([keys, words]) => [el("dt", {}, keys.split(" ").map((key) => [el("kbd", {}, key), " "])), el("dd", {}, words)]))))),
-  el("label", { class: "check" }, isOn, "Letters and signs are shortcuts")]);
+  sheet("Keyboard shortcuts", [el("div", { class: "groups" }, groups.map(([title, all]) => el("div", {}, el("h3", {}, title),
+    el("dl", { class: "facts" }, all.map(([keys, words]) => [el("dt", {}, keys.split(" ").map((key, index) => [index ? el("span", { class: "then" }, " then ") : "", el("kbd", {}, key)])), el("dd", {}, words)])))))],
+  el("label", { class: "check" }, isOn, "Single-key shortcuts"));
 }
 
 /** The search page, from everywhere; on it, its field. */

@@ -153,21 +153,22 @@ let told = "";
 let banner = "";
 function showProblems(fleet) {
   seen = fleet;
-  const { name, names, query } = route();
+  const { name, isKnown, names, query } = route();
   const all = overview.pressing(fleet.problems, name ? names : []);
   const isWhole = !name && query.has("all");
-  const most = name ? 2 : 5;
+  // One line where failures are what the page is about, or where there is no page.
+  const most = !isKnown || name === "failures" ? 0 : name ? 2 : 5;
   // A line for one more would take as much room as that one.
-  const few = isWhole || all.length === most + 1 ? all.length : most;
+  const few = isWhole || most && all.length === most + 1 ? all.length : most;
   const shown = JSON.stringify([all, few]);
   if (banner === shown) return;
   banner = shown;
   const box = $("problems");
   box.hidden = all.length === 0;
-  box.className = all.some((one) => one.severity === "error") ? "error" : "";
+  box.className = !most ? "thin" : all.some((one) => one.severity === "error") ? "error" : "";
   const more = all.length - few;
   fill(box, el("ul", {}, overview.items(all.slice(0, few), reload),
-    more > 0 || isWhole && all.length > most + 1 ? el("li", { class: "more" }, el("a", { href: isWhole ? "#/" : "#/?all", id: "more-problems" }, isWhole ? "Fewer" : plural(more, "more problem"))) : null));
+    more > 0 || isWhole && all.length > most + 1 ? el("li", { class: "more" }, el("a", { href: isWhole ? "#/" : "#/?all", id: "more-problems" }, isWhole ? "Fewer" : plural(more, most ? "more problem" : "open problem"))) : null));
   // Figures in it change as devices report; what is wrong stays the same.
   const words = all.map(({ app, channel, code, severity }) => [app, channel, code, severity].join()).sort().join();
   if (words !== told) tell(all.length ? `${plural(all.length, "problem")}${all.length > 1 ? "; the first" : ""}: ${all[0].detail}` : "No problems.");

@@ -18,7 +18,7 @@ export function states(one, problems) {
   if (one.failures.hour && !mine.some((item) => item.code === "failing")) found.push(badge("quiet", plural(one.failures.hour, "failure")));
   if (one.bypasses) found.push(badge("quiet", `${one.bypasses} bypassed`));
   if (!found.length) found.push(one.version === "0" ? badge("quiet", "empty") : badge("good", "fine"));
-  if (one.rollout) found.push(badge("quiet", `rollout ${one.rollout.share / 100}%${one.rollout.paused ? ", paused" : ""}`, `version ${one.rollout.version}, by ${one.rollout.author}`));
+  if (one.rollout) found.push(badge("quiet", `rollout ${one.rollout.share / 100}\u00a0%${one.rollout.paused ? ", paused" : ""}`, `version ${one.rollout.version}, by ${one.rollout.author}`));
   if (one.planned) found.push(...plans(one.planned));
   return found;
 }
@@ -43,7 +43,7 @@ export function spark(values, marks, words, most = 0) {
     else lines.at(-1).push(`${(index * 200) / Math.max(1, values.length - 1)},${30 - (value * 28) / highest}`);
   });
   return svg("svg", { class: "spark", viewBox: "0 0 200 32", preserveAspectRatio: "none", role: "img", "aria-label": words },
-    marks.map((at) => svg("line", { class: "mark", x1: at * 200, x2: at * 200, y1: 0, y2: 32 })),
+    svg("line", { class: "axis", x1: 0, x2: 200, y1: 31.5, y2: 31.5 }), marks.map((at) => svg("line", { class: "mark", x1: at * 200, x2: at * 200, y1: 0, y2: 32 })),
     // Where nothing is known a faint line leads from the one to the next.
     lines.length > 1 ? svg("polyline", { class: "gap", points: lines.flat().join(" ") }) : [],
     // One point alone is a short line.
@@ -53,10 +53,11 @@ export function spark(values, marks, words, most = 0) {
 /** Columns for numbers that are mostly none. `kind`: how the last one is told apart from the others. */
 export function columns(values, words, kind = "") {
   const highest = Math.max(...values) || 1;
-  const step = 200 / Math.max(values.length, kind === "own" ? 12 : 1);
+  const step = 200 / values.length;
+  const wide = kind === "own" ? Math.min(32, step * 0.7) : step - 2;
   return svg("svg", { class: `spark ${kind}`, viewBox: "0 0 200 32", preserveAspectRatio: "none", role: "img", "aria-label": words },
     svg("line", { class: "axis", x1: 0, x2: 200, y1: 31.5, y2: 31.5 }),
-    values.map((value, index) => (value === null ? null : svg("rect", { x: index * step + 1, width: step - 2, y: 31 - (value * 29) / highest, height: (value * 29) / highest }))).filter(Boolean));
+    values.map((value, index) => (value === null ? null : svg("rect", { x: (index + 0.5) * step - wide / 2, width: wide, y: 31 - (value * 29) / highest, height: (value * 29) / highest }))).filter(Boolean));
 }
 
 /** A number beside a line: as wide as the others below each other. */
@@ -86,7 +87,7 @@ const where = (one) => (one.channel ? [el("a", { href: channelLink("channel", on
 const mayAcknowledge = (one) => !(one.channel ? hindrance("release", one.app, one.channel) : hindrance("admin", "", "", true));
 /** Loaded when it is pressed. */
 const act = (name, one, done) => async () => { (await import("./acts.js"))[name](one, done); };
-const button = (words, one, open) => (mayAcknowledge(one) ? el("button", { type: "button", class: "plain", "data-acknowledge": one.code, click: open }, words,
+const button = (words, one, open) => (mayAcknowledge(one) ? el("button", { type: "button", "data-acknowledge": one.code, click: open }, words,
   el("span", { class: "hidden" }, ` ${one.code}${one.channel ? ` of ${one.app} ${one.channel}` : ""}`)) : null);
 
 /** Problems as items of a list: what is wrong, since when, and that somebody knows it. */
@@ -95,9 +96,8 @@ export const items = (problems, done) => problems.map((one) => el("li", { class:
     one.code === "failing" && one.channel ? [" ", el("a", { class: "more-of", href: channelLink("failures", one.app, one.channel) }, "See failures", el("span", { class: "hidden" }, ` of ${one.app} ${one.channel}`))] : null),
   one.since ? el("span", { class: "since" }, when(one.since, true)) : el("span"), button("Acknowledge", one, act("acknowledge", one, done))));
 
-const known = (one, done) => el("li", {}, el("p", {}, el("span", { "aria-hidden": "true" }, "○ "), where(one), one.detail,
-  el("span", { class: "of-it" }, el("span", {}, el("b", {}, "Why "), one.acknowledged.reason), el("span", {}, el("b", {}, "Who "), named(one.acknowledged.by), ", ", when(one.acknowledged.at)),
-    el("span", {}, el("b", {}, "Until "), local.format(new Date(one.acknowledged.until))))),
+const known = (one, done) => el("li", {}, el("p", {}, where(one), one.detail.split(/(?<=\.) /)[0],
+  el("span", { class: "of-it" }, one.acknowledged.reason, " · ", named(one.acknowledged.by), ", ", when(one.acknowledged.at))),
 el("span", { class: "since" }, "ends ", when(one.acknowledged.until)), button("Take back", one, act("unacknowledge", one, done)));
 
 const weight = (one, problems) => {
@@ -126,8 +126,8 @@ export async function open({ overview: fleet, reload }) {
     const found = [grades[0] ? `${count(grades[0])} with errors` : null, grades[1] ? `${count(grades[1])} with warnings` : null].filter(Boolean);
     const extra = (made, words) => (hasTrend ? [made(), el("span", { class: "under" }, words)] : null);
     fill(figures, stats("figures", [
-      { name: "Channels without problems", value: all.length ? `${count(grades[2])} of ${count(all.length)}` : "—", notes: [found.join(", ") || "no errors, no warnings", acknowledged ? plural(acknowledged, "acknowledged problem") : null], extra: graded(grades) },
-      { name: "On the newest version", value: percent(sum((one) => one.adoption.newest), polls), kind: polls ? "" : "none", notes: [polls ? `of ${polled(polls, all.find((one) => one.adoption.sample))} in ${all.find((one) => one.adoption.polls).adoption.minutes} minutes` : "no polls in the last minutes"],
+      { name: "Healthy channels", value: all.length ? `${count(grades[2])} of ${count(all.length)}` : "—", notes: [found.join(", ") || "no errors, no warnings", acknowledged ? plural(acknowledged, "acknowledged problem") : null], extra: graded(grades) },
+      { name: "On the newest version", value: percent(sum((one) => one.adoption.newest), polls), kind: polls ? "" : "none", notes: [polls ? `of ${polled(polls, all.find((one) => one.adoption.sample))} in ${all.find((one) => one.adoption.polls).adoption.minutes} minutes` : `no polls in ${all[0]?.adoption.minutes ?? 10} minutes`],
         extra: extra(() => shareLine({ polls: hours("polls"), newest: hours("newest") }, { polls, newest: sum((one) => one.adoption.newest) }, "Share of polls on the newest versions, 24 hours and now"), ["24 h ago", "now"].map((word) => el("span", {}, word))) },
       { name: "Failures", value: count(sum((one) => one.failures.day)), notes: ["reported in 24 hours"],
         extra: extra(() => hourly([...hours("failures"), all.reduce((total, one) => total + running(one), 0)], grades[0] ? "fails" : "counts"), ["24 h ago", "this hour"].map((word) => el("span", {}, word))) },
@@ -150,15 +150,14 @@ export async function open({ overview: fleet, reload }) {
     if (note.textContent !== found) note.textContent = found;
     const none = (words = "—") => el("span", { class: "quiet none" }, words);
     fill(list, table("Channels, those with problems first",
-      [["Channel"], ["State"], ["Released"], ["Polls, 24 h", true], ["On newest", true], ["Failures, 24 h", true], ["Mirror"]],
+      [["Channel"], ["State"], ["Released"], ["Polls, 24 h", true], ["On newest", true], ["Failures, 24 h", true]],
       all.map(({ one }) => [
         [el("a", { href: channelLink("channel", one.app, one.channel), id: `to-${channelId(one.app, one.channel)}` }, `${one.app} ${one.channel}`),
           el("div", { class: "sub" }, one.version === "0" ? "no release yet" : `version ${one.version}, ${size(one.bytes)}`)],
         states(one, shown.problems), one.at ? [when(one.at), el("div", { class: "sub" }, "by ", named(one.author ?? "—"))] : none(),
-        one.trend?.polls.some(Boolean) ? [spark(one.trend.polls, [], ranged("Polls, 24 full hours", one.trend.polls)), figure(count(one.trend.polls.reduce((a, b) => a + b, 0)))] : none(),
+        one.trend?.polls.some(Boolean) ? [spark(one.trend.polls, [], ranged("Polls, 24 full hours", one.trend.polls)), figure(count(one.trend.polls.reduce((a, b) => a + b, 0)))] : one.adoption.polls ? figure(count(one.adoption.polls)) : none("0"),
         one.adoption.polls ? [one.trend ? shareLine(one.trend, one.adoption, "Share on the newest version, 24 hours and now") : null, figure(percent(one.adoption.newest, one.adoption.polls))] : none("no polls"),
         one.failures.day ? [one.trend ? hourly([...one.trend.failures, running(one)], isFailing(one, shown) ? "fails" : "counts") : null, figure(count(one.failures.day))] : none("0"),
-        one.mirror ? [one.mirror.version === one.version ? "current" : `at version ${one.mirror.version}`, el("div", { class: "sub" }, when(one.mirror.at))] : none(),
       ]), shown.channels.length ? "No channel matches." : "There is no channel that you may read yet. The first release makes one: xcache publish --create DIR --app NAME --base-url URL."));
   }
 

@@ -21,7 +21,7 @@ export function facts(pairs, id) {
 export const signs = ({ added, changed, removed }) => [el("span", { "aria-hidden": "true" }, `+${count(added)} ~${count(changed)} −${count(removed)}`),
   el("span", { class: "hidden" }, ` ${count(added)} added, ${count(changed)} changed, ${count(removed)} removed`)];
 
-/** A time in the reader's zone, UTC on hover and for who listens: where the moment itself is what matters. */
+/** A time in the reader's zone, to the second in UTC on hover and for who listens: where the moment itself is what matters. */
 export function exactly(moment) {
   const date = new Date(moment);
   return el("time", { datetime: date.toISOString(), title: utcText(date) }, local.format(date), el("span", { class: "hidden" }, ` (${utcText(date)})`));

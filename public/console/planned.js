@@ -3,7 +3,7 @@ import { act, bundleLimit, channelPath, get, hindrance, isPerson, me } from "./a
 import { badge, card, el, named, plural, tell, when } from "./dom.js";
 import { exactly } from "./parts.js";
 import { propose, why } from "./dialog.js";
-import { decisions, dueWords, hasTime, item, missing, soFar } from "./approvals.js";
+import { decisions, dueWords, hasTime, item, missing, plain, soFar } from "./approvals.js";
 
 /** The card with what is planned, and with what of the last days wasn't carried out; nothing if there is neither. */
 export function planned({ app, channel, status, reload }) {
@@ -19,26 +19,26 @@ export function planned({ app, channel, status, reload }) {
   function button(id, words, of, hindered, open) {
     if (hindered) notes.add(hindered);
     return el("button", {
-      type: "button", id, "aria-disabled": hindered ? "true" : null, title: hindered || null, "aria-describedby": hindered ? "why-not-planned" : null,
+      type: "button", id, class: "plain", "aria-disabled": hindered ? "true" : null, title: hindered || null, "aria-describedby": hindered ? "why-not-planned" : null,
       click: () => { if (hindered) tell(hindered); else open(); },
     }, words, el("span", { class: "hidden" }, ` ${of}`));
   }
   const items = [
     ...waiting.map((one) => ({ at: one.due, node: item({
-      id: one.id, title: one.summary, about: [`number ${one.id}, asked for by `, named(one.author), " ", when(one.at), " · ", dueWords(one)],
+      id: one.id, title: one.summary, about: [`#${one.id}, requested by `, named(one.author), " ", when(one.at), " · ", dueWords(one)],
       more: [el("div", { class: "waits" }, missing(one)), soFar(one)],
-      buttons: decisions({ one, app, channel, reload }, button(`cancel-${one.id}`, "Cancel", `number ${one.id}: ${one.summary}`, mayCancel(one), () => cancel(one))) }) })),
+      buttons: decisions({ one, app, channel, reload }, button(`cancel-${one.id}`, "Withdraw", `#${one.id}: ${one.summary}`, mayCancel(one), () => cancel(one))) }) })),
     ...freezes.map((one) => ({ at: one.from ?? one.at, node: item({
       id: `freeze-${one.id}`, title: `Freeze: ${one.reason}`,
       about: ["planned by ", named(one.author), " ", when(one.at), " · no releases from ", exactly(one.from ?? one.at), ", ", when(one.from ?? one.at), one.to ? [", until ", exactly(one.to)] : ", until the channel is thawed"],
       buttons: button(`take-back-${one.id}`, "Take back", `freeze ${one.id}: ${one.reason}`, hindrance("admin", app, channel), () => takeBack(one)) }) })),
   ].sort((a, b) => new Date(a.at) - new Date(b.at));
   const failed = all.filter((one) => one.state !== "waiting");
-  return el("div", { id: "planned" }, card("Planned", [
+  return el("div", { id: "planned" }, card("Scheduled", [
     items.map((one) => one.node),
-    notes.size ? el("p", { id: "why-not-planned", class: "quiet small act" }, `○ ${[...notes].join(" ")}`) : null,
-    failed.map((one) => el("p", { class: "act" }, el("span", {}, badge("bad", one.state), ` ${one.summary} by ${one.author}, which ${hasTime(one) ? "was due" : "waited since"} `, exactly(one.due), `: ${one.reason ?? one.state}`)))],
-  el("span", { class: "quiet" }, "What is to happen by itself"), true));
+    notes.size ? el("p", { id: "why-not-planned", class: "quiet small act" }, [...notes].join(" ")) : null,
+    failed.map((one) => el("p", { class: "act" }, el("span", {}, badge("bad", one.state), ` ${plain(one.summary)} by ${one.author}, which ${hasTime(one) ? "was due" : "waited since"} `, exactly(one.due), `: ${one.reason ?? one.state}`)))],
+  null, true));
 
   /** A token for some bundles takes back what it scheduled itself. */
   function mayCancel(one) {
@@ -55,11 +55,11 @@ export function planned({ app, channel, status, reload }) {
 
   function cancel(one) {
     propose({
-      title: "Cancel", verb: "Cancel the act", where: `${one.summary}, ${where}`, done: reload,
+      title: "Withdraw", verb: "Withdraw the request", where: `${plain(one.summary)}, ${where}`, done: reload,
       effect: async () => {
         await now(one);
-        const what = `This won't be done: ${one.summary}, `;
-        if (!hasTime(one)) return el("p", {}, `${what}which ${one.author} asked for, and which waits for ${one.signatures?.length ? "signatures" : "approvals"}.`);
+        const what = `This won't be done: ${plain(one.summary)}, `;
+        if (!hasTime(one)) return el("p", {}, `${what}which ${one.author} requested, and which waits for ${one.signatures?.length ? "signatures" : "approvals"}.`);
         return el("p", {}, `${what}scheduled by ${one.author} for `, exactly(one.due), ".");
       },
       guard: async () => {
@@ -69,7 +69,7 @@ export function planned({ app, channel, status, reload }) {
       command: () => ["schedule", "cancel", one.id, ...place],
       send: async ({ reason }, key) => {
         await act("DELETE", `${path}/schedules/${one.id}${why(reason)}`, undefined, key);
-        return `Cancelled: ${one.summary}.`;
+        return `Withdrawn: ${plain(one.summary)}.`;
       },
     });
   }

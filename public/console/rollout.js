@@ -5,8 +5,11 @@ import { silent } from "./parts.js";
 /** A share, in 10,000 buckets, as the command line writes it. */
 export const ofBuckets = (share) => `${share / 100}%`;
 
+/** A share, in 10,000 buckets, for who reads it. */
+export const shareText = (share) => `${share / 100}\u00a0%`;
+
 export function audience({ share, groups, app }) {
-  const who = [share ? `${ofBuckets(share)} of the devices` : null, groups.length ? `the ${groups.length === 1 ? "group" : "groups"} ${groups.join(", ")}` : null].filter(Boolean);
+  const who = [share ? `${shareText(share)} of the devices` : null, groups.length ? `the ${groups.length === 1 ? "group" : "groups"} ${groups.join(", ")}` : null].filter(Boolean);
   return `${who.join(" and ") || "nobody"}${app ? `, with app ${app}` : ""}`;
 }
 
@@ -40,14 +43,28 @@ export function alarm(list) {
   return `Version ${open.version} fails too often: ${failures(evidence.candidate)} with it failed, of the others ${failures(evidence.control)}; evidence against it: e = ${count(e)}.`;
 }
 
+/** What devices report of a candidate, in words, where it fails more often than what all others have; null where it doesn't. */
+export function verdict(list) {
+  const { open, evidence } = list ?? {};
+  if (!open || !evidence) return null;
+  const { candidate, control } = evidence;
+  const e = evidence.resumed?.e ?? evidence.e;
+  const isMore = candidate.failed > 2 && candidate.rate > 2 * (control.rate ?? Infinity);
+  if (!evidence.alarmedAt && e < 100 && !isMore) return null;
+  const than = Number(open.full) ? `version ${open.full}` : "the others";
+  const times = control.rate ? candidate.rate / control.rate : 0;
+  const much = times >= 1.5 ? `Fails ${times < 10 ? times.toFixed(1).replace(".0", "") : Math.round(times)} times as often as ${than}` : `Fails more often than ${than}`;
+  return { isSure: Boolean(evidence.alarmedAt) || e >= 100, words: evidence.alarmedAt || e >= 100 ? `${much}.` : `${much}. Not certain yet: it pauses by itself at e = 100.` };
+}
+
 /** The steps of an open rollout as a bar: those that are done, where it is, and what follows. `ramp`: null where a person takes each step. */
 export function stepsBar({ share }, ramp) {
   const shares = [...new Set([...ramp?.steps ?? [10_000], share])].sort((one, other) => one - other);
   const item = (step) => {
     const state = step === share ? "now" : step < share ? "done" : "next";
-    return el("li", { class: state, "aria-current": state === "now" ? "step" : null }, el("b", {}, step === Infinity ? "complete" : ofBuckets(step)), state === "next" ? "" : ` ${state}`);
+    return el("li", { class: state, "aria-current": state === "now" ? "step" : null }, el("b", {}, shareText(step)), state === "next" ? step === shares.at(-1) && ramp?.completes ? ", then complete" : "" : ` ${state}`);
   };
-  return el("ol", { class: "steps", "aria-label": "Steps of the rollout" }, [...shares, ...(ramp?.completes ? [Infinity] : [])].map(item));
+  return el("ol", { class: "steps", "aria-label": "Steps of the rollout" }, shares.map(item));
 }
 
 /** What each arm polled and reported, beside each other. `polls`: shares of the candidate and of the full version, as texts. */
@@ -55,10 +72,10 @@ export function arms({ version, full }, evidence, polls) {
   const [one, other] = [evidence?.candidate, evidence?.control];
   const row = (words, of) => [words, one ? of(one) : "—", other ? of(other) : "—"];
   return table("The candidate beside all others", [["Devices"], [`Version ${version}, candidate`, true], [Number(full) ? `Version ${full}, all others` : "All others", true]], [
-    ["Polls, this hour and the last", ...polls],
+    ["Polls", ...polls],
     row("Opened a page", ({ opened }) => plural(opened, "device")),
     row("Failed", ({ failed, rate }) => (rate === undefined ? count(failed) : `${count(failed)} (${share(rate)})`)),
-    row("With 95\u00a0% confidence", ({ rate, low, high }) => (rate === undefined ? "—" : `${share(low)} to ${share(high)}`)),
+    row("95\u00a0% range", ({ rate, low, high }) => (rate === undefined ? "—" : `${share(low)} to ${share(high)}`)),
   ]);
 }
 
@@ -76,15 +93,17 @@ export function evidenceFacts(list) {
       ["Evidence against it", [`e = ${count(evidence.resumed.e)} since it was resumed, of what is opened from ${utcText(new Date(evidence.resumed.at))} on; an alarm doesn't pause it any more`,
         evidence.haltsItself ? `, but ${halted}` : ""]],
       ["From the beginning", `e = ${count(evidence.e)}, at most ${count(evidence.highest)} so far`],
-    ] : [["Evidence against it", [el("b", {}, `e = ${count(evidence.e)}`), `; the highest so far was ${count(evidence.highest)}`,
+    ] : [["Evidence against it", [el("b", {}, `e = ${count(evidence.e)}`), ` of 100${evidence.highest > evidence.e ? `; the highest so far was ${count(evidence.highest)}` : ""}`,
+      svg("svg", { class: "meter", viewBox: "0 0 100 4", preserveAspectRatio: "none", "aria-hidden": "true" }, svg("rect", { width: 100, height: 4 }),
+        svg("rect", { class: evidence.e >= 100 ? "bad" : "own", width: Math.min(100, 50 * Math.log10(Math.max(1, evidence.e))), height: 4 })),
       el("div", { class: "quiet small" }, `From 100 on it is paused by itself${evidence.haltsItself ? `; ${halted}` : ""}.`)]]]),
-    ramp && ["Next step", [next === undefined ? (ramp.completes ? "complete" : "none: the last one is reached") : ofBuckets(next),
+    ramp && ["Next step", [next === undefined ? (ramp.completes ? "complete" : "none: the last one is reached") : shareText(next),
       `, after ${plural(ramp.each, "device")}${ramp.atLeast ? ` and ${duration(ramp.atLeast)}` : ""} in this one`]],
     waits.length > 0 && ["Waits for", waits.map((one) => el("div", {}, one.text.charAt(0).toUpperCase() + one.text.slice(1)))],
     leftOut ? ["Not counted", el("details", { id: "left-out" }, el("summary", {}, badge("warn", `${count(leftOut.opened)} of ${plural(leftOut.of, "opening")}`), ` of two days, from ${plural(leftOut.networks, "network")}`),
-      el("p", { class: "small" }, `One network counts for ${ofBuckets(networkCap)} at most. If there is a proxy before the origin, serve --trust-proxy tells devices apart; if the devices themselves are in few networks, `,
+      el("p", { class: "small" }, `One network counts for ${shareText(networkCap)} at most. If there is a proxy before the origin, serve --trust-proxy tells devices apart; if the devices themselves are in few networks, `,
         el("code", {}, "xcache rollout set --network-cap 100%"), " counts all."))]
-      : networkCap !== 500 && ["One network", `counts for ${ofBuckets(networkCap)} at most`],
+      : networkCap !== 500 && ["One network", `counts for ${shareText(networkCap)} at most`],
   ];
 }
 
@@ -111,7 +130,7 @@ export function ratesChart(list) {
   arms.forEach(([name, arm], index) => {
     picture.append(svg("text", { x: left - 12, y: y(index) + 4, "text-anchor": "end" }, name));
     if (arm.rate === undefined) return;
-    const group = svg("g", { class: index ? "rate" : "rate own" }, svg("title", {}, failures(arm)),
+    const group = svg("g", { class: index ? "rate" : `rate own${verdict(list) ? " more" : ""}` }, svg("title", {}, failures(arm)),
       svg("line", { x1: x(arm.low), x2: x(arm.high), y1: y(index), y2: y(index) }));
     for (const end of [arm.low, arm.high]) group.append(svg("line", { x1: x(end), x2: x(end), y1: y(index) - 5, y2: y(index) + 5 }));
     // Told apart without colours, too.
@@ -138,7 +157,7 @@ export function evidenceChart(list) {
   for (const [power, word, follows] of [[0, "1", ""], [2, "100", "paused"], [4, "10,000", list.evidence.haltsItself ? "halted" : ""]]) {
     picture.append(svg("line", { class: follows ? "mark" : "axis", x1: left, x2: width, y1: y(power), y2: y(power) }),
       svg("text", { x: left - 6, y: y(power) + 4, "text-anchor": "end" }, word),
-      svg("text", { x: width, y: y(power) + 13, "text-anchor": "end" }, follows));
+      svg("text", { x: left + 6, y: y(power) + 13 }, follows));
   }
   picture.append(svg("text", { x: left, y: height - 4 }, moment.format(times[0])),
     svg("text", { x: width, y: height - 4, "text-anchor": "end" }, moment.format(times.at(-1))));

@@ -6,6 +6,8 @@ import { states } from "./overview.js";
 
 /** Characters that the server takes, and results of a kind. */
 const [least, longest, most] = [2, 100, 20];
+/** Places of a file that are named. */
+const fewest = 3;
 const kinds = { policy: "Policy", prefetch: "Prefetch" };
 
 /** A text with the parts that were looked for. */
@@ -32,7 +34,7 @@ export async function open({ query, overview: fleet }) {
   const all = async () => (fleet ??= await get("overview")).channels;
 
   const place = (one) => el("a", { href: channelLink("channel", one.app, one.channel) }, `${one.app} ${one.channel}`);
-  const version = (one) => el("a", { href: channelLink("release", one.app, one.channel, `/${one.version}`) }, `Version ${one.version}`, el("span", { class: "hidden" }, ` of ${one.app} ${one.channel}`));
+  const version = (one) => el("a", { href: channelLink("release", one.app, one.channel, `/${one.version}`) }, `${one.app} ${one.channel}`, el("span", { class: "hidden" }, `, version ${one.version}`));
 
   function draw(words, channels, answer) {
     const { releases, changes, files, people } = answer;
@@ -53,12 +55,12 @@ export async function open({ query, overview: fleet }) {
       part("Channels", ["Channel", "State", "Who", "Released"], channels.slice(0, most).map((one) => [
         [place(one), sub(one.version === "0" ? "no release yet" : `version ${one.version}`)], states(one, fleet.problems), named(one.author ?? "—"), one.at ? when(one.at) : "—"])),
       part("Releases", ["Release", "Message", "Who", "When"], releases.map((one) => [
-        [version(one), el("div", { class: "sub", "aria-hidden": "true" }, `${one.app} ${one.channel}`)], [found(one.message || "no message", words), one.kind === "publish" ? "" : [" ", badge("quiet", one.kind)]], named(one.author), when(one.at)])),
+        [version(one), el("div", { class: "sub", "aria-hidden": "true" }, `version ${one.version}`)], [found(one.message || "no message", words), one.kind === "publish" ? "" : [" ", badge("quiet", one.kind)]], named(one.author), when(one.at)])),
       part("Changes beside releases", ["Change", "Message", "Who", "When"], changes.map((one) => [
         [el("a", { href: channelLink("channel", one.app, one.channel, `?kinds=${one.kind}`) }, `${kinds[one.kind] ?? one.kind}${one.version ? ` ${one.version}` : ""}`), sub(`${one.app} ${one.channel}`)],
         found(one.message || "no message", words), named(one.author), when(one.at)])),
       part("Files", ["File", "Where it is", "Channels"], [...urls].map(([url, all]) => [
-        [held(all[0], [found(name(url), words), el("span", { class: "hidden" }, ` at ${url}`)]), el("div", { class: "sub url" }, found(url, words))], el("span", { class: "places" }, all.map((one) => held(one))), plural(all.length, "channel")])),
+        [held(all[0], [found(name(url), words), el("span", { class: "hidden" }, ` at ${url}`)]), el("div", { class: "sub url" }, found(url, words))], el("span", { class: "places" }, all.slice(0, fewest).map((one) => held(one)), all.length > fewest ? [el("span", { class: "hidden" }, " and"), ` +${all.length - fewest}`] : null), plural(all.length, "channel")])),
       part("People", ["Name", "Releases", "Last one"], people.map((one) => [
         el("a", { href: `#/search?q=${encodeURIComponent(one.name)}` }, found(one.name, words)), plural(one.releases, "release"), when(one.lastAt)])));
     const sum = channels.length + releases.length + changes.length + urls.size + people.length;

@@ -2,7 +2,8 @@
 import { channelLink, get } from "./api.js";
 import { badge, el, fill, named, size, when } from "./dom.js";
 import { exactly, retire, signs } from "./parts.js";
-import { ofBuckets } from "./rollout.js";
+import { shareText } from "./rollout.js";
+import { plain } from "./approvals.js";
 
 const page = 20;
 /** Entries that are shown until somebody asks for older ones. */
@@ -20,11 +21,11 @@ const ofVersion = new Set(["rollout", "pin"]);
 const keyOf = (one) => [one.kind, one.at, one.version, one.detail].join("\n");
 
 /** A text of the server with its times in the reader's zone. */
-const inZone = (text) => text.split(/(\d{4}-\d\d-\d\dT[\d:.]+Z)/).map((part, index) => (index % 2 && !Number.isNaN(Date.parse(part)) ? exactly(part) : part));
+const inZone = (text) => plain(text).split(/(\d{4}-\d\d-\d\dT[\d:.]+Z)/).map((part, index) => (index % 2 && !Number.isNaN(Date.parse(part)) ? exactly(part) : part));
 
 /** A release that went to a part of the devices first. */
 const ofRollout = ({ rollout: its }) => (!its ? null
-  : [" ", badge(its.state === "halted" ? "bad" : "quiet", its.state === "open" ? `candidate, ${ofBuckets(its.share)}` : `candidate, ${its.state}`, its.reason ?? undefined)]);
+  : [" ", badge(its.state === "halted" ? "bad" : "quiet", its.state === "open" ? `candidate, ${shareText(its.share)}` : `candidate, ${its.state}`, its.reason ?? undefined)]);
 
 /**
  * The list with its choice of kinds. `chosen`: names of groups, none for all; `choose(names)`: tells of a choice; `grown(releases)`: of the
@@ -42,6 +43,12 @@ export function timeline({ app, channel, path, chosen, choose, grown }) {
 
   const read = (before) => get(`${path}/timeline?limit=${page}${before ? `&before=${encodeURIComponent(before)}` : ""}`);
 
+  /** A freeze that began later than it was told of was planned. */
+  function detail({ detail: words, at }) {
+    const from = /^The channel was frozen from (\S+Z)/.exec(words)?.[1];
+    return from && new Date(from) > new Date(at) ? words.replace("The channel was frozen from", "A freeze was planned from") : words;
+  }
+
   function made(one) {
     const cost = el("div");
     const live = el("span", { hidden: true }, badge("good", "live"));
@@ -53,12 +60,12 @@ export function timeline({ app, channel, path, chosen, choose, grown }) {
     const message = one.message ? el("div", { class: "message" }, one.message) : null;
     const node = el("li", { class: `of-${group}` }, release ? [
       el("div", { class: "what" }, el("div", {}, version, " ", live), el("div", {}, release.kind === "publish" ? null : badge(release.kind === "rollback" ? "warn" : "quiet", release.kind), ofRollout(release))),
-      el("div", {}, message ?? el("div", { class: "quiet" }, one.detail || "no message"),
+      el("div", {}, message ?? el("div", { class: one.detail ? null : "quiet" }, one.detail || "no message"),
         release.breakGlass ? el("div", { class: "warn" }, `▲ despite a freeze by ${release.breakGlass.frozenBy}: ${release.breakGlass.reason}`) : null, by),
       el("div", { class: "side" }, cost, el("div", { class: "small" }, signs(release), `, ${size(release.newBytes)} new`)),
     ] : [
       el("div", { class: "what" }, el("b", {}, names[one.kind] ?? one.kind, hasNumber.has(one.kind) && one.version ? ` ${one.version}` : ""), ofVersion.has(one.kind) && one.version ? el("div", { class: "quiet small" }, `version ${one.version}`) : null),
-      el("div", {}, el("div", {}, inZone(one.detail)), el("div", { class: "quiet small" }, one.message ? `${one.message} · ` : "", when(one.at), " by ", named(one.author))),
+      el("div", {}, el("div", {}, inZone(detail(one))), el("div", { class: "quiet small" }, one.message ? `${one.message} · ` : "", when(one.at), " by ", named(one.author))),
     ]);
     return { one, key: keyOf(one), group, node, cost, live };
   }
@@ -70,7 +77,15 @@ export function timeline({ app, channel, path, chosen, choose, grown }) {
   /** Those of the chosen kinds, the newest of them until older ones are asked for. */
   function reveal() {
     let left = isCut() ? few : Infinity;
-    for (const each of entries) each.node.hidden = !fits(each) || --left < 0;
+    const seen = entries.filter((each) => {
+      each.node.hidden = !fits(each) || --left < 0;
+      return !each.node.hidden;
+    });
+    // The line leads from the first point to the last.
+    for (const { node } of entries) {
+      node.toggleAttribute("data-first", node === seen[0]?.node);
+      node.toggleAttribute("data-last", node === seen.at(-1)?.node);
+    }
   }
 
   function told() {
