@@ -3,13 +3,13 @@ import { channelLink, channelPath, get } from "./api.js";
 import { card, count, el, fill, percent, plural, stats, svg, when } from "./dom.js";
 import { figures, rate, trends } from "./health.js";
 import { isFailing, spark } from "./overview.js";
-import { address, part } from "./parts.js";
+import { address, facts, part } from "./parts.js";
 
 const kinds = { script: "uncaught error", rejection: "unhandled rejection", page: "did not come up", process: "its process ended" };
 /** What is said where an error has no message. */
 const unsaid = { page: "The page didn't come up in time", process: "The page's process ended" };
-/** Failures by reason as `xcache status` has them: "12 × integrity, 3 × timeout". */
-const byReason = (sums) => [...sums].sort(([, a], [, b]) => b - a).slice(0, 3).map(([reason, number]) => `${count(number)} × ${reason}`).join(", ");
+/** Failures by reason as `xcache status` has them: "12 × integrity, 3 × timeout"; one alone needs no number. */
+const byReason = (sums) => [...sums].sort(([, a], [, b]) => b - a).slice(0, 3).map(([reason, number]) => `${sums.size > 1 ? `${count(number)} × ` : ""}${reason}`).join(", ");
 
 /** Whether the page is shown for a version that was chosen on it. */
 let chosen = false;
@@ -24,6 +24,7 @@ export async function open({ names: [app, channel], query, overview: fleet, relo
   const line = fleet?.channels.find((one) => one.app === app && one.channel === channel);
   const listed = el("div", { id: "failing-pages" });
   const told = el("div", { id: "samples" });
+  const sum = el("span", { class: "quiet small" });
   const figured = el("div", { id: "failing-figures" });
   let reported = [];
   let downloads = 0;
@@ -40,15 +41,14 @@ export async function open({ names: [app, channel], query, overview: fleet, relo
     const [all, ofPage] = known = await askSamples();
     fill(listed, pages(all.samples));
     const shown = ofPage ?? all;
+    fill(sum);
     if (!shown.samples.length) {
       return el("p", { class: "quiet" }, shown.isOn === false ? ["Devices send no samples of errors: they are off. ", el("code", {}, "xcache channel set --samples on"), " turns them on."]
         : page ? "Devices sent no sample of this page or file." : `Devices of version ${version} told of no error.`);
     }
-    const sent = shown.samples.reduce((sum, one) => sum + one.count, 0);
-    // Three counts that differ: what is told by each, so that nobody adds them up.
-    const words = page ? `Devices sent ${plural(sent, "sample")} of errors of this page.`
-      : `Devices sent ${plural(sent, "sample")} of errors of ${plural(shown.samples.length, "kind")}${own.openings ? `, and counted ${plural(own.failed, "failure")} of pages` : ""}.${downloads ? ` ${plural(downloads, "failed download")} of files ${downloads === 1 ? "has" : "have"} no message.` : ""}`;
-    return [el("p", { class: "quiet" }, words), shown.samples.map((one, index) => sample(one, index)),
+    const sent = shown.samples.reduce((all, one) => all + one.count, 0);
+    fill(sum, `${plural(sent, "sample")}${page ? " of this page" : ""}`);
+    return [shown.samples.map((one, index) => sample(one, index, sent)),
       shown.others ? el("p", { class: "quiet" }, `${plural(shown.others, "further error")} of other kinds ${shown.others === 1 ? "isn't" : "aren't"} kept: 20 of a page are.`) : null];
   });
 
@@ -64,36 +64,36 @@ export async function open({ names: [app, channel], query, overview: fleet, relo
     /** Of all, the most frequent first. */
     const rows = (of) => [...sums].map(([url, one]) => ({ url, ...one, number: one[of] })).filter((one) => one.number).sort((a, b) => b.number - a.number).slice(0, 100);
     if (!sums.size) return el("p", { class: "quiet" }, own.failed ? `Which pages isn't known: ${plural(own.failed, "failure")} of pages were counted, and no samples were sent.` : "Nothing failed in the last week.");
-    const group = (title, of, note) => {
+    const group = (title, of, unit, note) => {
       const all = rows(of);
-      return all.length ? [el("h3", {}, title), list(all, note)] : null;
+      return all.length ? card(title, list(all, note), el("span", { class: "quiet small" }, unit)) : null;
     };
     return [page ? el("p", {}, el("a", { href: here("") }, "All pages and files")) : null,
-      group(`Pages: ${plural(samples.reduce((sum, one) => sum + one.count, 0), "sample")} of errors`, "told", (one) => plural(one.told, "sample")),
-      group(`Files: ${plural(downloads, "failed download")}`, "failures", (one) => byReason(one.reasons))];
+      group("Pages", "told", "samples"), group("Files", "failures", "failed downloads", (one) => byReason(one.reasons))];
   }
 
   function list(rows, note) {
     const most = rows[0].number;
     return el("ul", { class: "failing" }, rows.map((one) => el("li", {},
       el("a", { href: one.url ? here(`&page=${encodeURIComponent(one.url)}`) : here(""), "aria-current": one.url === page && page ? "true" : null },
-        one.url ? address(one.url) : el("span", { class: "quiet" }, "the manifest itself"), el("span", { class: "number", "aria-hidden": "true" }, count(one.number)),
-        el("span", { class: "quiet small" }, note(one)),
+        el("span", {}, one.url ? address(one.url) : el("span", { class: "quiet" }, "the manifest itself"), note ? el("span", { class: "quiet small" }, ` ${note(one)}`) : null), el("span", { class: "number" }, count(one.number)),
         svg("svg", { class: "share", viewBox: "0 0 100 3", preserveAspectRatio: "none", "aria-hidden": "true" }, svg("rect", { width: 100, height: 3 }), svg("rect", { width: (one.number * 100) / most, height: 3 }))))));
   }
 
-  function sample(one, index) {
+  function sample(one, index, sent) {
     const isMild = one.kind === "rejection";
     return el("article", { class: "sample", "aria-labelledby": `sample-${index}` },
       el("div", { class: "sample-head" }, el("h3", { id: `sample-${index}`, class: one.message ? null : "unsaid" }, one.message || unsaid[one.kind] || "no message"),
-        el("p", { class: "times" }, el("strong", {}, count(one.count)), one.count === 1 ? " time" : " times")),
-      el("p", { class: "top" }, el("span", { class: isMild ? "warn" : "bad" }, el("span", { "aria-hidden": "true" }, isMild ? "▲ " : "✖ "), kinds[one.kind] ?? one.kind),
-        el("span", {}, "first seen ", when(one.firstAt)), el("span", {}, "last seen ", when(one.lastAt)), el("span", {}, (one.engines?.length ? one.engines : [one.engine]).join(", "))),
-      el("p", { class: "top" }, el("span", {}, "on ", one.page === page ? address(one.page) : el("a", { href: here(`&page=${encodeURIComponent(one.page)}`) }, address(one.page))),
-        el("a", { href: channelLink("preview", app, channel, `/${encodeURIComponent(one.version)}?page=${encodeURIComponent(one.page)}`) }, "Preview the page", el("span", { class: "hidden" }, ` ${one.page}`))),
-      one.stack.length ? [el("ol", { class: "stack-of", "aria-label": "Where it happened, innermost first" }, one.stack.map((frame, place) => el("li", {}, framed(frame, one.page, place === 0)))),
-        el("details", { class: "command", id: `sent-${index}` }, el("summary", {}, "As devices sent it"), el("pre", { tabindex: 0, "aria-label": "Stack" }, one.stack.map((frame) => el("span", {}, frame.text))))]
-        : one.kind === "page" || one.kind === "process" ? null : el("p", { class: "quiet small" }, "No stack was sent."));
+        el("p", { class: "times" }, el("strong", {}, count(one.count)), one.count === 1 ? " time" : " times", one.count < sent ? `, ${percent(one.count, sent)}` : null)),
+      el("div", { class: "of-sample" }, one.stack.length ? el("div", {}, el("ol", { class: "stack-of", "aria-label": "Where it happened, innermost first" }, one.stack.map((frame, place) => el("li", {}, framed(frame, one.page, place === 0)))),
+        el("details", { class: "command", id: `sent-${index}` }, el("summary", {}, "As devices sent it"), el("pre", { tabindex: 0, "aria-label": "Stack" }, one.stack.map((frame) => el("span", {}, frame.text)))))
+        : one.kind === "page" || one.kind === "process" ? null : el("p", { class: "quiet small" }, "No stack was sent."),
+        el("div", {}, facts([
+        ["Kind", el("span", { class: isMild ? "warn" : "bad" }, isMild ? "▲ " : "✖ ", kinds[one.kind] ?? one.kind)],
+        ["Page", one.page === page ? address(one.page) : el("a", { href: here(`&page=${encodeURIComponent(one.page)}`) }, address(one.page))],
+        ["Engines", (one.engines?.length ? one.engines : [one.engine]).join(", ")],
+        ["First seen", when(one.firstAt)], ["Last seen", when(one.lastAt)],
+      ]), el("a", { class: "button", href: channelLink("preview", app, channel, `/${encodeURIComponent(one.version)}?page=${encodeURIComponent(one.page)}`) }, "Preview the page", el("span", { class: "hidden" }, ` ${one.page}`)))));
   }
 
   /** A line of a stack: in the sources where the publisher stored a map, else as the device had it. */
@@ -102,7 +102,7 @@ export async function open({ names: [app, channel], query, overview: fleet, relo
     if (!source && !frame.url) return el("code", { class: "raw" }, frame.text);
     const name = source?.function || frame.function;
     const place = source ? `${source.file}:${source.line}:${source.column}` : [address(near(frame.url, page)), `:${frame.line}:${frame.column}`];
-    return [el("code", {}, name ? el("strong", {}, name) : el("span", { class: "quiet" }, "(no name)"), " ", el("span", { class: "of", title: frame.url || null }, place)),
+    return [el("code", {}, name ? el("strong", {}, name) : el("span", { class: "quiet" }, "(anonymous)"), " ", el("span", { class: "of", title: frame.url || null }, place)),
       isFirst && source?.excerpt?.length ? el("pre", { class: "excerpt", tabindex: 0, "aria-label": `Around line ${source.line} of ${source.file}` }, source.excerpt.map((text, index) => {
         const number = (source.excerptLine ?? 1) + index;
         return el("span", { class: number === source.line ? "hit" : null, "data-line": number }, text || " ");
@@ -123,12 +123,14 @@ export async function open({ names: [app, channel], query, overview: fleet, relo
     const sums = new Map();
     for (const one of reported) sums.set(one.reason, (sums.get(one.reason) ?? 0) + one.failures);
     const lately = series ? trends(series, version).failures : [];
+    const isAlarm = version === status.version && isFailing({ app, channel }, fleet);
     fill(figured, stats("failure-figures", [
-      { name: "Failed pages per 1,000", value: rate(own.perThousand), kind: own.perThousand === null ? "none" : older !== null && own.perThousand > older * 1.2 && own.perThousand >= 0.5 ? "bad" : "",
+      { name: "Failed pages per 1,000", value: rate(own.perThousand), kind: own.perThousand === null ? "none" : isAlarm ? "bad" : "",
         notes: [older !== null ? `${rate(older)} on version ${previous}` : null, own.openings ? `${count(own.failed)} of ${plural(own.openings, "opening")}` : "nothing was counted"] },
-      { name: "Failed downloads", value: count(downloads), notes: [byReason(sums) || "none reported"] },
-      lately.some(Boolean) && { name: "Failed downloads, 24 hours", value: count(lately.reduce((sum, one) => sum + one, 0)), notes: ["of all versions, by hour"], extra: spark(lately, [], "Failed downloads of all versions by hour, last 24 hours") },
       { name: "Devices on it", value: percent(polls, adoption.hour.polls), kind: adoption.hour.polls ? "" : "none", notes: [adoption.hour.polls ? "of the polls of this hour and the last" : "no polls yet"] },
+      { name: "Failed downloads", value: count(downloads), notes: [byReason(sums) || "none reported"],
+        extra: lately.some(Boolean) && [spark(lately, [], "Failed downloads of all versions by hour, last 24 hours"),
+          el("span", { class: "under" }, el("span", {}, "24 h ago"), el("span", {}, `all versions: ${count(lately.reduce((sum, one) => sum + one, 0))}`), el("span", {}, "now"))] },
     ]));
   }
   drawFigures();
@@ -152,7 +154,7 @@ export async function open({ names: [app, channel], query, overview: fleet, relo
       el("p", { class: "crumbs" }, el("a", { href: "#/" }, "Overview"), " / ", el("a", { href: channelLink("channel", app, channel) }, `${app} ${channel}`)),
       el("div", { class: "head" }, el("div", {}, el("h1", {}, "Failures ", el("span", { class: "tag" }, `version ${version}`)), el("p", { class: "lead" }, "What devices reported in the last week.")), acts),
       figured,
-      el("div", { class: "columns lead-in" }, card("What happened", told), card("Pages and files", listed)),
+      card("Errors", told, sum), listed,
     ],
     poll: `${path}/adoption`,
     async update(document) {

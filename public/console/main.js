@@ -1,4 +1,4 @@
-import { channelLink, currentSession, endSession, Ended, get, grants, isSession, me, provider, Refusal, resume, signIn, signOut, tabs, Unreachable } from "./api.js";
+import { currentSession, endSession, Ended, get, grants, isSession, me, provider, Refusal, resume, signIn, signOut, tabs, Unreachable } from "./api.js";
 import { el, fill, keepAges, plural, tell } from "./dom.js";
 
 const $ = (id) => document.getElementById(id);
@@ -56,7 +56,7 @@ async function show(keepsPlace = false) {
   page = null;
   if (seen) showProblems(seen);
   if (!isKnown) {
-    blank("There is no such page", null, "The console has nothing at ", el("code", {}, location.hash.slice(0, 200)));
+    blank(`There is no such page; the console has nothing at \`${location.hash.slice(0, 200)}\``);
     return;
   }
   // Not by `fill`: the focus comes with the page itself.
@@ -129,18 +129,16 @@ function failed(error, isPage) {
   } else if (error instanceof Unreachable) {
     warn("The server does not answer; trying again. What is shown may be old.");
   } else if (isPage) {
-    blank("This page can't be shown", "bad", `✖ ${error.message.slice(0, 1).toUpperCase()}${error.message.slice(1)}`);
+    blank(error.status === 404 ? error.message : `This page can't be shown; ${error.message}`, error.status === 404 ? "quiet" : "bad");
   } else {
     warn(error.message);
   }
 }
 
-/** In a page's place: why there is none, and where to go on. */
-function blank(title, kind, ...words) {
-  const [app, channel] = route().names;
-  $("view").replaceChildren(el("section", { class: "blank" }, el("h1", {}, title), el("p", { class: kind, role: "alert" }, words),
-    el("p", { class: "row" }, app && channel && kind ? el("a", { class: "button", href: channelLink("channel", app, channel) }, `To ${app} ${channel}`) : null, el("a", { class: "button", href: "#/" }, "To the overview"), el("a", { class: "button", href: "#/search" }, "Search"))));
-  entitle(title);
+/** In a page's place: why there is none. */
+function blank(text, kind) {
+  $("view").replaceChildren(overview.blank(text, kind, route()));
+  entitle($("view").querySelector("h1").textContent);
 }
 
 /** Above every page; said once, though the request fails at every turn. */

@@ -179,3 +179,11 @@ export async function open({ overview: fleet, reload }) {
     async refresh(next) { this.fleet(next ?? await get("overview")); },
   };
 }
+
+/** What is shown where there is no page, and where to go on. `text`: a title, "; ", and more, with `code`. */
+export function blank(text, kind, { name, names: [app, channel] }) {
+  const isOf = kind && channel && name !== "channel";
+  const [title, words = ""] = text.replace(/^no (version \d+)/, "$1 doesn't exist").split(/; (.*)/s).map((one) => one.charAt(0).toUpperCase() + one.slice(1));
+  return el("section", { class: "blank" }, el("h1", {}, title), el("p", { class: kind, role: "alert" }, words.split("`").map((one, index) => (index % 2 ? el("code", {}, one) : one))),
+    el("p", { class: "row" }, el("a", { class: "button primary", href: isOf ? channelLink("channel", app, channel) : "#/" }, `Go to ${isOf ? `${app} ${channel}` : "the overview"}`), el("a", { class: "button", href: "#/search" }, "Search")));
+}

@@ -1,6 +1,6 @@
 // A version's pages, as devices would show them: in a frame of another origin, with the pictures that were taken of them.
 import { act, channelLink, channelPath, get, newKey, picture, Refusal } from "./api.js";
-import { card, el, fill, named, plural, size, when } from "./dom.js";
+import { card, count, el, fill, named, plural, size, svg, when } from "./dom.js";
 import { facts, inWords, part } from "./parts.js";
 
 /** Widths of the frame in CSS pixels, a phone's first: the pages are an app's, as a rule. */
@@ -32,6 +32,10 @@ export async function open({ names: [app, channel, version], query }) {
   }
   new ResizeObserver(fit).observe(stage);
   const shots = el("div", { id: "pictures" });
+  const which = el("div", { class: "row joined", role: "group", "aria-label": "Picture of" });
+  const troubles = el("section", { class: "card", hidden: true });
+  // The preview's own policy holds there as well.
+  const aside = el("button", { type: "button", class: "plain", id: "own-tab", hidden: true, click: () => window.open(answer.url, "_blank", "noopener,noreferrer") }, "Open in a tab ↗");
   const chooser = el("select", { id: "page", change: () => { page = chooser.value; keep(); show(); } });
   const buttons = el("div", { class: "row joined", role: "group", "aria-label": "Width" }, widths.map(([one, words]) => el("button", {
     type: "button", "aria-pressed": String(one === width), click: (event) => {
@@ -63,7 +67,11 @@ export async function open({ names: [app, channel, version], query }) {
     if (!found || !errors.isConnected || known !== (answer.page ?? page)) return;
     const sum = found.samples.reduce((all, one) => all + one.count, 0);
     errors.setAttribute("href", channelLink("failures", app, channel, query));
-    fill(errors, sum ? `${plural(sum, "error")} on devices` : "No errors on devices");
+    errors.classList.toggle("warn", sum > 0);
+    troubles.hidden = !sum;
+    fill(troubles, el("div", { class: "card-head" }, el("h2", {}, "Errors of this page")), el("ul", { class: "failing" }, found.samples.slice(0, 5).map((one) => el("li", {},
+      el("a", { href: errors.getAttribute("href") }, el("span", {}, one.message || "It didn't come up"), el("span", { class: "number" }, count(one.count)))))));
+    fill(errors, sum ? `▲ ${plural(sum, "error")} on devices` : "No errors on devices");
   }
 
   /** The frame of the page that is chosen; why there is none. */
@@ -83,6 +91,7 @@ export async function open({ names: [app, channel, version], query }) {
       fill(stage, el("p", { class: isOff ? "quiet" : "bad", role: "alert" }, isOff ? "" : "✖ ", error.message));
       // Pictures are there without a listener, too, and so are the pages that can be chosen.
       bar.hidden = note.hidden = isOff;
+      aside.hidden = true;
       if (isOff) drawShots();
       else if (page && !answer) offer(await act("POST", `${path}/preview`, { version: info.version }, newKey()).catch(() => null));
       return;
@@ -92,35 +101,54 @@ export async function open({ names: [app, channel, version], query }) {
     tellErrors(known);
     // Scripts run there as they do on a device; its answers let nothing out.
     fill(stage, el("div", { class: "frame" }, el("iframe", { title: `${known} of version ${info.version}`, src: answer.url, sandbox: "allow-scripts allow-same-origin allow-forms", referrerpolicy: "no-referrer" })));
+    aside.hidden = false;
     fit();
     drawShots();
   }
 
   const drawShots = () => part(shots, async () => {
+    const mine = asked;
     const of = (version) => (version ? get(`${path}/releases/${version}/pictures`).then((list) => list.pictures).catch(() => []) : []);
     const [before, after] = await Promise.all([of(previous), of(info.version)]);
+    if (mine !== asked) return [...shots.childNodes];
     const known = answer?.page || page || [...after, ...before][0]?.page;
     const [old, now] = [before, after].map((all) => all.find((one) => one.page === known));
+    which.replaceChildren();
     if (!old && !now) {
       return el("p", { class: "quiet" }, before.length + after.length ? "There is no picture of this page." : ["There are no pictures of these versions. ", el("code", {}, "xcache publish --smoke"), " takes them."]);
     }
-    const shot = async (one, words) => {
-      if (!one) return el("figure", {}, el("figcaption", {}, `${words}: no picture`));
+    const loaded = await Promise.all([[old, previous], [now, info.version]].map(async ([one, of]) => {
+      if (!one) return null;
+      const image = el("img", { alt: `A picture of the page in version ${of}` });
       const url = URL.createObjectURL(await picture(one.href));
-      const image = el("img", { alt: `${words}: a picture of the page`, load: () => URL.revokeObjectURL(url) });
       image.src = url;
-      return el("figure", {}, el("figcaption", {}, `${words}, taken `, when(one.at)), image);
-    };
-    return el("div", { class: "pictures" }, await Promise.all([previous ? shot(old, `Version ${previous}`) : null, shot(now, `Version ${info.version}`)].filter(Boolean)));
+      await image.decode().catch(() => {});
+      URL.revokeObjectURL(url);
+      return { image, of, at: one.at };
+    }));
+    if (mine !== asked) return [...shots.childNodes];
+    const places = loaded.every(Boolean) ? differences(...loaded.map((one) => one.image)) : null;
+    const all = loaded.filter(Boolean).map(({ image, of, at }) => {
+      const { naturalWidth: wide, naturalHeight: high } = image;
+      return { of, node: el("figure", {}, el("div", { class: "stage" }, el("div", { class: "marked" }, image, places?.length ? svg("svg", { viewBox: `0 0 ${wide} ${high}`, "aria-hidden": "true" },
+        places.map((one) => svg("rect", { x: one.left - 4, y: one.top - 4, width: one.right - one.left + 9, height: one.bottom - one.top + 9, rx: 4 }))) : null)),
+        el("figcaption", {}, "Taken ", when(at), places ? places.length ? `; ${plural(places.length, "difference")} between the two versions, outlined.` : ". Both versions look the same." : ".")) };
+    });
+    // The one before at first: what it became is in the frame.
+    const choose = (shown) => { for (const one of all) { one.node.hidden = one !== shown; one.button.setAttribute("aria-pressed", String(one === shown)); } };
+    for (const one of all) one.button = el("button", { type: "button", click: () => choose(one) }, `Version ${one.of}`);
+    choose(all[0]);
+    fill(which, all.map((one) => one.button));
+    return all.map((one) => one.node);
   });
 
-  const bar = el("form", { class: "inline preview-bar", submit: (event) => event.preventDefault() }, el("label", { for: "page" }, "Page"), chooser, buttons, scaled);
-  const note = el("p", { class: "quiet small" }, "The page runs from this version's files at an address of its own, for an hour. What it asks of servers fails, and what is typed there is sent to none.");
-  look.append(card("", [bar, stage, note]), el("div", { class: "beside" }, card("Pictures of the page", shots), card("This release", facts([
+  const bar = el("form", { class: "inline preview-bar", submit: (event) => event.preventDefault() }, el("label", { for: "page", class: "hidden" }, "Page"), chooser, buttons, scaled);
+  const note = el("p", { class: "quiet small" }, "Requests to servers are blocked in this preview. ", aside);
+  look.append(card("", [bar, stage, note]), el("div", { class: "beside" }, card("Picture", shots, which), el("div", { class: "more-on" }, troubles, card("This release", facts([
     ["Released", [when(info.at), " by ", named(info.author)]],
     ["Changes", [inWords(info), ", ", el("a", { href: channelLink("release", app, channel, `/${info.version}`) }, "see what")]],
     ["Content", `${plural(info.resources, "resource")}, ${size(info.bytes)}`],
-  ]))));
+  ])))));
   show();
   return {
     title: `Version ${info.version} of ${app} ${channel}: pages`,
@@ -129,9 +157,47 @@ export async function open({ names: [app, channel, version], query }) {
         el("a", { href: channelLink("release", app, channel, `/${info.version}`) }, `Version ${info.version}`)),
       el("div", { class: "head" }, el("div", {}, el("h1", {}, `Pages of version ${info.version}`),
         el("p", { class: "lead" }, info.message ? [info.message.slice(0, 120), " · "] : null, "released ", when(info.at))),
-      el("div", { class: "row" }, previous ? el("a", { class: "button", href: channelLink("preview", app, channel, `/${previous}${page ? `?page=${encodeURIComponent(page)}` : ""}`) }, `Version ${previous}`) : null,
+      el("div", { class: "row" }, previous ? el("a", { class: "button", href: channelLink("preview", app, channel, `/${previous}${page ? `?page=${encodeURIComponent(page)}` : ""}`) }, `Preview version ${previous}`) : null,
         errors)),
       look,
     ],
   };
+}
+
+/** Where two pictures of one size differ: places of the picture, those near each other as one; null where that can't be told. */
+function differences(one, other) {
+  const { naturalWidth: wide, naturalHeight: high } = one;
+  if (!wide || wide !== other.naturalWidth || high !== other.naturalHeight || wide * high > 1e7) return null;
+  const [first, second] = [one, other].map((image) => {
+    const canvas = el("canvas", { width: wide, height: high });
+    const area = canvas.getContext("2d", { willReadFrequently: true });
+    area.drawImage(image, 0, 0);
+    return new Uint32Array(area.getImageData(0, 0, wide, high).data.buffer);
+  });
+  const near = 24;
+  const places = [];
+  for (let y = 0; y < high; y += 1) {
+    for (let x = 0; x < wide; x += 1) {
+      if (first[y * wide + x] === second[y * wide + x]) continue;
+      const place = places.find((all) => x >= all.left - near && x <= all.right + near && y <= all.bottom + near);
+      if (!place) places.push({ left: x, right: x, top: y, bottom: y });
+      else {
+        place.left = Math.min(place.left, x);
+        place.right = Math.max(place.right, x);
+        place.bottom = y;
+      }
+    }
+    // More than can be looked at: all of it differs.
+    if (places.length > 50) return [{ left: 4, top: 4, right: wide - 5, bottom: high - 5 }];
+  }
+  // Those that came to touch are one.
+  for (let index = 0; index < places.length; index += 1) {
+    const one = places[index];
+    const other = places.findIndex((all, place) => place > index && all.left <= one.right + near && all.right >= one.left - near && all.top <= one.bottom + near && all.bottom >= one.top - near);
+    if (other < 0) continue;
+    const [all] = places.splice(other, 1);
+    Object.assign(one, { left: Math.min(one.left, all.left), right: Math.max(one.right, all.right), top: Math.min(one.top, all.top), bottom: Math.max(one.bottom, all.bottom) });
+    index = -1;
+  }
+  return places;
 }

@@ -39,13 +39,13 @@ async function release({ names: [app, channel, version], query, overview: fleet,
     node: [
       crumbs(app, channel),
       el("div", { class: "head" }, el("div", {},
-        el("h1", {}, `Version ${info.version} `, badge(info.kind === "rollback" ? "warn" : "quiet", info.kind), standing(info.version, status)),
+        el("h1", {}, `Version ${info.version} `, info.kind === "publish" ? null : badge(info.kind === "rollback" ? "warn" : "quiet", info.kind), standing(info.version, status)),
         info.message ? el("p", { class: "message said" }, info.message) : null,
         el("p", { class: "lead" }, "Released ", when(info.at), " by ", named(info.author))),
       acts),
-      stats("release-figures", vitals(info, previous, adoption)),
+      stats("release-figures", vitals(info, previous, adoption, info.version === status.version && isFailing({ app, channel }, fleet))),
       card(`What changed since version ${previous}`, changes(app, channel, previous, info.version, query, channelLink("release", app, channel, `/${info.version}`))),
-      el("div", { class: "columns" }, el("div", {}, card("What the update costs a device", costs)),
+      el("div", { class: "columns of-release" }, el("div", {}, card("What the update costs a device", costs)),
         el("div", {}, card("This release", facts([
           info.source && ["Content of", `${info.source.channel} ${info.source.version}${info.source.bundle ? `, bundle ${info.source.bundle}` : ""}`],
           info.breakGlass && ["Despite a freeze", `by ${info.breakGlass.frozenBy}: ${info.breakGlass.reason}`],
@@ -73,21 +73,27 @@ function copied(name, text) {
   return el("div", { class: "copied" }, shown, copy, said);
 }
 
-/** What one asks first of a release. */
-function vitals(info, previous, adoption) {
+/** What happened to files, beside how many they are: one kind of change needs no number again. */
+function apart(counts) {
+  const words = inWords(counts);
+  const kind = words.split(/^[^a-z]+/)[1];
+  return words.includes(", ") || !kind ? words : words.startsWith("1 ") ? kind : `all ${kind}`;
+}
+
+/** What one asks first of a release. `isAlarm`: its channel has the problem of failing. */
+function vitals(info, previous, adoption, isAlarm) {
   const polls = (span) => span.versions.find((one) => one.version === info.version)?.polls ?? 0;
   const share = (span) => percent(polls(span), span.polls);
   const reported = (version) => adoption?.reports?.find((one) => one.version === version);
   const [mine, older] = [info.version, previous].map((one) => figures(reported(one)));
-  const isWorse = mine.perThousand !== null && older.perThousand !== null && mine.perThousand > older.perThousand * 1.2 && mine.perThousand - older.perThousand >= 0.5;
   return [
-    { name: "Files", value: count(info.added + info.changed + info.removed), notes: [el("span", { id: "in-words" }, inWords(info)), `${size(info.newBytes)} new`] },
+    { name: "Files", value: count(info.added + info.changed + info.removed), notes: [el("span", { id: "in-words" }, apart(info)), `${size(info.newBytes)} new`] },
     { name: previous === "0" ? "First install" : `Update from ${previous}`, value: info.cost ? size(info.cost.total ?? info.cost.bytes) : "—",
       notes: info.cost ? [`in ${plural(info.cost.requests ?? info.cost.files, "request")}`, info.cost.plainBytes ? `${size(info.cost.plainBytes)} without deltas` : null] : [] },
     { name: "Devices on it", value: adoption?.hour.polls ? share(adoption.hour) : "—", kind: adoption?.hour.polls ? "" : "none",
       notes: [adoption?.hour.polls ? `of ${plural(adoption.hour.polls, "poll")}, this hour and the last` : "no polls yet", sampled(adoption?.hour.sample),
         adoption?.week.polls ? `${share(adoption.day)} in 24 hours, ${share(adoption.week)} in 7 days` : null] },
-    { name: "Failed pages per 1,000", value: rate(mine.perThousand), kind: mine.perThousand === null ? "none" : isWorse ? "bad" : "",
+    { name: "Failed pages per 1,000", value: rate(mine.perThousand), kind: mine.perThousand === null ? "none" : isAlarm ? "bad" : "",
       notes: [older.perThousand === null ? null : `${rate(older.perThousand)} on version ${previous}`, mine.perThousand === null ? "nothing reported" : `of ${plural(mine.openings, "opening")}`] },
   ];
 }
@@ -136,6 +142,12 @@ async function updateCosts(app, channel, version, before, adoption) {
     });
     const known = sorted.filter(([from]) => polls.get(from));
     const shares = known.reduce((sum, [from]) => sum + polls.get(from), 0);
+    if (sorted.length === 1 && !older) {
+      const [[from, cost]] = sorted;
+      return [el("p", {}, "From ", el("a", { href: channelLink("compare", app, channel, `?from=${from}&to=${version}`) }, `version ${from}`),
+        all ? `, which ${percent(polls.get(from) ?? 0, all)} of polls are on, ` : " ", "a device downloads ", el("b", {}, size(cost.total ?? cost.bytes)), ` in ${plural(cost.files, "file")}, ${cost.deltas === cost.files ? cost.files === 1 ? "as a delta" : "all as deltas" : `${count(cost.deltas)} as ${cost.deltas === 1 ? "a delta" : "deltas"}`}.`),
+      el("p", { class: "quiet" }, `Without deltas it would be ${size(cost.plainBytes)}.${cost.pack ? ` As one pack: ${size(cost.pack)}.` : ""}`)];
+    }
     const mean = known.reduce((sum, [from, cost]) => sum + polls.get(from) * (cost.total ?? cost.bytes), 0) / (shares || 1);
     return [
       shares ? el("p", { class: "quiet" }, `Devices that aren't on it download ${size(Math.round(mean))} on average, by what they poll with.`) : null,
@@ -160,6 +172,7 @@ async function compare({ names: [app, channel], query }) {
   const from = query.get("from") ?? releases[1]?.version ?? "";
   const to = query.get("to") ?? releases[0]?.version ?? "";
   const result = el("div", { class: "parts" });
+  const summary = el("div", { class: "summed" });
   const help = el("p", { id: "how", class: "quiet small" }, `${forms} Without an offset it is in your zone; a minute is all of it, a day alone its first moment.`);
   const form = el("form", { id: "compare", class: "inline", submit: (event) => {
     event.preventDefault();
@@ -198,23 +211,23 @@ async function compare({ names: [app, channel], query }) {
       const between = newer.filter((one) => Number(one.version) > low && Number(one.version) <= high);
       const isBack = Number(diff.from) > Number(diff.to);
       const all = high - low;
+      const authors = [...new Set(between.map((one) => one.author))];
+      fill(summary, el("p", {}, el("b", { class: "number" }, count(diff.counts.added + diff.counts.changed + diff.counts.removed)), " files, ", el("span", { id: "in-words" }, apart(diff.counts)), el("span", { class: "quiet" }, " · "),
+        "update of ", el("b", {}, size(diff.cost.total ?? diff.cost.bytes)), ` in ${plural(diff.cost.requests ?? diff.cost.files, "request")}`,
+        diff.cost.plainBytes ? el("span", { class: "quiet" }, `, ${size(diff.cost.plainBytes)} without deltas`) : null),
+      between.length ? el("details", { id: "between" }, el("summary", {}, el("b", {}, plural(all, "release")), isBack ? " taken back" : "", ` by ${authors.length > 3 ? `${count(authors.length)} people` : authors.join(" and ")}`),
+        el("ol", { class: "commits" }, between.slice(0, 8).map((one) => el("li", {},
+          el("a", { href: channelLink("release", app, channel, `/${one.version}`), "aria-label": `Version ${one.version}` }, one.version), el("span", {}, one.message?.slice(0, 160) || el("span", { class: "quiet" }, one.kind)), el("span", { class: "quiet" }, named(one.author)), el("span", { class: "quiet" }, when(one.at)))),
+        all > Math.min(8, between.length) ? el("li", { class: "quiet" }, `and ${plural(all - Math.min(8, between.length), "more", "more")}`) : null)) : null);
       return [
         [["from", from, first, diff.from], ["to", to, second, diff.to]].filter(([, text, at]) => at !== text.trim()).map(([words, , at, version]) =>
           el("p", { class: "quiet small" }, `“${words}”: what was live at `, exactly(at), `: version ${version}.`)),
-        stats("compare-figures", [
-          { name: "Files", value: count(diff.counts.added + diff.counts.changed + diff.counts.removed), notes: [el("span", { id: "in-words" }, inWords(diff.counts))] },
-          { name: `Update from ${diff.from}`, value: size(diff.cost.total ?? diff.cost.bytes), notes: [`in ${plural(diff.cost.requests ?? diff.cost.files, "request")}`, diff.cost.plainBytes ? `${size(diff.cost.plainBytes)} without deltas` : null] },
-          { name: isBack ? "Releases taken back" : "Releases", value: count(all), notes: [[...new Set(between.map((one) => one.author))].slice(0, 4).join(", ")] },
-        ]),
-        between.length ? card(isBack ? "Releases that this takes back" : "Releases in it", el("ol", { class: "commits" }, between.slice(0, 8).map((one) => el("li", {},
-          el("a", { href: channelLink("release", app, channel, `/${one.version}`), "aria-label": `Version ${one.version}` }, one.version), el("span", {}, one.message?.slice(0, 160) || el("span", { class: "quiet" }, one.kind)), el("span", { class: "quiet" }, named(one.author)), el("span", { class: "quiet" }, when(one.at)))),
-        all > Math.min(8, between.length) ? el("li", { class: "quiet" }, `and ${plural(all - Math.min(8, between.length), "more", "more")}`) : null)) : null,
         card(`Version ${diff.from} → ${diff.to}`, changes(app, channel, diff.from, diff.to, query, channelLink("compare", app, channel, `?from=${encodeURIComponent(from)}&to=${encodeURIComponent(to)}`)))];
     });
   }
   return {
     title: `Compare versions of ${app} ${channel}`,
-    node: [crumbs(app, channel), el("h1", {}, "Compare versions"), card("", form), result],
+    node: [crumbs(app, channel), el("h1", {}, "Compare versions"), card("", [form, summary]), result],
   };
 }
 
@@ -291,7 +304,7 @@ function changes(app, channel, from, to, query, address) {
     else more.hidden = false;
     const told = [["added", "added"], ["renamed", "renamed and changed"], ["changed", "changed"], ["removed", "removed"]].filter(([kind]) => sums[kind]);
     fill(note, total === 0 ? (words ? "No changed URL contains this." : "Nothing changed.")
-      : [next === null ? `${plural(total, "change")}: ` : `${count(files.length)} of ${plural(total, "change")} shown: `,
+      : [next === null ? told.length > 1 && `${plural(total, "change")}: ` : `${count(files.length)} of ${plural(total, "change")} shown: `,
         told.map(([kind, text], index) => [index ? ", " : "", el("span", { class: kinds[kind].kind }, el("span", { "aria-hidden": "true" }, `${kinds[kind].mark}${kind === "renamed" ? "\u00a0" : ""}`), count(sums[kind])), ` ${text}`]), next === null ? "" : "; more below"]);
     if (!words) figure(diff);
     fill(box, draw(tree(files), 0, ""));
@@ -320,7 +333,7 @@ function changes(app, channel, from, to, query, address) {
     const node = document.getElementById("in-words");
     if (!node || !diff.renamed) return;
     const { added, changed, removed } = diff.counts;
-    node.textContent = inWords({ added: added - diff.renamed, renamed: diff.renamed, changed, removed: removed - diff.renamed });
+    node.textContent = apart({ added: added - diff.renamed, renamed: diff.renamed, changed, removed: removed - diff.renamed });
     node.closest("div").querySelector(".number").textContent = count(added + changed + removed - diff.renamed);
   }
 
