@@ -1,7 +1,7 @@
 import { channelLink, get, hindrance, long } from "./api.js";
 import { badge, card, count, el, fill, named, plural, svg, table, utcText } from "./dom.js";
 import { exactly, facts, hash, retire, wholeMinute } from "./parts.js";
-import { ofBuckets } from "./rollout.js";
+import { shareText } from "./rollout.js";
 
 const page = 50;
 /** Kinds of acts, by the first part of their names. */
@@ -184,7 +184,8 @@ function summary(row) {
     "channel.create": () => text(asked.publicURL) && `downloads from ${asked.publicURL}`,
     "channel.protect": () => Number.isInteger(asked.approvals) && (asked.approvals ? `needs ${plural(asked.approvals, "approval")}` : "needs no approval"),
     "channel.freeze": () => (to(asked.from) || to(asked.to)) && [to(asked.from) && `from ${to(asked.from)}`, to(asked.to) && `until ${to(asked.to)}`].filter(Boolean).join(" "),
-    "rollout.set": () => version && Number.isInteger(share) && `version ${version} to ${ofBuckets(share)}`,
+    "mirror.register": () => text(asked.name) && `mirror ${asked.name}`,
+    "rollout.set": () => version && Number.isInteger(share) && `version ${version} to ${shareText(share)}`,
   }[row.act];
   const about = of?.() || ((text(asked.summary) ?? text(made.summary))?.replace(/^rollout set of version (\S+) to /, "roll out version $1 to ") ?? [text(asked.code), number(asked.approvals, "approval"), number(asked.maps, "source map"), text(asked.name) && `“${asked.name}”`,
     version && `${isDocument ? "config" : "version"} ${version}`, row.act === "rollback" && text(asked.to) && `with the content of ${asked.to}`, text(asked.fromVersion) && text(asked.from) && `from version ${asked.fromVersion} of ${asked.from}`,
