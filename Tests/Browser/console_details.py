@@ -494,7 +494,7 @@ def refused_here(console, site):
         console.wait("dialog[open]")
         for name, value in values.items():
             console.set(name, value)
-        console.says(words, "dialog #preview")
+        console.says(words, "dialog .body")
         closed(console)
     console.go("#/compare/shop/online", "#compare")
     for text in ("2026-02-31 10:00", "19.11.2026", "yesterday"):

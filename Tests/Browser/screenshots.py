@@ -350,7 +350,6 @@ def all_pages(console, scheme, width):
             console.set(*values[name])
             time.sleep(1)
         console.set("reason", "white pages since the new basket")
-        console.eval("document.querySelector('dialog details.command').open = true")
         take(console, title)
         console.press("Escape")
         until(lambda: not console.has("dialog"), "the dialog's end")

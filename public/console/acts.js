@@ -1,6 +1,7 @@
 import { act, bundleLimit, channelPath, Ended, get, hindrance, isPerson, long, me, preview } from "./api.js";
 import { el, fill, plural, polled, size, tell, when } from "./dom.js";
-import { exactly, localMinute, wholeMinute } from "./parts.js";
+import { exactly, wholeMinute } from "./parts.js";
+import { figures, rate } from "./health.js";
 import { alarm, audience, buckets, ofBuckets } from "./rollout.js";
 import { isSame, propose, Unchanged, why } from "./dialog.js";
 import { changedURLs, changeFacts, gated, protect, waiting } from "./approvals.js";
@@ -91,7 +92,7 @@ export function buttons({ app, channel, status, fleet, reload, isFailing, to }) 
   /** Versions that the list doesn't offer can be named. */
   function another(releases) {
     return releases.length < offered ? []
-    : [{ name: "other", value: to && !releases.some((one) => one.version === to) ? to : undefined, words: "Or another version, by its number", inputmode: "numeric", pattern: "[0-9]{1,9}", help: `The newest ${offered} versions are offered above; there are older ones.` }];
+    : [{ name: "other", value: to && !releases.some((one) => one.version === to) ? to : undefined, words: "Or another version, by its number", inputmode: "numeric", pattern: "[0-9]{1,9}", hint: `The newest ${offered} versions are offered above; there are older ones.` }];
   }
 
   function frozen(answer, values) {
@@ -108,7 +109,14 @@ export function buttons({ app, channel, status, fleet, reload, isFailing, to }) 
   }
 
   async function rollBack() {
-    const releases = await versions();
+    const [releases, { reports = [] }] = await Promise.all([versions(), get(`${path}/adoption`)]);
+    const failing = (version) => {
+      const report = reports.find((one) => one.version === version);
+      return report ? figures(report).perThousand : null;
+    };
+    /** What speaks for it, or against it: how often pages fail on either version. */
+    const compared = (version) => [failing(status.version), failing(version)].includes(null) ? null
+      : el("p", {}, "Failed pages per 1,000: ", el("b", {}, rate(failing(status.version))), ` on version ${status.version}, `, el("b", {}, rate(failing(version))), ` on version ${version}.`);
     const all = releases.slice(1).map((one) => [one.version, one.version, [el("span", {}, one.message?.slice(0, 120) || el("span", { class: "quiet" }, "no message")), el("div", { class: "quiet small" }, `${one.kind} by ${one.author}`)], when(one.at)]);
     if (!all.length) { tell("There is no older version."); return; }
     const bundles = [["", "All bundles"], ...status.bundles.map((one) => [one.name, one.name])];
@@ -126,7 +134,7 @@ export function buttons({ app, channel, status, fleet, reload, isFailing, to }) 
         const answer = await preview(`${path}/rollback`, { ...body(values), ...guarded(values) });
         frozen(answer, values);
         if (answer.changed === false) return { nodes: el("p", {}, "Nothing: the content is already the same."), plan: answer };
-        return { plan: answer, nodes: [el("p", {}, `Version ${answer.version} gets the content of version ${answer.target}; devices that poll (${polls}) take it at their next poll.`), changeFacts(answer), changedURLs(answer)] };
+        return { plan: answer, nodes: [el("p", {}, `Version ${answer.version} gets the content of version ${answer.target}; devices that poll (${polls}) take it at their next poll.`), compared(answer.target), changeFacts(answer), changedURLs(answer)] };
       },
       command: (values) => ["rollback", values.other || values.to, ...(values.bundle ? ["--bundle", values.bundle] : ["--all-bundles"]), values.withPrefetch && "--with-prefetch",
         ...place, ...despite(values), "--now", "--yes", `--message=${values.reason}`],
@@ -167,9 +175,14 @@ export function buttons({ app, channel, status, fleet, reload, isFailing, to }) 
   function freeze() {
     propose({
       title: "Freeze", verb: `Freeze ${where}`, where, done,
-      effect: async () => el("p", {}, "Releases are refused from now on, with your reason, until somebody thaws the channel. Devices go on as they are; the kill switch, bypasses and settings still work."),
-      command: ({ reason }) => ["channel", "freeze", ...place, `--reason=${reason}`],
-      send: async ({ reason }, key) => { await act("POST", `${path}/freeze`, { reason }, key); return "The channel refuses releases."; },
+      fields: [{ name: "until", words: "Until", hint: "Empty: until somebody thaws the channel.", kind: "datetime-local", spans: [...spans, [0, "No end"]] }],
+      effect: async ({ until }) => el("ul", {}, el("li", {}, ahead(until), "Releases are refused from now on, with your reason, until ", until ? [exactly(new Date(until)), ", or until somebody thaws the channel before."] : "somebody thaws the channel."),
+        el("li", {}, "Devices keep what they have. The kill switch, bypasses and settings still work, and a rollback with a reason of its own.")),
+      command: ({ reason, until }) => ["channel", "freeze", ...place, ...(until ? ["--to", `${new Date(until).toISOString().slice(0, 16)}Z`] : []), `--reason=${reason}`],
+      send: async ({ reason, until }, key) => {
+        await act("POST", `${path}/freeze`, { reason, ...(until ? { to: new Date(until).toISOString() } : {}) }, key);
+        return "The channel refuses releases.";
+      },
     });
   }
 
@@ -200,7 +213,7 @@ export function buttons({ app, channel, status, fleet, reload, isFailing, to }) 
     propose({
       title: "Kill switch", verb: "Turn the kill switch on", where, isDangerous: true, done,
       // As the command line: a switch that is forgotten costs every page its speed.
-      fields: [{ name: "until", words: "Until", hint: "empty: until somebody resumes", kind: "datetime-local", spans: [...spans, [0, "No end"]], value: localMinute(Date.now() + 4 * 3600_000) }],
+      fields: [{ name: "until", words: "Until", hint: "Empty: until somebody resumes.", kind: "datetime-local", spans: [...spans, [0, "No end"]], span: 4 }],
       effect: async ({ until }) => el("p", {}, ahead(until), `▲ Apps and browsers use only the network for every page, from their next poll on (${polls}). They keep their files, and come back by themselves `,
         until ? ["when it ends, ", exactly(wholeMinute(until)), "."] : "after somebody resumes."),
       command: ({ reason, until }) => ["policy", "kill", ...place, ...(until ? ["--for", lasting(until)] : ["--until-resumed"]), `--message=${reason}`],
@@ -236,44 +249,47 @@ export function buttons({ app, channel, status, fleet, reload, isFailing, to }) 
     return bypass.map((pattern) => ({ pattern, until: bypassUntil && Object.hasOwn(bypassUntil, pattern) ? bypassUntil[pattern] : until }));
   }
 
-  /** How many of the channel's pages a pattern has; nothing where the pattern isn't one. */
+  /** A warning of a pattern that none of the channel's pages has, or how many have it; nothing where the pattern isn't one. */
   async function matching(pattern) {
     const isMeant = matcher(pattern);
     if (!isMeant || status.version === "0") return null;
     const literal = pattern.replace(/^[^:]*:\/\//, "").split("*").reduce((longest, one) => (one.length > longest.length ? one : longest), "");
     const { added, next } = await get(`${path}/diff?from=0&to=${status.version}&limit=1000&filter=${encodeURIComponent(literal)}`);
     const found = added.filter((one) => /^text\/html|^application\/xhtml/.test(one.ctype) && isMeant(one.url));
-    if (found.length) return el("p", {}, `${next ? "At least " : ""}${plural(found.length, "page")} of version ${status.version}: ${found.slice(0, 5).map((one) => one.url).join(", ")}${found.length > 5 ? ", …" : ""}`);
-    return next ? null : el("p", { class: "warn" }, `▲ No page of version ${status.version} matches. Is the pattern right?`);
+    if (found.length) return [null, el("p", {}, `${next ? "At least " : ""}${plural(found.length, "page")} of version ${status.version}: ${found.slice(0, 5).map((one) => one.url).join(", ")}${found.length > 5 ? ", …" : ""}`)];
+    return next ? null : [`▲ No page of version ${status.version} matches. Is the pattern right?`];
   }
 
   async function bypass() {
     const known = (await bypassed()).map((one) => one.pattern);
+    const isRemoval = (values) => values.act === "bypass-remove";
     propose({
       title: "Bypass pages", verb: "Save the bypass", where, done,
       fields: [
-        { name: "act", words: "What", kind: "select", options: [["bypass-add", "Pages that devices leave to the network"], ...(known.length ? [["bypass-remove", "No longer bypass"]] : [])] },
-        { name: "pattern", words: "Pattern", hint: "of URLs, with *", required: true, placeholder: "https://m.example.com/pay/*", help: known.length ? `Bypassed now: ${known.join(", ")}` : "Nothing is bypassed now." },
-        { name: "until", words: "Until", hint: "empty: until it is removed", kind: "datetime-local", spans: [...spans, [0, "No end"]] }],
+        ...(known.length ? [{ name: "act", words: "Change", kind: "select", options: [["bypass-add", "Start a bypass"], ["bypass-remove", "End a bypass"]] }] : []),
+        { name: "pattern", words: "Pattern", required: true, placeholder: "https://m.example.com/account/*", offers: known, hint: `URLs of pages, with * for any text. ${known.length ? `Bypassed now: ${known.join(", ")}` : "Nothing is bypassed now."}` },
+        { name: "until", words: "Until", hint: "Empty: until it is removed.", kind: "datetime-local", spans: [...spans, [0, "No end"]] }],
       effect: async (values) => {
-        if (values.act === "bypass-add") {
-          return [el("p", {}, ahead(values.until), `Pages of ${values.pattern || "the pattern"} come from the network on every device, at its next poll (${polls}).`,
-            values.until ? [" It lapses ", exactly(wholeMinute(values.until)), "."] : ""), await matching(values.pattern)];
+        if (!isRemoval(values)) {
+          const [warning, pages] = await matching(values.pattern) ?? [];
+          return { notes: { pattern: [known.includes(values.pattern) ? "▲ Already bypassed: this sets when it ends." : null, warning].filter(Boolean).map((one) => el("span", {}, one)) },
+            nodes: [el("p", {}, ahead(values.until), `Pages of ${values.pattern || "the pattern"} come from the network on every device, at its next poll (${polls}).`,
+              values.until ? [" It ends ", exactly(wholeMinute(values.until)), "."] : ""), pages] };
         }
         const now = await bypassed();
         if (values.pattern && !now.some((one) => one.pattern === values.pattern)) throw new Error(`${values.pattern} is not bypassed. ${now.length ? `Bypassed are ${now.map((one) => one.pattern).join(", ")}.` : "Nothing is."}`);
         return { plan: now, nodes: [el("p", {}, `Pages of ${values.pattern || "the pattern"} come from the device's files again.`), gated(status)] };
       },
       guard: async (values, plan) => {
-        if (values.act === "bypass-add") return "";
+        if (!isRemoval(values)) return "";
         const now = await bypassed();
         return isSame(now, plan) ? "" : `bypassed are ${now.map((one) => one.pattern).join(", ") || "no pages"}.`;
       },
-      command: (values) => ["policy", "bypass", values.act === "bypass-add" ? "add" : "remove", values.pattern, ...place,
-        ...(values.until && values.act === "bypass-add" ? ["--for", lasting(values.until)] : []), `--message=${values.reason}`],
+      command: (values) => ["policy", "bypass", isRemoval(values) ? "remove" : "add", values.pattern, ...place,
+        ...(values.until && !isRemoval(values) ? ["--for", lasting(values.until)] : []), `--message=${values.reason}`],
       send: async (values, key) => {
-        const until = values.until && values.act === "bypass-add" ? { until: wholeMinute(values.until).toISOString() } : {};
-        const answer = await act("POST", `${path}/policy`, { act: values.act, pattern: values.pattern, message: values.reason, ...until }, key);
+        const until = values.until && !isRemoval(values) ? { until: wholeMinute(values.until).toISOString() } : {};
+        const answer = await act("POST", `${path}/policy`, { act: values.act ?? "bypass-add", pattern: values.pattern, message: values.reason, ...until }, key);
         return waiting(answer) ?? (answer.changed ? `Done: the policy has version ${answer.version}.` : "Nothing changed: the policy already says so.");
       },
     });
@@ -352,10 +368,10 @@ export function buttons({ app, channel, status, fleet, reload, isFailing, to }) 
     propose({
       title: "Settings", verb: "Save settings", where, done,
       fields: [
-        { name: "interval", words: names.interval, hint: "30 to 3,600; empty: the devices' default", unit: "seconds between two polls of a device", kind: "number", min: 30, max: 3600, value: is.interval },
-        { name: "reports", words: names.reports, hint: "empty: all", unit: "percent of what devices count is sent", kind: "number", min: 0, max: 100, step: 0.01, value: is.reports },
-        { name: "samples", words: names.samples, hint: "message, stack and page; query values and ids are taken out on the device", kind: "select", options: [["on", "On: devices send them"], ["off", "Off"]], value: is.samples },
-        { name: "hosts", words: names.hosts, hint: "whose URLs a release may name; empty: all", value: is.hosts, placeholder: "m.example.com *.example.org" }],
+        { name: "interval", words: names.interval, hint: "How long a device waits between two polls: 30 to 3,600. Empty: the devices' default.", unit: "seconds", kind: "number", min: 30, max: 3600, value: is.interval },
+        { name: "reports", words: names.reports, hint: "Share of usage reports that devices send. Empty: all of them.", unit: "%", kind: "number", min: 0, max: 100, step: 0.01, value: is.reports },
+        { name: "samples", words: names.samples, hint: "Devices send the message, stack and page of an error, without query values and ids.", kind: "select", options: [["on", "On"], ["off", "Off"]], value: is.samples },
+        { name: "hosts", words: names.hosts, hint: "Hosts whose URLs a release may contain, with spaces between them. Empty: all hosts.", value: is.hosts, placeholder: "m.example.com *.example.org" }],
       effect: async (values) => {
         const change = Object.entries(body(values));
         if (!change.length) throw new Unchanged("Nothing is changed yet.");
@@ -395,15 +411,16 @@ export function acknowledge(problem, done) {
   const same = (one) => one.code === code && one.app === app && one.channel === channel;
   const now = async () => (await get("overview")).problems.find(same);
   propose({
-    title: "Acknowledge", where: `${code}, ${placed(problem)}`, done, reasonHint: "for your colleagues", reasonLength: 500,
-    fields: [{ name: "until", words: "Quiet until", hint: "30 days at most", kind: "datetime-local", required: true, spans, value: localMinute(Date.now() + 4 * 3600_000) }],
+    title: "Acknowledge", where: `${placed(problem)}: ${problem.detail.replace(/\.$/, "")}`, done, reasonHint: "For your colleagues.", reasonLength: 500,
+    fields: [{ name: "until", words: "Hide until", hint: "30 days at most.", kind: "datetime-local", required: true, spans, span: 4 }],
     effect: async ({ until }) => {
       if (!until) throw new Error("Say until when.");
       ahead(until);
       if (wholeMinute(until) > Date.now() + longest) throw new Error("30 days at most.");
       const found = await now();
       if (!found) throw new Error("This problem has ended.");
-      return [el("p", {}, el("b", {}, found.detail)), el("p", {}, "It leaves the banner, and comes last in the overview, with your name and reason. It is loud again ", exactly(wholeMinute(until)), ", or when it gets worse. Monitoring and webhooks go on telling of it.")];
+      return [el("p", {}, "Hidden from the banner until ", exactly(wholeMinute(until)), ", or until it gets worse. The overview still lists it, with your name and reason. Monitoring and webhooks still report it."),
+        found.detail === problem.detail ? null : el("p", {}, `Now: ${found.detail}`)];
     },
     guard: async () => (await now() ? "" : "this problem has ended."),
     command: ({ reason, until }) => ["acknowledge", code, ...at, "--until", lasting(until), `--message=${reason}`],
@@ -472,9 +489,9 @@ export function rolloutButtons({ app, channel, status, reload, isWorse }) {
     propose({
       title: "Change share", verb: "Change the share", where, done: reload,
       fields: [
-        { name: "share", words: "Share", unit: "of the devices, in percent", required: true, value: ofBuckets(rollout.share), inputmode: "decimal" },
-        { name: "groups", words: "Groups", hint: "that are in, whatever their share; empty: none", value: rollout.groups.join(" ") },
-        { name: "range", words: "App versions", hint: "such as >=4.2 <5; empty: all", value: rollout.app ?? "" }, ...inSpite()],
+        { name: "share", words: "Share", unit: "of the devices", required: true, value: ofBuckets(rollout.share), inputmode: "decimal" },
+        { name: "groups", words: "Groups", hint: "Groups that are in, whatever the share. Empty: none.", value: rollout.groups.join(" ") },
+        { name: "range", words: "App versions", hint: "Such as >=4.2 <5. Empty: all.", value: rollout.app ?? "" }, ...inSpite()],
       effect: async (values) => {
         const { open, warning } = await now();
         const next = { share: buckets(values.share), groups: groups(values), app: values.range || null };
@@ -539,9 +556,9 @@ export function createToken(done) {
     title: "Create a token", verb: "Create the token", where: "this origin", done,
     fields: [
       { name: "name", words: "Whose it is", required: true, maxlength: 128 },
-      { name: "scope", words: "What it may do", kind: "select", options: [["", "choose …"], ["read", "read"], ["release", "release"], ["publish", "publish"], ["admin", "admin"]] },
+      { name: "scope", words: "What it may do", kind: "select", options: [["", "Choose"], ["read", "read"], ["release", "release"], ["publish", "publish"], ["admin", "admin"]] },
       { name: "app", words: "App" }, { name: "allApps", words: "Every app, also those made later", kind: "check" },
-      { name: "channel", words: "Channel", hint: "empty: all of the app" }, { name: "bundles", words: "Bundles", hint: "with * and ?; empty: all" },
+      { name: "channel", words: "Channel", hint: "Empty: all channels of the app." }, { name: "bundles", words: "Bundles", hint: "Names, also with * and ?. Empty: all." },
       { name: "days", words: "Ends after", unit: "days", kind: "number", min: 1, max: 3660, value: 90 }, { name: "noExpiry", words: "It never ends", kind: "check" }],
     // As the command line: nothing is granted by leaving it out.
     effect: async ({ name, scope, app, allApps, channel, bundles, days, noExpiry }) => {
@@ -581,9 +598,9 @@ export function revokeToken(token, done) {
 export function collectGarbage(done) {
   const body = ({ keepVersions, keepDays }) => ({ keepVersions: Number(keepVersions), keepDays: Number(keepDays) });
   propose({
-    title: "Collect garbage", where: "all channels", isDangerous: true, done,
+    title: "Clean up", verb: "Delete old versions", where: "all channels", isDangerous: true, done,
     fields: [
-      { name: "keepVersions", words: "Keep the newest", unit: "versions of each channel", kind: "number", min: 1, max: 1000000, value: 50, required: true },
+      { name: "keepVersions", words: "Keep the newest", unit: "versions of each channel", hint: "Pinned versions stay in any case.", kind: "number", min: 1, max: 1000000, value: 50, required: true },
       { name: "keepDays", words: "Keep what devices used in the last", unit: "days", kind: "number", min: 0, max: 90, value: 90, required: true }],
     effect: async (values) => {
       const report = await preview("gc", body(values), long);
@@ -602,7 +619,7 @@ export function collectGarbage(done) {
 export function forgetMirror(name, done) {
   propose({
     title: "Forget the mirror", where: name, done,
-    effect: async () => el("p", {}, `gc may drop what only ${name} names. Its next run registers it again.`),
+    effect: async () => el("p", {}, `Cleaning up may delete what only ${name} names. Its next run registers it again.`),
     command: () => ["mirror", "forget", name],
     send: async ({ reason }, key) => { await act("DELETE", `mirrors/${encodeURIComponent(name)}${why(reason)}`, undefined, key); return "It is forgotten."; },
   });

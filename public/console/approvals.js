@@ -174,7 +174,7 @@ export function decisions({ one, app, channel, reload }, more = null) {
 
   function approve() {
     propose({
-      title: "Approve", where, done: reload, isReasonOptional: true, reasonWords: "Remark", reasonHint: "for the audit trail and your colleagues; may be empty",
+      title: "Approve", where, done: reload, isReasonOptional: true, reasonWords: "Remark", reasonHint: "For the audit trail and your colleagues; may be empty.",
       effect: async () => {
         const preview = await now();
         const { schedule } = preview;
@@ -222,7 +222,8 @@ export function decisions({ one, app, channel, reload }, more = null) {
 export async function protect({ app, channel, done }) {
   const path = channelPath(app, channel);
   const read = async () => (await get(path)).protection ?? { approvals: 0, by: null, share: 0 };
-  const is = await read();
+  // Who may not see all tokens writes the name.
+  const [is, names] = await Promise.all([read(), get("tokens").then(({ tokens }) => [...new Set(tokens.filter((one) => !one.revokedAt).map((one) => one.name))].sort(), () => [])]);
   const body = ({ approvals, by, share }) => {
     if (!/^\d$/.test(approvals)) throw new Error("Write the number of approvals, from 0 to 9.");
     return Number(approvals) ? { approvals: Number(approvals), by: by || null, share: share === "" ? 0 : buckets(share) } : { approvals: 0, by: null, share: 0 };
@@ -230,14 +231,14 @@ export async function protect({ app, channel, done }) {
   propose({
     title: "Protection", verb: "Save protection", where: `${app} ${channel}`, done,
     fields: [
-      { name: "approvals", words: "Approvals", hint: "0: none", unit: "approvals that an act waits for", kind: "number", min: 0, max: 9, value: String(is.approvals), required: true },
-      { name: "by", words: "By whom", hint: "a pattern of names with * and ?; empty: whoever has the scope release here", value: is.by ?? "" },
-      { name: "share", words: "Steps of a rollout", hint: "that don't wait", unit: "of the devices at most", value: is.share ? ofBuckets(is.share) : "0%", inputmode: "decimal" }],
+      { name: "approvals", words: "Approvals needed", unit: "people", hint: "How many others have to approve a change. 0: nobody.", kind: "number", min: 0, max: 9, value: String(is.approvals), required: true },
+      { name: "by", words: "By whom", hint: "A name, or a pattern of names with * and ?. Empty: everybody with the scope release here.", offers: names, value: is.by ?? "" },
+      { name: "share", words: "Rollout steps up to", unit: "of devices need no approval", hint: "0%: every step needs it.", value: is.share ? ofBuckets(is.share) : "0%", inputmode: "decimal" }],
     effect: async (values) => {
       const [next, now] = [body(values), await read()];
       if (isSame(next, now)) return { plan: now, nodes: el("p", {}, "Nothing: that is what it is now.") };
-      return { plan: now, nodes: [facts([["Now", protectionWords(now)], ["Then", protectionWords(next)]]),
-        next.approvals ? el("p", {}, "Releases, promotions, prefetch configs, changes of the policy and steps of a rollout wait for it. Rolling back, halting, pausing and the kill switch never do. Nobody approves their own request.")
+      return { plan: now, nodes: [facts([["Now", protectionWords(now)], ["Then", protectionWords(next)]], "now-then"),
+        next.approvals ? facts([["Need approval", "releases, promotions, prefetch configs, policy changes, rollout steps"], ["Need none", "rolling back, halting, pausing, the kill switch"], ["Your own requests", "need somebody else"]], "what-waits")
           : el("p", { class: "warn" }, "▲ One person alone can release then. What waits for approvals now still does.")] };
     },
     guard: async (_, plan) => {

@@ -1,16 +1,33 @@
 import { channelLink, get, hindrance, long } from "./api.js";
-import { badge, card, count, el, fill, named, plural, table, when } from "./dom.js";
+import { badge, card, count, el, fill, named, plural, svg, table, utcText } from "./dom.js";
 import { exactly, facts, hash, retire, wholeMinute } from "./parts.js";
+import { shareText } from "./rollout.js";
 
 const page = 50;
 /** Kinds of acts, by the first part of their names. */
 const kinds = [["publish", "Publish"], ["promote", "Promote"], ["rollback", "Roll back"], ["rollout", "Rollouts"], ["policy", "Policy, kill switch"], ["prefetch", "Prefetch"], ["channel", "Channels, freezes"],
   ["schedule", "Scheduled acts"], ["approval", "Approvals"], ["problem", "Problems"], ["token", "Tokens"], ["session", "Sessions"], ["mirror", "Mirrors"], ["webhook", "Webhooks"], ["gc", "Garbage collection"], ["trust", "Trust"]];
-/** A moment of this year, and of another: to the second, in the reader's zone, which the column's name tells. */
-const exact = { month: "short", day: "numeric", hour: "numeric", minute: "2-digit", second: "2-digit" };
-const [ofThisYear, ofAnother] = [exact, { year: "numeric", ...exact }].map((parts) => new Intl.DateTimeFormat(undefined, parts));
+/** A row's time, below its day, in the reader's zone, which the column's name tells. */
+const clock = new Intl.DateTimeFormat(undefined, { hour: "numeric", minute: "2-digit" });
+const [near, ofThisYear, ofAnother] = [{}, { weekday: "long" }, { weekday: "long", year: "numeric" }].map((more) => new Intl.DateTimeFormat(undefined, { month: "short", day: "numeric", ...more }));
 const zone = new Intl.DateTimeFormat(undefined, { timeZoneName: "short" }).formatToParts().find(({ type }) => type === "timeZoneName")?.value ?? "";
-const moment = (at) => (new Date(at).getFullYear() === new Date().getFullYear() ? ofThisYear : ofAnother).format(new Date(at));
+function day(date) {
+  const [now, then] = [new Date(), new Date(date)].map((one) => new Date(one.getFullYear(), one.getMonth(), one.getDate()));
+  const words = (then.getFullYear() === now.getFullYear() ? ofThisYear : ofAnother).format(then);
+  return { 0: `Today, ${near.format(then)}`, 1: `Yesterday, ${near.format(then)}` }[Math.round((now - then) / 86_400_000)] ?? words;
+}
+
+/** Pictures of acts, by their sort: what changes what devices get, what holds it back, who may do something, what waits, and others. */
+const pictures = {
+  release: "M8 13V3M4 7l4-4 4 4", back: "M6 3 2 7l4 4M2 7h8a4 4 0 0 1 0 7H7", guard: "M8 2l5 2v4c0 3-2 5-5 6-3-1-5-3-5-6V4z",
+  key: "M8 8a3 3 0 1 1-6 0 3 3 0 1 1 6 0h6v3", clock: "M14 8a6 6 0 1 1-12 0 6 6 0 1 1 12 0M8 5v3l2 2", other: "M3 4h10M3 8h10M3 12h6",
+};
+const sorts = [["release", /^(publish|promote|rollout\.(create|set|complete|resume))/], ["back", /^(rollback|unpublish|rollout)/], ["guard", /^(policy|channel\.(freeze|thaw|protect)|problem|pin|unpin)/],
+  ["key", /^(token|session|identity|trust)/], ["clock", /^(schedule|approval)/]];
+const picture = (act) => {
+  const sort = sorts.find(([, pattern]) => pattern.test(act))?.[0] ?? "other";
+  return svg("svg", { class: `sort ${sort}`, viewBox: "0 0 16 16", "aria-hidden": "true" }, svg("path", { d: pictures[sort] }));
+};
 
 export async function open({ query, overview: fleet }) {
   const hindered = hindrance("admin", "", "", true);
@@ -33,11 +50,17 @@ export async function open({ query, overview: fleet }) {
   if (app || channel) places.set(JSON.stringify([app, channel]), `${app || "every app"} ${channel || ", all channels"}`);
   const where = el("select", { id: "by-where" }, el("option", { value: "" }, "Everywhere"),
     [...places].sort(([, a], [, b]) => (a < b ? -1 : 1)).map(([value, words]) => el("option", { value, selected: Boolean(app || channel) && value === JSON.stringify([app, channel]) }, words)));
-  const moments = [["since", "From"], ["until", "Until"]].map(([name, words]) => field(name, words, el("input", { id: `by-${name}`, name, type: "datetime-local", value: query.get(name) ?? "" })));
+  const [since, until] = [["since", "From"], ["until", "Until"]].map(([name, words]) => field(name, words, el("input", { id: `by-${name}`, name, type: "datetime-local", value: query.get(name) ?? "" })));
+  // Two fields that are seldom needed.
+  const between = el("details", { class: "between", id: "between" }, el("summary", {}, "Between …"), el("div", {}, since, until));
+  between.open = query.has("since") || query.has("until");
   const clear = el("button", { type: "button", id: "clear", class: "plain", click: () => { for (const one of form.elements) one.value = ""; load(true); } }, "Clear");
-  const form = el("form", { role: "search", class: "filters", submit: (event) => { event.preventDefault(); load(true); }, change: () => load(true) },
+  const form = el("form", { role: "search", class: "filters folded", id: "filters", submit: (event) => { event.preventDefault(); load(true); }, change: () => load(true) },
     field("author", "Who", el("input", { id: "by-author", name: "author", value: query.get("author") ?? "", list: "people", placeholder: "Anybody", autocomplete: "off", spellcheck: "false" })), people,
-    field("act", "Act", acts), field("where", "Where", where), moments, clear);
+    field("act", "Action", acts), field("where", "Where", where), between, clear);
+  const unfold = el("button", { type: "button", id: "unfold", "aria-expanded": "false", "aria-controls": "filters", click: () => {
+    unfold.setAttribute("aria-expanded", String(!form.classList.toggle("folded")));
+  } }, "Filters");
 
   /** Names and acts that are known, as choices. */
   function offer(some) {
@@ -56,6 +79,8 @@ export async function open({ query, overview: fleet }) {
     const [inApp = "", inChannel = ""] = where.value ? JSON.parse(where.value) : [];
     const all = [...new FormData(form), ["app", inApp], ["channel", inChannel]].map(([name, value]) => [name, value.trim()]).filter(([, value]) => value);
     clear.hidden = !all.length;
+    unfold.textContent = all.length ? `Filters (${all.length})` : "Filters";
+    between.classList.toggle("set", all.some(([name]) => name === "since" || name === "until"));
     const written = (some) => some.map(([name, value]) => `${name}=${encodeURIComponent(value)}`).join("&");
     const asked = all.map(([name, value]) => [name, name === "since" ? new Date(value).toISOString() : name === "until" ? wholeMinute(value).toISOString() : value]);
     return { path: `audit?${written([["limit", page], ...asked])}`, link: all.length ? `#/audit?${written(all)}` : "#/audit" };
@@ -63,12 +88,19 @@ export async function open({ query, overview: fleet }) {
 
   function draw(isAll) {
     note.textContent = isAll ? plural(rows.length, "row") : `The newest ${count(rows.length)} rows; older ones are below`;
-    fill(box, table("Audit trail, newest first", [[`When, ${zone}`], ["Who"], ["Act"], ["Where"], ["What", false, true], ["Row", true]], rows.map((row) => [
-      [el("span", { "aria-hidden": "true" }, moment(row.at)), " ", el("span", { class: "sub" }, when(row.at))], named(row.author), el("code", {}, row.act),
-      row.app ? row.channel ? el("a", { href: channelLink("channel", row.app, row.channel) }, `${row.app} ${row.channel}`) : row.app : el("span", { class: "quiet" }, "—"),
+    fill(box, table("Audit trail, newest first", [[`Time, ${zone}`], ["Who"], ["Action"], ["Where"], ["What", false, true], ["Row", true]], rows.map((row) => [
+      el("time", { datetime: row.at, title: utcText(new Date(row.at)) }, clock.format(new Date(row.at))), named(row.author), [picture(row.act), el("code", {}, row.act)],
+      row.app ? row.channel ? el("a", { href: channelLink("channel", row.app, row.channel) }, `${row.app} ${row.channel}`) : row.app : "",
       el("details", { id: `row-${row.id}` }, el("summary", {}, summary(row), el("span", { class: "hidden" }, `, row ${row.id}`)), facts([["At", exactly(row.at)], row.address && ["From", row.address],
         ["Asked", written(row.parameters)], ["Result", written(row.result)], ["Hash", hash(row.hash)]])), count(row.id),
     ]), "No rows match."));
+    // Rows of one day stand below its name.
+    let last = "";
+    [...box.querySelectorAll("tbody > tr")].forEach((line, index) => {
+      const name = day(rows[index].at);
+      if (name !== last) line.before(el("tr", { class: "day" }, el("th", { colspan: 6, scope: "rowgroup" }, name)));
+      last = name;
+    });
     if (isAll) retire(more, box.querySelector("tr:last-child summary"));
     else more.hidden = false;
   }
@@ -112,7 +144,7 @@ export async function open({ query, overview: fleet }) {
   }, "Verify the trail");
   const shown = {
     title: "Audit",
-    node: [el("div", { class: "head" }, el("div", {}, el("h1", {}, "Audit trail"), note), el("div", { class: "row" }, verify)), verdict, card("", [form, box, more], null, true)],
+    node: [el("div", { class: "head" }, el("div", {}, el("h1", {}, "Audit trail"), note), el("div", { class: "row" }, unfold, verify)), verdict, card("", [form, box, more], null, true)],
     poll: conditions().path,
     update(document) {
       // Somebody who went on to older rows is not thrown back, nor who is about to.
@@ -143,9 +175,22 @@ function summary(row) {
   const version = text(made.version) ?? text(asked.version);
   const bypass = made.changes?.bypass ?? {};
   const number = (value, word) => (Number.isInteger(value) ? plural(value, word) : null);
-  const about = text(asked.summary) ?? text(made.summary) ?? [text(asked.code), number(asked.approvals, "approval"), number(asked.maps, "map"), text(asked.name),
-    version && `${isDocument ? "config" : "version"} ${version}`, row.act === "rollback" && text(asked.to) && `with the content of ${asked.to}`, text(asked.fromVersion) && text(asked.from) && `from ${asked.from}`,
-    [bypass.added, bypass.removed].flat().filter(text).join(", "), text(asked.scope), text(asked.publicURL), text(asked.sort)].filter(Boolean).join(", ");
+  const share = made.is?.share;
+  const to = (at) => (text(at) && !Number.isNaN(Date.parse(at)) ? `${near.format(new Date(at))}, ${clock.format(new Date(at))}` : null);
+  const of = {
+    __proto__: null,
+    "token.create": () => text(asked.name) && `token of ${asked.name}, ${text(asked.scope) ? `scope ${asked.scope}` : "limited"}`,
+    "session.create": () => text(asked.name) && `signed in as ${asked.name}${text(asked.sort) ? `: ${asked.sort.split(", ").reverse().join(", ")}` : ""}`,
+    "channel.create": () => text(asked.publicURL) && `downloads from ${asked.publicURL}`,
+    "channel.protect": () => Number.isInteger(asked.approvals) && (asked.approvals ? `needs ${plural(asked.approvals, "approval")}` : "needs no approval"),
+    "channel.freeze": () => (to(asked.from) || to(asked.to)) && [to(asked.from) && `from ${to(asked.from)}`, to(asked.to) && `until ${to(asked.to)}`].filter(Boolean).join(" "),
+    "mirror.register": () => text(asked.name) && `mirror ${asked.name}`,
+    "rollout.set": () => version && Number.isInteger(share) && `version ${version} to ${shareText(share)}`,
+  }[row.act];
+  const about = of?.() || ((text(asked.summary) ?? text(made.summary))?.replace(/^rollout set of version (\S+) to /, "roll out version $1 to ") ?? [text(asked.code), number(asked.approvals, "approval"), number(asked.maps, "source map"), text(asked.name) && `“${asked.name}”`,
+    version && `${isDocument ? "config" : "version"} ${version}`, row.act === "rollback" && text(asked.to) && `with the content of ${asked.to}`, text(asked.fromVersion) && text(asked.from) && `from version ${asked.fromVersion} of ${asked.from}`,
+    [bypass.added, bypass.removed].flat().filter(text).join(", "), text(asked.scope) && `scope ${asked.scope}`, text(asked.publicURL), text(asked.sort)].filter(Boolean).join(", "));
   const why = text(asked.reason) ?? text(asked.message);
-  return [about ? el("span", { class: why ? "about" : null }, about) : null, why || (about ? null : el("span", { class: "quiet" }, "details"))];
+  const words = about ? about.charAt(0).toUpperCase() + about.slice(1) : "";
+  return [words ? el("span", { class: why ? "about" : null }, words) : null, why || (words ? null : el("span", { class: "quiet" }, "Details"))];
 }

@@ -45,8 +45,13 @@ export function shown() {
   return { node, set(words, hasReason = true) {
     node.hidden = !words.length;
     said.textContent = "";
-    name.textContent = hasReason ? "The command that does the same" : "The command for it, which takes no reason";
-    // A line ends between two words.
-    fill(text, words.flatMap((word, index) => [index ? " " : "", el("span", {}, word)]));
+    name.textContent = hasReason ? "As a command" : "As a command, without the reason";
+    // A line ends before an option, which keeps its value.
+    const parts = words.reduce((all, word) => {
+      if (/^--[a-z-]+$/.test(all.at(-1)) && !word.startsWith("--")) all.push(`${all.pop()} ${word}`);
+      else all.push(word);
+      return all;
+    }, []);
+    fill(text, parts.flatMap((part, index) => [index ? " " : "", el("span", {}, part)]));
   } };
 }

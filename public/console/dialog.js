@@ -6,12 +6,13 @@ import { localMinute } from "./parts.js";
 
 /**
  * A dialog for one act: what it asks, what it would do, why, and what came of it.
- * `verb`: what its button says in place of the title; `where`: what it is done to; `fields`: `{name, words, hint, …}`; `effect(values)`: nodes that say what would happen, or `{nodes, plan}`;
+ * `verb`: what its button says in place of the title; `where`: what it is done to; `fields`: `{name, words, hint, …}`;
+ * `effect(values)`: nodes that say what would happen, or `{nodes, plan, notes}`, of which `notes` has what is to be said below a field, by its name;
  * `guard(values, plan)`: what changed since the preview, in words, asked before the act is sent for the first time;
  * `command(values, plan)`: the words of the command that does the same;
  * `send(values, key, plan)`: does it and gives a sentence, or `{sentence, secret}`: nodes that are shown once and said nowhere else.
  */
-export function propose({ title, verb = title, where, fields = [], effect, guard, command, send, needsReason = true, isReasonOptional = false, reasonWords = "Reason", reasonHint = "for the audit trail and your colleagues", reasonLength = 1000, isDangerous = false, done }) {
+export function propose({ title, verb = title, where, fields = [], effect, guard, command, send, needsReason = true, isReasonOptional = false, reasonWords = "Reason", reasonHint = "For the audit trail and your colleagues.", reasonLength = 1000, isDangerous = false, done }) {
   // A second click while the first one's dialog was on its way.
   if (document.querySelector("dialog[open]")) return;
   const keys = new Map();
@@ -95,6 +96,7 @@ export function propose({ title, verb = title, where, fields = [], effect, guard
       const made = await effect(all);
       if (mine !== asked) return;
       fill(shown, el("h3", {}, "What it would do"), made?.nodes ?? made);
+      for (const one of inputs) one.tell(made?.notes?.[one.name]);
       ready = { words: wordsOf(all), plan: made?.plan };
       go.removeAttribute("aria-disabled");
       tellCommand();
@@ -188,16 +190,16 @@ const isUnknown = (error) => error instanceof Unreachable || error instanceof Re
 let fieldNumber = 0;
 
 /**
- * A field of a dialog. `hint`: quiet words beside its name; `help`: a line below it; `unit`: what its number counts;
- * `spans`: `[hours, words]` of times from now that a time is often set to, 0 for none.
+ * A field of a dialog. `hint`: a line below it; `unit`: what its number counts; `offers`: values that it proposes;
+ * `spans`: `[hours, words]` of times from now that a time is often set to, 0 for none; `span`: the one that it is set to.
  */
-function input({ name, words, hint, kind = "text", options, value, help, unit, spans, ...rest }) {
+function input({ name, words, hint, kind = "text", options, value, unit, offers, spans, span, ...rest }) {
   fieldNumber += 1;
   const id = `field-${fieldNumber}`;
   if (kind === "check") {
     const field = el("input", { id, name, type: "checkbox" });
     field.checked = Boolean(value);
-    return { name, field, node: el("label", { class: "check", for: id }, field, words), value: () => field.checked };
+    return { name, field, tell() {}, node: el("label", { class: "check", for: id }, field, words), value: () => field.checked };
   }
   if (kind === "choice") {
     // Rows of `[value, shown, who, when]`; a list that a select would cut.
@@ -207,16 +209,24 @@ function input({ name, words, hint, kind = "text", options, value, help, unit, s
       return el("label", {}, radio, el("b", {}, text), el("span", {}, note), el("span", { class: "quiet" }, time));
     })));
     field.focus = () => field.querySelector(":checked")?.focus();
-    return { name, field, node: field, value: () => field.querySelector(":checked")?.value ?? "" };
+    return { name, field, tell() {}, node: field, value: () => field.querySelector(":checked")?.value ?? "" };
   }
+  const help = el("p", { class: "quiet small", id: `${id}-help` }, hint);
+  const note = el("p", { class: "warn small" });
+  if (span !== undefined) value = localMinute(Date.now() + span * 3600_000);
   const field = kind === "select"
-    ? el("select", { id, name }, options.map(([key, text]) => el("option", { value: key, selected: key === value }, text)))
-    : el("input", { id, name, type: kind, value, autocomplete: "off", spellcheck: "false", "aria-describedby": help ? `${id}-help` : null, ...rest });
-  const set = (hours) => { field.value = hours ? localMinute(Date.now() + hours * 3600_000) : ""; field.dispatchEvent(new Event("input", { bubbles: true })); };
-  const choices = spans && el("div", { class: "row spans", role: "group", "aria-label": words }, spans.map(([hours, text]) => el("button", { type: "button", click: () => set(hours) }, text)));
-  return { name, field, value: () => field.value.trim(),
-    node: [el("label", { for: id }, words, hint ? [" ", el("span", { class: "hint" }, hint)] : null), unit || choices ? el("div", { class: unit ? "row measured" : "row timed" }, field, unit, choices) : field,
-      help ? el("p", { class: "quiet small", id: `${id}-help` }, help) : null] };
+    ? el("select", { id, name, "aria-describedby": hint ? help.id : null }, options.map(([key, text]) => el("option", { value: key, selected: key === value }, text)))
+    : el("input", { id, name, type: kind, value, autocomplete: "off", spellcheck: "false", "aria-describedby": hint ? help.id : null, list: offers ? `${id}-offers` : null, ...rest });
+  const pick = (hours) => { for (const one of choices.children) one.setAttribute("aria-pressed", String(one.value === String(hours))); };
+  const set = (hours) => { field.value = hours ? localMinute(Date.now() + hours * 3600_000) : ""; field.dispatchEvent(new Event("input", { bubbles: true })); pick(hours); };
+  const choices = spans && el("div", { class: "row joined spans", role: "group", "aria-label": words }, spans.map(([hours, text]) => el("button", { type: "button", value: hours, "aria-pressed": "false", click: () => set(hours) }, text)));
+  if (choices) {
+    pick(span ?? 0);
+    field.addEventListener("input", () => pick(field.value ? null : 0));
+  }
+  return { name, field, value: () => field.value.trim(), tell(words) { fill(note, words); },
+    node: [el("label", { for: id }, words), unit || choices ? el("div", { class: unit ? "row measured" : "row timed" }, field, unit, choices) : field,
+      offers ? el("datalist", { id: `${id}-offers` }, offers.map((one) => el("option", { value: one }))) : null, hint ? help : null, note] };
 }
 
 export const isSame = (one, other) => JSON.stringify(one ?? null) === JSON.stringify(other ?? null);

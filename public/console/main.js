@@ -348,7 +348,7 @@ wear(theme.value);
 theme.addEventListener("change", () => { wear(theme.value); themes.set(theme.value); });
 
 addEventListener("beforeunload", (event) => { if (document.querySelector("dialog:is([data-secret], [data-sending])")) event.preventDefault(); });
-$("where").textContent = `to the origin ${location.host}`;
+$("where").textContent = `Origin ${location.host}`;
 $("token").focus();
 begin();
 run();

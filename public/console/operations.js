@@ -1,7 +1,6 @@
 import { channelLink, get, hindrance, me } from "./api.js";
-import { badge, card, count, el, fill, named, percent, plural, size, stats, table, tell, when } from "./dom.js";
+import { badge, card, count, el, fill, named, percent, plural, size, svg, table, tell, when } from "./dom.js";
 import { part, rights } from "./parts.js";
-import { spark } from "./overview.js";
 import { collectGarbage, createToken, forgetMirror, revokeToken } from "./acts.js";
 
 /** Which of the tokens are shown: of one kind, or those that have ended. */
@@ -21,10 +20,10 @@ export async function open({ reload }) {
   }
   const drawMirrors = (all) => table("Mirrors", [["Where", false, true], ["Last run"], ["Channels"], ["Act"]], all.map((one) => {
     const channels = new Map(one.versions.map((item) => [`${item.app} ${item.channel}`, item]));
-    return [[one.name, el("div", {}, one.keeps === false ? badge("warn", "no longer kept by gc") : badge("good", "gc keeps its versions"))], when(one.at),
+    return [[one.name, el("div", {}, one.keeps === false ? badge("warn", "its versions may be deleted here") : badge("good", "its versions are kept here"))], when(one.at),
       el("details", { id: `mirror-${one.name}` }, el("summary", {}, count(channels.size), el("span", { class: "hidden" }, channels.size === 1 ? " channel" : " channels")), el("ul", {}, [...channels].map(([words, item]) => el("li", {}, el("a", { href: channelLink("channel", item.app, item.channel) }, words), ` to ${item.version}`)))),
       el("button", {
-        type: "button", "aria-disabled": one.mayForget ? null : "true", title: one.mayForget ? null : notYours, "aria-describedby": one.mayForget ? null : "not-yours",
+        type: "button", class: "plain", "aria-disabled": one.mayForget ? null : "true", title: one.mayForget ? null : notYours, "aria-describedby": one.mayForget ? null : "not-yours",
         click: () => { if (one.mayForget) forgetMirror(one.name, reload); else tell(notYours); },
       }, "Forget", el("span", { class: "hidden" }, ` ${one.name}`))];
   }), "No mirror is registered; xcache mirror registers one.");
@@ -55,9 +54,9 @@ export async function open({ reload }) {
       const isOver = chosen === "ended";
       fill(box, table(kinds.find(([kind]) => kind === chosen)[1], [["Name"], ["Rights"], ["Made"], ["Last used"], [isOver ? "Ended" : "Ends"], ...(isOver ? [] : [["Act"]])],
         of(chosen).sort((a, b) => isYours(b) - isYours(a) || new Date(b.lastUsedAt ?? 0) - new Date(a.lastUsedAt ?? 0)).map((one) => [
-          [named(one.name), isYours(one) ? [" ", badge("quiet", "yours")] : "", chosen === "token" ? "" : el("div", { class: "sub" }, [isOver && one.kind !== "token" && (one.kind === "job" ? "CI job" : one.kind), one.detail].filter(Boolean).join(", "))],
+          [named(one.name), " ", el("code", { class: "id" }, one.id), isYours(one) ? [" ", badge("quiet", "yours")] : "", chosen === "token" ? "" : el("div", { class: "sub" }, [isOver && one.kind !== "token" && (one.kind === "job" ? "CI job" : one.kind), one.detail].filter(Boolean).join(", "))],
           [rights(one.grants ?? [one]).map((words) => el("div", {}, words)), one.hosts ? el("div", { class: "sub" }, `hosts ${one.hosts.join(" ")}`) : ""], when(one.createdAt), lastUsed(one), end(one),
-          ...(isOver ? [] : [el("button", { type: "button", click: () => revokeToken(one, reload) }, "Revoke", el("span", { class: "hidden" }, ` ${one.name}${one.kind && one.kind !== "token" ? `, ${one.kind} ${one.id}` : ""}`))])])));
+          ...(isOver ? [] : [el("button", { type: "button", class: isYours(one) ? "plain danger" : "plain", click: () => revokeToken(one, reload) }, isYours(one) ? "Revoke yours" : "Revoke", el("span", { class: "hidden" }, ` ${one.name}${one.kind && one.kind !== "token" ? `, ${one.kind} ${one.id}` : ""}`))])])));
     }
     draw();
     return [el("div", { class: "chosen" }, chips), box];
@@ -66,11 +65,11 @@ export async function open({ reload }) {
   return {
     title: "Operations",
     node: [el("div", { class: "head" }, el("div", {}, el("h1", {}, "Operations"), el("p", { class: "lead" }, `The origin ${location.host}`))), hindered ? null : disk,
-      card("Tokens and sessions", only(tokens), hindered ? null : el("button", { type: "button", id: "make-token", class: "primary", click: () => createToken(reload) }, "Create a token …"), !hindered),
+      card("Tokens and sessions", only(tokens), hindered ? null : el("button", { type: "button", id: "make-token", class: "primary", click: () => createToken(reload) }, "Create a token…"), !hindered),
       el("div", { class: "columns even" },
         el("div", {}, card("Mirrors", mirrors, null, true)),
-        el("div", {}, card("Garbage collection", only(el("div", {}, el("p", {}, "Drops versions that nobody needs, and their files. The daily round of the server is set by ", el("code", { class: "name" }, "serve --gc"), "."),
-          el("button", { type: "button", id: "gc", click: () => collectGarbage(reload) }, "Collect garbage …"))))))],
+        el("div", {}, card("Old versions", only(el("div", {}, el("p", {}, "Delete versions that nobody needs, and their files. The server does it every day if it was started with ", el("code", { class: "name" }, "serve --gc"), "."),
+          el("button", { type: "button", id: "gc", click: () => collectGarbage(reload) }, "Clean up…"))))))],
     async refresh() {
       if (!hindered) await Promise.all([part(disk, drawDisk), part(tokens, async () => drawTokens((await get("tokens")).tokens))]);
       this.update(await get("mirrors"));
@@ -88,11 +87,8 @@ async function drawDisk() {
   const { now, hours } = await get("disk?hours=2160");
   const used = (one) => one.size - one.available;
   const share = now.size ? used(now) / now.size : 0;
-  const words = hours.length < 2 ? "" : `Used disk over ${plural(hours.length, "hour")}: from ${size(used(hours[0]))} to ${size(used(now))}`;
-  return stats("disk", [
-    { name: "Disk used", value: percent(used(now), now.size), kind: share >= 0.95 ? "bad" : "", notes: [`${size(used(now))} of ${size(now.size)}`],
-      extra: words && [spark(hours.map((one) => used(one) / Math.max(1, one.size)), [], words, 1), el("span", { class: "under" }, when(hours[0].at), el("span", {}, "now"))] },
-    { name: "Free", value: size(now.available), notes: [["as of ", when(now.at)], hours.length < 2 ? "a chart follows when the server has run for some hours" : null] },
-    { name: "Stored by releases", value: size(now.stored), notes: ["files of all versions, each once"] },
-  ]);
+  const before = hours.length > 1 && size(used(hours[0])) !== size(used(now)) ? [" · ", when(hours[0].at), ` ${size(used(hours[0]))}`] : "";
+  return card("Disk", [el("p", { id: "disk", class: share >= 0.95 ? "bad" : null }, el("b", {}, `${percent(used(now), now.size)} used`), el("span", {}, `${size(used(now))} of ${size(now.size)}`, before), el("span", {}, `${size(now.available)} free`),
+    el("span", {}, `${size(now.stored)} stored by releases, each file once`), el("span", { class: "quiet" }, "as of ", when(now.at))),
+  svg("svg", { class: "meter", viewBox: "0 0 100 4", preserveAspectRatio: "none", "aria-hidden": "true" }, svg("rect", { width: 100, height: 4 }), svg("rect", { width: share * 100, height: 4 }))]);
 }

@@ -4,16 +4,16 @@ import { badge, card, el, svg, table, when } from "./dom.js";
 import { exactly, facts, hash, part } from "./parts.js";
 import { propose } from "./dialog.js";
 
-/** A browser's window, or a terminal's prompt. */
-const icon = (client) => svg("svg", { class: "icon", viewBox: "0 0 20 20", "aria-hidden": "true" }, svg("rect", { x: 1.5, y: 3, width: 17, height: 14, rx: 2 }),
-  svg("path", { d: client === "cli" ? "M5 7.5l3 2.5-3 2.5M10 13h5" : "M1.5 7h17M4 5h.01M6.5 5h.01" }));
+/** A browser's window, a telephone, or a terminal's prompt. */
+const icon = ({ client, browser }) => svg("svg", { class: "icon", viewBox: "0 0 20 20", "aria-hidden": "true" },
+  svg("rect", client !== "cli" && /iPhone|Android/.test(browser) ? { x: 5, y: 1.5, width: 10, height: 17, rx: 2 } : { x: 1.5, y: 3, width: 17, height: 14, rx: 2 }),
+  svg("path", { d: client === "cli" ? "M5 7.5l3 2.5-3 2.5M10 13h5" : /iPhone|Android/.test(browser) ? "M9 16h2" : "M1.5 7h17M4 5h.01M6.5 5h.01" }));
 const clients = { console: "Console", cli: "Command line" };
 const hostOf = (issuer) => { try { return new URL(issuer).host; } catch { return issuer; } };
 const scopes = {
-  read: "look at everything there",
-  release: "look, roll back, halt and steer rollouts, use the kill switch, approve",
+  read: "look",
+  release: "look, roll back, steer and halt rollouts, use the kill switch, approve",
   publish: "all that release may do, and publish",
-  admin: "everything there",
 };
 
 export async function open({ signOut: goOut }) {
@@ -23,25 +23,28 @@ export async function open({ signOut: goOut }) {
 
   /** What tells a session apart: the browser or the command line, and when it began. */
   const named = (one) => one.browser ?? clients[one.client] ?? one.client;
-  const kind = (one) => (one.client === "cli" ? "" : one.browser ? "console · " : "a browser that isn't known · ");
+  const kind = (one) => (one.client === "cli" ? "" : one.browser ? "console · " : "unknown browser · ");
+
+  /** Whether two sessions end at about the same time, which is told once. */
+  const near = (one, other) => Math.abs(new Date(one.expiresAt) - new Date(other.expiresAt)) < 3_600_000;
 
   function drawSessions(all) {
     const sorted = [...all].sort((a, b) => b.isCurrent - a.isCurrent || new Date(b.lastUsedAt ?? b.createdAt) - new Date(a.lastUsedAt ?? a.createdAt));
     return el("ul", { class: "sessions" }, sorted.map((one) => el("li", { class: one.isCurrent ? "own" : null },
-      icon(one.client),
+      icon(one),
       el("div", {}, el("p", {}, el("strong", {}, named(one)), one.isCurrent ? [" ", badge("good", "this browser")] : ""),
-        el("p", { class: "quiet small" }, `${kind(one)}signed in `, when(one.createdAt), one.isCurrent ? "" : [" · last used ", one.lastUsedAt ? when(one.lastUsedAt) : "never"], " · ends ", when(one.expiresAt))),
-      el("button", { type: "button", id: `end-${one.id}`, click: () => { if (one.isCurrent) goOut(); else end(one); } }, one.isCurrent ? "Sign out" : "End", el("span", { class: "hidden" }, ` ${named(one)}, ${one.id}`)))));
+        el("p", { class: "quiet small" }, `${kind(one)}signed in `, when(one.createdAt), one.isCurrent || !one.lastUsedAt ? "" : [" · last used ", when(one.lastUsedAt)], near(one, sorted[0]) ? "" : [" · ends ", when(one.expiresAt)])),
+      el("button", { type: "button", id: `end-${one.id}`, click: () => { if (one.isCurrent) goOut(); else end(one); } }, "Sign out", el("span", { class: "hidden" }, ` ${named(one)}, ${one.id}`)))));
   }
 
   function end(one) {
     const words = named(one);
     propose({
-      title: "End the session", where: words, isDangerous: true, needsReason: false, done: draw,
+      title: "Sign out", where: words, isDangerous: true, needsReason: false, done: draw,
       effect: async () => {
         const known = (await get("sessions")).sessions.find((each) => each.id === one.id);
-        if (!known) throw new Error("This session has ended.");
-        return el("p", {}, `▲ ${words}, signed in `, when(known.createdAt), ", can do nothing any more; last used: ", when(known.lastUsedAt), ". What was scheduled with it is still done.");
+        if (!known) throw new Error("This session has already ended.");
+        return el("p", {}, `▲ ${words}, signed in `, when(known.createdAt), ", is signed out.", known.lastUsedAt ? [" Last used ", when(known.lastUsedAt), "."] : "", " What was scheduled there is still carried out.");
       },
       command: () => null,
       send: async (_, key) => {
@@ -56,21 +59,20 @@ export async function open({ signOut: goOut }) {
   const isAdmin = !hindrance("admin", "", "", true);
   return {
     title: "You",
-    node: [el("div", { class: "head" }, el("div", {}, el("h1", {}, who.name), el("p", { class: "lead" }, signedIn, " · ends ", who.expiresAt ? when(who.expiresAt) : "never")),
+    node: [el("div", { class: "head" }, el("div", {}, el("h1", {}, who.name), el("p", { class: "lead" }, signedIn)),
       el("div", { class: "row" }, el("button", { type: "button", id: "shortcuts", click: async () => { (await import("./keys.js")).help(); } }, "Shortcut keys"), isAdmin ? el("a", { class: "button", href: "#/operations" }, "All tokens and sessions") : null)),
-    el("div", { class: "columns" },
-      el("div", {}, isSession() ? card("Where you are signed in", sessions) : null,
-        card("What you may do", [
-          table("Roles", [["Scope"], ["App"], ["Channel"], ["Bundles"]], grants().map((one) => [el("b", {}, one.scope), one.app ?? "every app", one.channel ?? "every channel", one.bundles?.replaceAll(",", ", ") ?? "all"])),
-          who.hosts ? el("p", {}, `Files of the hosts ${who.hosts.join(", ")} only.`) : null,
-          el("p", { class: "quiet small" }, [...new Set(grants().map((one) => one.scope))].map((scope, index) => [index ? "; " : "", el("b", {}, scope), `: ${scopes[scope] ?? "known to newer servers"}`]), "."),
-          isPerson() ? el("p", { class: "quiet small" }, "Roles come from the provider's groups when you sign in.") : null])),
-      el("div", {}, card("Who you are", facts([
-        ["Signed in with", isPerson() ? hostOf(who.issuer ?? "the provider") : isSession() ? "a token, which this page has forgotten; a cookie that no script can read has its place"
-          : ["a token, which this page forgets when it is closed or reloaded", whyNoSession() ? el("div", { class: "quiet small" }, `No session was given for it: ${whyNoSession()}`) : ""]],
+    el("div", { class: isSession() ? "columns even" : null },
+      isSession() ? el("div", {}, card("Where you are signed in", sessions)) : null,
+      el("div", {}, card("Your access", [facts([
+        ["Signed in with", isPerson() ? hostOf(who.issuer ?? "the provider") : isSession() ? "Token (kept as a cookie that scripts can't read)"
+          : ["Token (forgotten when this page is closed or reloaded)", whyNoSession() ? el("div", { class: "quiet small" }, `No session was given for it: ${whyNoSession()}`) : ""]],
         isPerson() && who.subject && ["Known there as", hash(who.subject)],
-        ["Ends", who.expiresAt ? exactly(who.expiresAt) : "never"],
-      ], "you-facts"))))],
+        ["Session ends", who.expiresAt ? exactly(who.expiresAt) : "never"],
+        who.hosts && ["Hosts", `files of ${who.hosts.join(", ")} only`],
+      ], "you-facts"), el("div", { class: "roles" },
+        table("Roles", [["Scope"], ["App"], ["Channel"], ["Bundles"]], grants().map((one) => [el("b", {}, one.scope), one.app ?? "every app", one.channel ?? "every channel", one.bundles?.replaceAll(",", ", ") ?? "all"])),
+        [...new Set(grants().map((one) => one.scope))].filter((scope) => scopes[scope]).map((scope) => el("p", { class: "quiet small" }, el("b", {}, scope), `: ${scopes[scope]}`)),
+        isPerson() ? el("p", { class: "quiet small" }, "Roles come from the provider's groups when you sign in.") : null)])))],
     async refresh() { if (isSession()) await draw(); },
   };
 }
