@@ -89,7 +89,7 @@ export function stacked(title, starts, seconds, lines, marks = [], unit = "polls
   return el("figure", { class: "chart" },
     silent(picture),
     el("table", { class: "legend" }, el("caption", { class: "hidden" }, `Key of ${title}`),
-      el("thead", {}, el("tr", {}, ["", newest(seconds), period(starts.length * seconds)].map((words, index) => el(index ? "th" : "td", { class: index ? "n" : null, scope: index ? "col" : null }, words)))),
+      el("thead", {}, el("tr", {}, [el("span", { class: "hidden" }, "What is counted"), newest(seconds), period(starts.length * seconds)].map((words, index) => el("th", { class: index ? "n" : null, scope: "col" }, words)))),
       el("tbody", {}, lines.map((line, place) => ({ line, place })).reverse().map(({ line, place }) => el("tr", {}, el("th", { scope: "row" },
         svg("svg", { viewBox: "0 0 14 14", "aria-hidden": "true" }, svg("rect", { width: 14, height: 14, rx: 3, class: tone(place, line) })), line.name),
       el("td", { class: "n" }, count(line.values[last])), el("td", { class: "n" }, percent(line.values.reduce((a, b) => a + b, 0), total)))))),
