@@ -90,7 +90,7 @@ export async function open({ query, overview: fleet }) {
   function draw(isAll) {
     note.textContent = isAll ? plural(rows.length, "row") : `The newest ${count(rows.length)} rows; older ones are below`;
     fill(box, table("Audit trail, newest first", [[`Time, ${zone}`], ["Who"], ["Action"], ["Where"], ["What", false, true], ["Row", true]], rows.map((row) => [
-      el("time", { datetime: row.at, title: utcText(new Date(row.at)) }, toTheSecond.format(new Date(row.at))), named(row.author), [picture(row.act), el("code", {}, row.act)],
+      el("time", { datetime: row.at, title: utcText(new Date(row.at)) }, toTheSecond.format(new Date(row.at)), el("span", { class: "hidden" }, `, ${utcText(new Date(row.at))}`)), named(row.author), [picture(row.act), el("code", {}, row.act)],
       row.app ? row.channel ? el("a", { href: channelLink("channel", row.app, row.channel) }, `${row.app} ${row.channel}`) : row.app : "",
       el("details", { id: `row-${row.id}` }, el("summary", {}, summary(row), el("span", { class: "hidden" }, `, row ${row.id}`)), facts([["At", exactly(row.at)], row.address && ["From", row.address],
         ["Asked", written(row.parameters)], ["Result", written(row.result)], ["Hash", hash(row.hash)]])), count(row.id),
