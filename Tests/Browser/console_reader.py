@@ -155,7 +155,8 @@ def tables(nodes, _):
             yield f"the table “{table.name}” has the headers {heads}"
         for row in (one for one in inside if one.role == "row"):
             cells = [one.role for one in inside if one.within[-1] is row and one.role in ("cell", "gridcell", "columnheader", "rowheader")]
-            if len(cells) != len(heads) or "columnheader" not in cells and cells[0] != "rowheader":
+            # A day's name stands alone above its rows.
+            if cells != ["rowheader"] and len(cells) != len(heads) or "columnheader" not in cells and cells[0] != "rowheader":
                 yield f"the table “{table.name}” has {heads} and a row {cells}"
                 break
 
