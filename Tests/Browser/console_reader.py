@@ -192,7 +192,8 @@ looked = """(() => {
     const name = one.id || one.textContent.trim().slice(0, 40) || one.name;
     if (one.closest('[aria-hidden=true]')) found.push(`${name} can have the focus, and is hidden from who listens`);
     one.focus({ focusVisible: true, preventScroll: true });
-    const { outlineStyle, outlineWidth } = getComputedStyle(one);
+    // A choice of a list has its ring around the whole row.
+    const { outlineStyle, outlineWidth } = getComputedStyle(one.closest('.choices label') ?? one);
     if (one.localName !== 'iframe' && (outlineStyle === 'none' || outlineWidth === '0px')) found.push(`the focus isn't seen on ${name}`);
   }
   before.focus({ preventScroll: true });
