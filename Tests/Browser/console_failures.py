@@ -71,7 +71,7 @@ def check_release(console):
     # One line of the formatted script, not the one long line; the new name of the part it loads is no change.
     lines = console.eval("[...document.querySelectorAll('#content .del, #content .ins')].map((one) => one.textContent)")
     assert lines == ["− export const total = 10;", "+ export const total = 20;"], lines
-    assert console.eval("[...document.querySelectorAll('#content .diff b')].map((one) => one.textContent).join()") == "1,2"
+    assert console.eval("[...document.querySelectorAll('#content .diff b')].map((one) => one.textContent).join()") == "10,20"
     console.click("#hide-renames")
     console.says("part.aa11bb22.js", "#content .del")
     # The address says what is shown, and opens it again.

@@ -155,10 +155,8 @@ def tables(nodes, _):
             yield f"the table “{table.name}” has the headers {heads}"
         for row in (one for one in inside if one.role == "row"):
             cells = [one.role for one in inside if one.within[-1] is row and one.role in ("cell", "gridcell", "columnheader", "rowheader")]
-            # The heading of the rows below it.
-            if cells == ["rowheader"]:
-                continue
-            if len(cells) != len(heads) or "columnheader" not in cells and cells[0] != "rowheader":
+            # A day's name stands alone above its rows.
+            if cells != ["rowheader"] and len(cells) != len(heads) or "columnheader" not in cells and cells[0] != "rowheader":
                 yield f"the table “{table.name}” has {heads} and a row {cells}"
                 break
 
@@ -194,7 +192,8 @@ looked = """(() => {
     const name = one.id || one.textContent.trim().slice(0, 40) || one.name;
     if (one.closest('[aria-hidden=true]')) found.push(`${name} can have the focus, and is hidden from who listens`);
     one.focus({ focusVisible: true, preventScroll: true });
-    const { outlineStyle, outlineWidth } = getComputedStyle(one);
+    // A choice of a list has its ring around the whole row.
+    const { outlineStyle, outlineWidth } = getComputedStyle(one.closest('.choices label') ?? one);
     if (one.localName !== 'iframe' && (outlineStyle === 'none' || outlineWidth === '0px')) found.push(`the focus isn't seen on ${name}`);
   }
   before.focus({ preventScroll: true });

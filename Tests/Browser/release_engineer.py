@@ -88,7 +88,7 @@ def kept(console, site):
             and "/api/" in event["params"]["request"]["url"]]
     assert sent and not [one for one in sent if "Authorization" in one["headers"]], "the token outlives its page"
     console.go("#/you", "#you-facts")
-    console.says("Token (kept as a cookie that scripts can't read)", "#you-facts")
+    console.says("kept as a cookie that scripts can't read", "#you-facts")
     console.says("this browser", "#sessions")
     console.go(channel, "#timeline li")
 

@@ -8,6 +8,8 @@ import { changedURLs, changeFacts, gated, protect, waiting } from "./approvals.j
 
 /** Times from now that are often meant, in hours. */
 const spans = [[1, "1 hour"], [4, "4 hours"], [24, "1 day"]];
+/** How a release came to be, of somebody who did it. */
+const past = { publish: "published", promote: "promoted", rollback: "rolled back", unpublish: "taken back" };
 /** Versions that a dialog lists. */
 const offered = 50;
 
@@ -65,7 +67,7 @@ export function buttons({ app, channel, status, fleet, reload, isFailing, to }) 
       type: "button", id: `act-${words.toLowerCase().replaceAll(" ", "-")}`, "aria-disabled": hindered ? "true" : null, title: hindered || null,
       "aria-describedby": hindered ? "why-not" : null, class: words === "Roll back" && isFailing ? "primary" : words === "Kill switch" ? "danger" : null,
       click: () => { if (hindered) tell(hindered); else opened(open); },
-    }, to && words === "Roll back" ? "Roll back to this version" : words);
+    }, to && words === "Roll back" ? "Roll back to this version" : words === "Bypass pages" && status.policy?.policy?.bypass?.length ? "Change the bypass" : words);
   });
   // What one needs in a hurry is seen at once, the rest one key away; on a phone, and beside a rollout's own, it is the first alone.
   const few = innerWidth < 640 || status.rollout ? 1 : made.findIndex((one) => one.id === "act-bypass-pages");
@@ -117,7 +119,7 @@ export function buttons({ app, channel, status, fleet, reload, isFailing, to }) 
     /** What speaks for it, or against it: how often pages fail on either version. */
     const compared = (version) => [failing(status.version), failing(version)].includes(null) ? null
       : el("p", {}, "Failed pages per 1,000: ", el("b", {}, rate(failing(status.version))), ` on version ${status.version}, `, el("b", {}, rate(failing(version))), ` on version ${version}.`);
-    const all = releases.slice(1).map((one) => [one.version, one.version, [el("span", {}, one.message?.slice(0, 120) || el("span", { class: "quiet" }, "no message")), el("div", { class: "quiet small" }, `${one.kind} by ${one.author}`)], when(one.at)]);
+    const all = releases.slice(1).map((one) => [one.version, one.version, [el("span", {}, one.message?.slice(0, 120) || el("span", { class: "quiet" }, "no message")), el("div", { class: "quiet small" }, `${past[one.kind] ?? one.kind} by ${one.author}`)], when(one.at)]);
     if (!all.length) { tell("There is no older version."); return; }
     const bundles = [["", "All bundles"], ...status.bundles.map((one) => [one.name, one.name])];
     const body = ({ to, other, bundle, withPrefetch }) => ({ to: other || to, ...(bundle ? { bundle } : { allBundles: true }), withPrefetch });
@@ -175,7 +177,7 @@ export function buttons({ app, channel, status, fleet, reload, isFailing, to }) 
   function freeze() {
     propose({
       title: "Freeze", verb: `Freeze ${where}`, where, done,
-      fields: [{ name: "until", words: "Until", hint: "Empty: until somebody thaws the channel.", kind: "datetime-local", spans: [...spans, [0, "No end"]] }],
+      fields: [{ name: "until", words: "Until", kind: "datetime-local", spans: [...spans, [0, "No end"]] }],
       effect: async ({ until }) => el("ul", {}, el("li", {}, ahead(until), "Releases are refused from now on, with your reason, until ", until ? [exactly(new Date(until)), ", or until somebody thaws the channel before."] : "somebody thaws the channel."),
         el("li", {}, "Devices keep what they have. The kill switch, bypasses and settings still work, and a rollback with a reason of its own.")),
       command: ({ reason, until }) => ["channel", "freeze", ...place, ...(until ? ["--to", `${new Date(until).toISOString().slice(0, 16)}Z`] : []), `--reason=${reason}`],
@@ -213,7 +215,7 @@ export function buttons({ app, channel, status, fleet, reload, isFailing, to }) 
     propose({
       title: "Kill switch", verb: "Turn the kill switch on", where, isDangerous: true, done,
       // As the command line: a switch that is forgotten costs every page its speed.
-      fields: [{ name: "until", words: "Until", hint: "Empty: until somebody resumes.", kind: "datetime-local", spans: [...spans, [0, "No end"]], span: 4 }],
+      fields: [{ name: "until", words: "Until", kind: "datetime-local", spans: [...spans, [0, "No end"]], span: 4 }],
       effect: async ({ until }) => el("p", {}, ahead(until), `▲ Apps and browsers use only the network for every page, from their next poll on (${polls}). They keep their files, and come back by themselves `,
         until ? ["when it ends, ", exactly(wholeMinute(until)), "."] : "after somebody resumes."),
       command: ({ reason, until }) => ["policy", "kill", ...place, ...(until ? ["--for", lasting(until)] : ["--until-resumed"]), `--message=${reason}`],
@@ -264,11 +266,11 @@ export function buttons({ app, channel, status, fleet, reload, isFailing, to }) 
     const known = (await bypassed()).map((one) => one.pattern);
     const isRemoval = (values) => values.act === "bypass-remove";
     propose({
-      title: "Bypass pages", verb: "Save the bypass", where, done,
+      title: known.length ? "Change the bypass" : "Bypass pages", verb: "Save the bypass", where, done,
       fields: [
         ...(known.length ? [{ name: "act", words: "Change", kind: "select", options: [["bypass-add", "Start a bypass"], ["bypass-remove", "End a bypass"]] }] : []),
         { name: "pattern", words: "Pattern", required: true, placeholder: "https://m.example.com/account/*", offers: known, hint: `URLs of pages, with * for any text. ${known.length ? `Bypassed now: ${known.join(", ")}` : "Nothing is bypassed now."}` },
-        { name: "until", words: "Until", hint: "Empty: until it is removed.", kind: "datetime-local", spans: [...spans, [0, "No end"]] }],
+        { name: "until", words: "Until", kind: "datetime-local", spans: [...spans, [0, "No end"]] }],
       effect: async (values) => {
         if (!isRemoval(values)) {
           const [warning, pages] = await matching(values.pattern) ?? [];
@@ -305,7 +307,7 @@ export function buttons({ app, channel, status, fleet, reload, isFailing, to }) 
     const { versions: all } = await get(`${path}/prefetch/log?limit=${offered}`);
     const newest = async () => (await get(path)).prefetch?.version ?? "0";
     const options = all.filter((one) => one.version !== status.prefetch.version).map((one) => [one.version, one.version,
-      [el("span", {}, one.message?.slice(0, 120) || el("span", { class: "quiet" }, "no message")), el("div", { class: "quiet small" }, `${one.kind} by ${one.author}`)], when(one.at)]);
+      [el("span", {}, one.message?.slice(0, 120) || el("span", { class: "quiet" }, "no message")), el("div", { class: "quiet small" }, `${past[one.kind] ?? one.kind} by ${one.author}`)], when(one.at)]);
     propose({
       title: "Roll the prefetch config back", verb: "Roll the config back", where, done,
       fields: [{ name: "to", words: "To version", kind: "choice", options: [...options, ["0", "0", el("span", {}, "no calls are sent ahead"), ""]] }, ...inSpite()],
@@ -368,10 +370,10 @@ export function buttons({ app, channel, status, fleet, reload, isFailing, to }) 
     propose({
       title: "Settings", verb: "Save settings", where, done,
       fields: [
-        { name: "interval", words: names.interval, hint: "How long a device waits between two polls: 30 to 3,600. Empty: the devices' default.", unit: "seconds", kind: "number", min: 30, max: 3600, value: is.interval },
-        { name: "reports", words: names.reports, hint: "Share of usage reports that devices send. Empty: all of them.", unit: "%", kind: "number", min: 0, max: 100, step: 0.01, value: is.reports },
+        { name: "interval", words: names.interval, hint: "How long a device waits between two polls: 30 to 3,600.", placeholder: "Default", unit: "seconds", kind: "number", min: 30, max: 3600, value: is.interval },
+        { name: "reports", words: names.reports, hint: "Share of usage reports that devices send.", placeholder: "All: 100", unit: "%", kind: "number", min: 0, max: 100, step: 0.01, value: is.reports },
         { name: "samples", words: names.samples, hint: "Devices send the message, stack and page of an error, without query values and ids.", kind: "select", options: [["on", "On"], ["off", "Off"]], value: is.samples },
-        { name: "hosts", words: names.hosts, hint: "Hosts whose URLs a release may contain, with spaces between them. Empty: all hosts.", value: is.hosts, placeholder: "m.example.com *.example.org" }],
+        { name: "hosts", words: names.hosts, hint: "Hosts whose URLs a release may contain, with spaces between them: m.example.com *.example.org", value: is.hosts, placeholder: "All hosts" }],
       effect: async (values) => {
         const change = Object.entries(body(values));
         if (!change.length) throw new Unchanged("Nothing is changed yet.");
@@ -411,7 +413,7 @@ export function acknowledge(problem, done) {
   const same = (one) => one.code === code && one.app === app && one.channel === channel;
   const now = async () => (await get("overview")).problems.find(same);
   propose({
-    title: "Acknowledge", where: `${placed(problem)}: ${problem.detail.replace(/\.$/, "")}`, done, reasonHint: "For your colleagues.", reasonLength: 500,
+    title: "Acknowledge", where: placed(problem), lead: problem.detail, done, reasonHint: "For your colleagues.", reasonLength: 500,
     fields: [{ name: "until", words: "Hide until", hint: "30 days at most.", kind: "datetime-local", required: true, spans, span: 4 }],
     effect: async ({ until }) => {
       if (!until) throw new Error("Say until when.");
@@ -489,9 +491,9 @@ export function rolloutButtons({ app, channel, status, reload, isWorse }) {
     propose({
       title: "Change share", verb: "Change the share", where, done: reload,
       fields: [
-        { name: "share", words: "Share", unit: "of the devices", required: true, value: ofBuckets(rollout.share), inputmode: "decimal" },
-        { name: "groups", words: "Groups", hint: "Groups that are in, whatever the share. Empty: none.", value: rollout.groups.join(" ") },
-        { name: "range", words: "App versions", hint: "Such as >=4.2 <5. Empty: all.", value: rollout.app ?? "" }, ...inSpite()],
+        { name: "share", words: "Share", unit: "% of the devices", required: true, value: rollout.share / 100, inputmode: "decimal" },
+        { name: "groups", words: "Groups", hint: "Groups that are in, whatever the share.", placeholder: "None", value: rollout.groups.join(" ") },
+        { name: "range", words: "App versions", hint: "Such as >=4.2 <5.", placeholder: "All", value: rollout.app ?? "" }, ...inSpite()],
       effect: async (values) => {
         const { open, warning } = await now();
         const next = { share: buckets(values.share), groups: groups(values), app: values.range || null };
@@ -557,8 +559,8 @@ export function createToken(done) {
     fields: [
       { name: "name", words: "Whose it is", required: true, maxlength: 128 },
       { name: "scope", words: "What it may do", kind: "select", options: [["", "Choose"], ["read", "read"], ["release", "release"], ["publish", "publish"], ["admin", "admin"]] },
-      { name: "app", words: "App" }, { name: "allApps", words: "Every app, also those made later", kind: "check" },
-      { name: "channel", words: "Channel", hint: "Empty: all channels of the app." }, { name: "bundles", words: "Bundles", hint: "Names, also with * and ?. Empty: all." },
+      { name: "app", words: "App", placeholder: "None" }, { name: "allApps", words: "Every app, also those made later", kind: "check" },
+      { name: "channel", words: "Channel", placeholder: "All channels of the app" }, { name: "bundles", words: "Bundles", hint: "Names, also with * and ?.", placeholder: "All" },
       { name: "days", words: "Ends after", unit: "days", kind: "number", min: 1, max: 3660, value: 90 }, { name: "noExpiry", words: "It never ends", kind: "check" }],
     // As the command line: nothing is granted by leaving it out.
     effect: async ({ name, scope, app, allApps, channel, bundles, days, noExpiry }) => {

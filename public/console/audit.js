@@ -8,7 +8,7 @@ const page = 50;
 const kinds = [["publish", "Publish"], ["promote", "Promote"], ["rollback", "Roll back"], ["rollout", "Rollouts"], ["policy", "Policy, kill switch"], ["prefetch", "Prefetch"], ["channel", "Channels, freezes"],
   ["schedule", "Scheduled acts"], ["approval", "Approvals"], ["problem", "Problems"], ["token", "Tokens"], ["session", "Sessions"], ["mirror", "Mirrors"], ["webhook", "Webhooks"], ["gc", "Garbage collection"], ["trust", "Trust"]];
 /** A row's time, below its day, in the reader's zone, which the column's name tells. */
-const clock = new Intl.DateTimeFormat(undefined, { hour: "numeric", minute: "2-digit" });
+const [clock, toTheSecond] = [{}, { second: "2-digit" }].map((more) => new Intl.DateTimeFormat(undefined, { hour: "numeric", minute: "2-digit", ...more }));
 const [near, ofThisYear, ofAnother] = [{}, { weekday: "long" }, { weekday: "long", year: "numeric" }].map((more) => new Intl.DateTimeFormat(undefined, { month: "short", day: "numeric", ...more }));
 const zone = new Intl.DateTimeFormat(undefined, { timeZoneName: "short" }).formatToParts().find(({ type }) => type === "timeZoneName")?.value ?? "";
 function day(date) {
@@ -53,11 +53,12 @@ export async function open({ query, overview: fleet }) {
   const [since, until] = [["since", "From"], ["until", "Until"]].map(([name, words]) => field(name, words, el("input", { id: `by-${name}`, name, type: "datetime-local", value: query.get(name) ?? "" })));
   // Two fields that are seldom needed.
   const between = el("details", { class: "between", id: "between" }, el("summary", {}, "Between …"), el("div", {}, since, until));
+  const span = el("div", { class: "field" }, el("span", { class: "label" }, "When"), between);
   between.open = query.has("since") || query.has("until");
   const clear = el("button", { type: "button", id: "clear", class: "plain", click: () => { for (const one of form.elements) one.value = ""; load(true); } }, "Clear");
   const form = el("form", { role: "search", class: "filters folded", id: "filters", submit: (event) => { event.preventDefault(); load(true); }, change: () => load(true) },
     field("author", "Who", el("input", { id: "by-author", name: "author", value: query.get("author") ?? "", list: "people", placeholder: "Anybody", autocomplete: "off", spellcheck: "false" })), people,
-    field("act", "Action", acts), field("where", "Where", where), between, clear);
+    field("act", "Action", acts), field("where", "Where", where), span, clear);
   const unfold = el("button", { type: "button", id: "unfold", "aria-expanded": "false", "aria-controls": "filters", click: () => {
     unfold.setAttribute("aria-expanded", String(!form.classList.toggle("folded")));
   } }, "Filters");
@@ -89,17 +90,22 @@ export async function open({ query, overview: fleet }) {
   function draw(isAll) {
     note.textContent = isAll ? plural(rows.length, "row") : `The newest ${count(rows.length)} rows; older ones are below`;
     fill(box, table("Audit trail, newest first", [[`Time, ${zone}`], ["Who"], ["Action"], ["Where"], ["What", false, true], ["Row", true]], rows.map((row) => [
-      el("time", { datetime: row.at, title: utcText(new Date(row.at)) }, el("span", { "aria-hidden": "true" }, clock.format(new Date(row.at))), el("span", { class: "hidden" }, utcText(new Date(row.at)))), named(row.author), [picture(row.act), el("code", {}, row.act)],
+      el("time", { datetime: row.at, title: utcText(new Date(row.at)) }, toTheSecond.format(new Date(row.at)), el("span", { class: "hidden" }, `, ${utcText(new Date(row.at))}`)), named(row.author), [picture(row.act), el("code", {}, row.act)],
       row.app ? row.channel ? el("a", { href: channelLink("channel", row.app, row.channel) }, `${row.app} ${row.channel}`) : row.app : "",
       el("details", { id: `row-${row.id}` }, el("summary", {}, summary(row), el("span", { class: "hidden" }, `, row ${row.id}`)), facts([["At", exactly(row.at)], row.address && ["From", row.address],
         ["Asked", written(row.parameters)], ["Result", written(row.result)], ["Hash", hash(row.hash)]])), count(row.id),
     ]), "No rows match."));
     // Rows of one day stand below its name.
     let last = "";
+    const told = new Set();
     [...box.querySelectorAll("tbody > tr")].forEach((line, index) => {
       const name = day(rows[index].at);
-      if (name !== last) line.before(el("tr", { class: "day" }, el("th", { colspan: 6, scope: "rowgroup" }, name)));
-      last = name;
+      // The rows are in the order in which they were written, whatever the origin's clock said.
+      if (name !== last) line.before(el("tr", { class: "day" }, el("th", { colspan: 6, scope: "rowgroup" }, name, told.has(name) ? el("span", { class: "quiet" }, " again: the origin's clock was set") : null)));
+      told.add(last = name);
+      // The triangle there is for who points; others have the summary.
+      const details = line.querySelector("details");
+      line.firstChild.addEventListener("click", () => { details.open = !details.open; });
     });
     if (isAll) retire(more, box.querySelector("tr:last-child summary"));
     else more.hidden = false;

@@ -126,6 +126,8 @@ function lined(lines, counts) {
 
 const kinds = { "-": "del", "+": "ins", " ": null, "…": "gap" };
 
+const isLetter = (one) => one !== undefined && /[\p{L}\p{N}_]/u.test(one);
+
 function drawn(line, lines, index) {
   const mark = line.mark === "-" ? "−" : line.mark;
   const node = el("span", { class: kinds[line.mark], "data-old": line.old ?? "", "data-new": line.new ?? "" }, `${mark} `);
@@ -135,6 +137,9 @@ function drawn(line, lines, index) {
   if (other !== null) {
     while (start < text.length && start < other.length && text[start] === other[start]) start += 1;
     while (end < text.length - start && end < other.length - start && text[text.length - 1 - end] === other[other.length - 1 - end]) end += 1;
+    // Whole words, not the letters that two words don't share.
+    while (start > 0 && isLetter(text[start - 1]) && (isLetter(text[start]) || isLetter(other[start]))) start -= 1;
+    while (end > 0 && isLetter(text[text.length - end]) && (isLetter(text[text.length - end - 1]) || isLetter(other[other.length - end - 1]))) end -= 1;
   }
   // Of a long line, the part around its difference.
   const from = text.length > maxWide && start > maxWide / 2 ? start - 80 : 0;

@@ -6,13 +6,13 @@ import { localMinute } from "./parts.js";
 
 /**
  * A dialog for one act: what it asks, what it would do, why, and what came of it.
- * `verb`: what its button says in place of the title; `where`: what it is done to; `fields`: `{name, words, hint, …}`;
+ * `verb`: what its button says in place of the title; `where`: what it is done to; `lead`: what it is about, in a sentence; `fields`: `{name, words, hint, …}`;
  * `effect(values)`: nodes that say what would happen, or `{nodes, plan, notes}`, of which `notes` has what is to be said below a field, by its name;
  * `guard(values, plan)`: what changed since the preview, in words, asked before the act is sent for the first time;
  * `command(values, plan)`: the words of the command that does the same;
  * `send(values, key, plan)`: does it and gives a sentence, or `{sentence, secret}`: nodes that are shown once and said nowhere else.
  */
-export function propose({ title, verb = title, where, fields = [], effect, guard, command, send, needsReason = true, isReasonOptional = false, reasonWords = "Reason", reasonHint = "For the audit trail and your colleagues.", reasonLength = 1000, isDangerous = false, done }) {
+export function propose({ title, verb = title, where, lead, fields = [], effect, guard, command, send, needsReason = true, isReasonOptional = false, reasonWords = "Reason", reasonHint = "For the audit trail and your colleagues.", reasonLength = 1000, isDangerous = false, done }) {
   // A second click while the first one's dialog was on its way.
   if (document.querySelector("dialog[open]")) return;
   const keys = new Map();
@@ -36,7 +36,7 @@ export function propose({ title, verb = title, where, fields = [], effect, guard
   // What is longer than the screen scrolls above the buttons, which say so by a shadow until its end is seen.
   const end = el("div");
   const heading = el("h2", { id: "dialog-title" }, title, " ", el("span", { class: "where" }, where));
-  const body = el("div", { class: "body" }, inputs.map((one) => one.node), shown, reason?.node, same.node, once, end);
+  const body = el("div", { class: "body" }, lead ? el("p", { class: "lead" }, lead) : null, inputs.map((one) => one.node), shown, reason?.node, same.node, once, end);
   const foot = el("div", { class: "foot" }, outcome, el("div", { class: "row" }, close, go));
   new IntersectionObserver(([entry]) => foot.classList.toggle("over", !entry.isIntersecting), { root: body, rootMargin: "0px 0px 8px" }).observe(end);
   const form = el("form", { submit: submit, input: (event) => { if (event.target.name !== "reason") soon(); else tellCommand(); } }, heading, body, foot);
@@ -175,7 +175,7 @@ export function propose({ title, verb = title, where, fields = [], effect, guard
   document.body.append(dialog);
   dialog.showModal();
   show();
-  (inputs[0]?.field ?? reason?.field ?? go).focus();
+  (inputs.find((one) => !one.field.hidden)?.field ?? reason?.field ?? go).focus();
 }
 
 /** What an act is about isn't any more what its preview showed. */
@@ -218,14 +218,16 @@ function input({ name, words, hint, kind = "text", options, value, unit, offers,
     ? el("select", { id, name, "aria-describedby": hint ? help.id : null }, options.map(([key, text]) => el("option", { value: key, selected: key === value }, text)))
     : el("input", { id, name, type: kind, value, autocomplete: "off", spellcheck: "false", "aria-describedby": hint ? help.id : null, list: offers ? `${id}-offers` : null, ...rest });
   const pick = (hours) => { for (const one of choices.children) one.setAttribute("aria-pressed", String(one.value === String(hours))); };
-  const set = (hours) => { field.value = hours ? localMinute(Date.now() + hours * 3600_000) : ""; field.dispatchEvent(new Event("input", { bubbles: true })); pick(hours); };
+  const set = (hours) => { field.value = hours ? localMinute(Date.now() + hours * 3600_000) : ""; field.dispatchEvent(new Event("input", { bubbles: true })); pick(hours); field.hidden = !hours; };
   const choices = spans && el("div", { class: "row joined spans", role: "group", "aria-label": words }, spans.map(([hours, text]) => el("button", { type: "button", value: hours, "aria-pressed": "false", click: () => set(hours) }, text)));
   if (choices) {
     pick(span ?? 0);
-    field.addEventListener("input", () => pick(field.value ? null : 0));
+    // Without an end there is no time to be written, until one is chosen.
+    field.hidden = !value && spans.some(([hours]) => !hours);
+    field.addEventListener("input", () => { pick(field.value ? null : 0); field.hidden &&= !field.value; });
   }
   return { name, field, value: () => field.value.trim(), tell(words) { fill(note, words); },
-    node: [el("label", { for: id }, words), unit || choices ? el("div", { class: unit ? "row measured" : "row timed" }, field, unit, choices) : field,
+    node: [el("label", { for: id }, words), unit ? el("div", { class: "row measured" }, field, unit) : choices ? el("div", { class: "timed" }, choices, field) : field,
       offers ? el("datalist", { id: `${id}-offers` }, offers.map((one) => el("option", { value: one }))) : null, hint ? help : null, note] };
 }
 

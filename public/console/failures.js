@@ -87,7 +87,7 @@ export async function open({ names: [app, channel], query, overview: fleet, relo
         el("p", { class: "times" }, el("strong", {}, count(one.count)), one.count === 1 ? " time" : " times", one.count < sent ? `, ${percent(one.count, sent)}` : null)),
       el("div", { class: "of-sample" }, one.stack.length ? el("div", {}, el("ol", { class: "stack-of", "aria-label": "Where it happened, innermost first" }, one.stack.map((frame, place) => el("li", {}, framed(frame, one.page, place === 0)))),
         el("details", { class: "command", id: `sent-${index}` }, el("summary", {}, "As devices sent it"), el("pre", { tabindex: 0, "aria-label": "Stack" }, one.stack.map((frame) => el("span", {}, frame.text)))))
-        : one.kind === "page" || one.kind === "process" ? null : el("p", { class: "quiet small" }, "No stack was sent."),
+        : el("p", { class: "quiet small" }, one.kind === "page" || one.kind === "process" ? "This kind has no stack." : "No stack was sent."),
         el("div", {}, facts([
         ["Kind", el("span", { class: isMild ? "warn" : "bad" }, isMild ? "▲ " : "✖ ", kinds[one.kind] ?? one.kind)],
         ["Page", one.page === page ? address(one.page) : el("a", { href: here(`&page=${encodeURIComponent(one.page)}`) }, address(one.page))],

@@ -4,7 +4,7 @@ import { el } from "./dom.js";
 
 const groups = [
   ["Everywhere", [["/", "Search; Enter opens the first result"], ["f", "Filter what the page shows"], ["Esc", "Close a dialog or menu, or leave a file"], ["?", "These keys"]]],
-  ["Go to", [["g o", "Overview"], ["g s", "Search"], ["g w", "What waits"], ["g a", "Audit"], ["g p", "Operations"], ["g y", "You"]]],
+  ["Go to", [["g o", "Overview"], ["g s", "Search"], ["g w", "Waiting"], ["g a", "Audit"], ["g p", "Operations"], ["g y", "Your account"]]],
 ];
 /** `g` and one of these, within so many milliseconds. */
 const places = { o: "#/", s: "#/search", w: "#/waiting", a: "#/audit", p: "#/operations", y: "#/you" };

@@ -52,11 +52,11 @@ export async function open({ reload }) {
     const end = (one) => (one.revokedAt ? ["revoked ", when(one.revokedAt)] : !one.expiresAt ? el("span", { class: "quiet" }, "never") : when(one.expiresAt));
     function draw() {
       const isOver = chosen === "ended";
-      fill(box, table(kinds.find(([kind]) => kind === chosen)[1], [["Name"], ["Rights"], ["Made"], ["Last used"], [isOver ? "Ended" : "Ends"], ...(isOver ? [] : [["Act"]])],
+      fill(box, table(kinds.find(([kind]) => kind === chosen)[1], [["Name"], ["Id"], ["Rights"], ["Made"], ["Last used"], [isOver ? "Ended" : "Ends"], ...(isOver ? [] : [["Act"]])],
         of(chosen).sort((a, b) => isYours(b) - isYours(a) || new Date(b.lastUsedAt ?? 0) - new Date(a.lastUsedAt ?? 0)).map((one) => [
-          [named(one.name), " ", el("code", { class: "id" }, one.id), isYours(one) ? [" ", badge("quiet", "yours")] : "", chosen === "token" ? "" : el("div", { class: "sub" }, [isOver && one.kind !== "token" && (one.kind === "job" ? "CI job" : one.kind), one.detail].filter(Boolean).join(", "))],
-          [rights(one.grants ?? [one]).map((words) => el("div", {}, words)), one.hosts ? el("div", { class: "sub" }, `hosts ${one.hosts.join(" ")}`) : ""], when(one.createdAt), lastUsed(one), end(one),
-          ...(isOver ? [] : [el("button", { type: "button", class: isYours(one) ? "plain danger" : "plain", click: () => revokeToken(one, reload) }, isYours(one) ? "Revoke yours" : "Revoke", el("span", { class: "hidden" }, ` ${one.name}${one.kind && one.kind !== "token" ? `, ${one.kind} ${one.id}` : ""}`))])])));
+          [named(one.name), isYours(one) ? [" ", badge("quiet", "yours")] : "", chosen === "token" ? "" : el("div", { class: "sub" }, [isOver && one.kind !== "token" && (one.kind === "job" ? "CI job" : one.kind), one.detail].filter(Boolean).join(", "))],
+          el("code", { class: "id" }, one.id), [rights(one.grants ?? [one]).map((words) => el("div", {}, words)), one.hosts ? el("div", { class: "sub" }, `hosts ${one.hosts.join(" ")}`) : ""], when(one.createdAt), lastUsed(one), end(one),
+          ...(isOver ? [] : [el("button", { type: "button", class: "plain", click: () => revokeToken(one, reload) }, isYours(one) ? "Revoke yours" : "Revoke", el("span", { class: "hidden" }, ` ${one.name}${one.kind && one.kind !== "token" ? `, ${one.kind} ${one.id}` : ""}`))])])));
     }
     draw();
     return [el("div", { class: "chosen" }, chips), box];
@@ -87,8 +87,12 @@ async function drawDisk() {
   const { now, hours } = await get("disk?hours=2160");
   const used = (one) => one.size - one.available;
   const share = now.size ? used(now) / now.size : 0;
-  const before = hours.length > 1 && size(used(hours[0])) !== size(used(now)) ? [" · ", when(hours[0].at), ` ${size(used(hours[0]))}`] : "";
-  return card("Disk", [el("p", { id: "disk", class: share >= 0.95 ? "bad" : null }, el("b", {}, `${percent(used(now), now.size)} used`), el("span", {}, `${size(used(now))} of ${size(now.size)}`, before), el("span", {}, `${size(now.available)} free`),
-    el("span", {}, `${size(now.stored)} stored by releases, each file once`), el("span", { class: "quiet" }, "as of ", when(now.at))),
+  const first = hours.length > 1 ? hours[0] : now;
+  const grown = used(now) - used(first);
+  const days = Math.round((new Date(now.at) - new Date(first.at)) / 86_400_000);
+  const since = days && Math.abs(grown) >= 1e6 ? `, ${grown < 0 ? "−" : "+"}${size(Math.abs(grown))} in ${plural(days, "day")}` : "";
+  const [unit, rest] = [size(now.size).split("\u00a0")[1], size(used(now)).split("\u00a0")];
+  return card("Disk", [el("p", { id: "disk", class: share >= 0.95 ? "bad" : null }, el("span", {}, el("b", {}, `${rest[1] === unit ? rest[0] : rest.join("\u00a0")} of ${size(now.size)} used`), since),
+    el("span", { class: "quiet" }, `${size(now.stored)} stored by releases, each file once`), el("span", { class: "quiet" }, "Updated ", when(now.at))),
   svg("svg", { class: "meter", viewBox: "0 0 100 4", preserveAspectRatio: "none", "aria-hidden": "true" }, svg("rect", { width: 100, height: 4 }), svg("rect", { width: share * 100, height: 4 }))]);
 }

@@ -184,6 +184,9 @@ export async function open({ overview: fleet, reload }) {
 export function blank(text, kind, { name, names: [app, channel] }) {
   const isOf = kind && channel && name !== "channel";
   const [title, words = ""] = text.replace(/^no (version \d+)/, "$1 doesn't exist").split(/; (.*)/s).map((one) => one.charAt(0).toUpperCase() + one.slice(1));
-  return el("section", { class: "blank" }, el("h1", {}, title), el("p", { class: kind, role: "alert" }, words.split("`").map((one, index) => (index % 2 ? el("code", {}, one) : one))),
-    el("p", { class: "row" }, el("a", { class: "button primary", href: isOf ? channelLink("channel", app, channel) : "#/" }, `Go to ${isOf ? `${app} ${channel}` : "the overview"}`), el("a", { class: "button", href: "#/search" }, "Search")));
+  // Where the channel's page lists its versions, nobody needs a command for it.
+  const isVersion = isOf && /^Version \d+ doesn't exist$/.test(title);
+  const said = isVersion ? words.replace(/,? and `xcache log` .*$/s, ".") : words;
+  return el("section", { class: "blank" }, el("h1", {}, title), el("p", { class: kind ?? "quiet", role: "alert" }, said.split("`").map((one, index) => (index % 2 ? el("code", {}, one) : one))),
+    el("p", { class: "row" }, el("a", { class: "button primary", href: isOf ? channelLink("channel", app, channel) : "#/" }, isVersion ? `Versions of ${app} ${channel}` : `Go to ${isOf ? `${app} ${channel}` : "the overview"}`), el("a", { class: "button", href: "#/search" }, "Search")));
 }

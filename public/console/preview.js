@@ -9,10 +9,12 @@ const widths = [["390", "390 px"], ["768", "768 px"], ["1440", "1,440 px"], ["fi
 const isFrame = (url) => /^https?:\/\/[a-z2-7]{26}\.[a-z0-9.-]+(:\d{1,5})?\//i.test(url);
 
 /** `#/preview/APP/CHANNEL/VERSION?page=URL&width=390` */
-export async function open({ names: [app, channel, version], query }) {
+export async function open({ names: [app, channel, version], query, overview: fleet }) {
   const path = channelPath(app, channel);
   const [info, log] = await Promise.all([get(`${path}/releases/${encodeURIComponent(version)}`), get(`${path}/log?limit=1&before=${encodeURIComponent(version)}`).catch(() => ({ releases: [] }))]);
   const previous = log.releases[0]?.version;
+  const live = fleet?.channels.find((one) => one.app === app && one.channel === channel)?.version;
+  const label = (of) => el("p", { class: "of-frame" }, el("b", {}, `Version ${of}`), of === live ? ", live" : of === previous ? ", before" : "");
   const place = channelLink("preview", app, channel, `/${encodeURIComponent(info.version)}`);
   let page = query.get("page") || "";
   let width = widths.some(([one]) => one === query.get("width")) ? query.get("width") : widths[0][0];
@@ -100,7 +102,7 @@ export async function open({ names: [app, channel, version], query }) {
     offer(answer, known);
     tellErrors(known);
     // Scripts run there as they do on a device; its answers let nothing out.
-    fill(stage, el("div", { class: "frame" }, el("iframe", { title: `${known} of version ${info.version}`, src: answer.url, sandbox: "allow-scripts allow-same-origin allow-forms", referrerpolicy: "no-referrer" })));
+    fill(stage, label(info.version), el("div", { class: "frame" }, el("iframe", { title: `${known} of version ${info.version}`, src: answer.url, sandbox: "allow-scripts allow-same-origin allow-forms", referrerpolicy: "no-referrer" })));
     aside.hidden = false;
     fit();
     drawShots();
@@ -130,7 +132,7 @@ export async function open({ names: [app, channel, version], query }) {
     const places = loaded.every(Boolean) ? differences(...loaded.map((one) => one.image)) : null;
     const all = loaded.filter(Boolean).map(({ image, of, at }) => {
       const { naturalWidth: wide, naturalHeight: high } = image;
-      return { of, node: el("figure", {}, el("div", { class: "stage" }, el("div", { class: "marked" }, image, places?.length ? svg("svg", { viewBox: `0 0 ${wide} ${high}`, "aria-hidden": "true" },
+      return { of, node: el("figure", {}, el("div", { class: "stage" }, label(of), el("div", { class: "marked" }, image, places?.length ? svg("svg", { viewBox: `0 0 ${wide} ${high}`, "aria-hidden": "true" },
         places.map((one) => svg("rect", { x: one.left - 4, y: one.top - 4, width: one.right - one.left + 9, height: one.bottom - one.top + 9, rx: 4 }))) : null)),
         el("figcaption", {}, "Taken ", when(at), places ? places.length ? `; ${plural(places.length, "difference")} between the two versions, outlined.` : ". Both versions look the same." : ".")) };
     });

@@ -1,6 +1,6 @@
 // Search over what one may read: channels, releases, changes, files and people.
 import { channelLink, get } from "./api.js";
-import { badge, card, el, fill, named, plural, table, when } from "./dom.js";
+import { card, el, fill, named, plural, table, when } from "./dom.js";
 import { address } from "./parts.js";
 import { states } from "./overview.js";
 
@@ -55,12 +55,12 @@ export async function open({ query, overview: fleet }) {
       part("Channels", ["Channel", "State", "Who", "Released"], channels.slice(0, most).map((one) => [
         [place(one), sub(one.version === "0" ? "no release yet" : `version ${one.version}`)], states(one, fleet.problems), named(one.author ?? "—"), one.at ? when(one.at) : "—"])),
       part("Releases", ["Release", "Message", "Who", "When"], releases.map((one) => [
-        [version(one), el("div", { class: "sub", "aria-hidden": "true" }, `version ${one.version}`)], [found(one.message || "no message", words), one.kind === "publish" ? "" : [" ", badge("quiet", one.kind)]], named(one.author), when(one.at)])),
+        [version(one), el("div", { class: "sub", "aria-hidden": "true" }, `version ${one.version}${one.kind === "publish" ? "" : `, ${one.kind}`}`)], found(one.message || "no message", words), named(one.author), when(one.at)])),
       part("Changes beside releases", ["Change", "Message", "Who", "When"], changes.map((one) => [
         [el("a", { href: channelLink("channel", one.app, one.channel, `?kinds=${one.kind}`) }, `${kinds[one.kind] ?? one.kind}${one.version ? ` ${one.version}` : ""}`), sub(`${one.app} ${one.channel}`)],
         found(one.message || "no message", words), named(one.author), when(one.at)])),
       part("Files", ["File", "Where it is", "Channels"], [...urls].map(([url, all]) => [
-        [held(all[0], [found(name(url), words), el("span", { class: "hidden" }, ` at ${url}`)]), el("div", { class: "sub url" }, found(url, words))], el("span", { class: "places" }, all.slice(0, fewest).map((one) => held(one)), all.length > fewest ? [el("span", { class: "hidden" }, " and"), ` +${all.length - fewest}`] : null), plural(all.length, "channel")])),
+        [held(all[0], [found(name(url), words), el("span", { class: "hidden" }, ` at ${url}`)]), el("div", { class: "sub url" }, found(url, words))], el("span", { class: "places" }, all.slice(0, fewest).map((one) => held(one)), all.length > fewest ? [el("span", { class: "hidden" }, " and"), held(all[fewest], [`+${all.length - fewest}`, el("span", { class: "hidden" }, ` more, with ${url}`)])] : null), plural(all.length, "channel")])),
       part("People", ["Name", "Releases", "Last one"], people.map((one) => [
         el("a", { href: `#/search?q=${encodeURIComponent(one.name)}` }, found(one.name, words)), plural(one.releases, "release"), when(one.lastAt)])));
     const sum = channels.length + releases.length + changes.length + urls.size + people.length;

@@ -64,8 +64,8 @@ export async function open({ signOut: goOut }) {
     el("div", { class: isSession() ? "columns even" : null },
       isSession() ? el("div", {}, card("Where you are signed in", sessions)) : null,
       el("div", {}, card("Your access", [facts([
-        ["Signed in with", isPerson() ? hostOf(who.issuer ?? "the provider") : isSession() ? "Token (kept as a cookie that scripts can't read)"
-          : ["Token (forgotten when this page is closed or reloaded)", whyNoSession() ? el("div", { class: "quiet small" }, `No session was given for it: ${whyNoSession()}`) : ""]],
+        !isPerson() && ["Your token", isSession() ? "kept as a cookie that scripts can't read"
+          : ["forgotten when this page is closed or reloaded", whyNoSession() ? el("div", { class: "quiet small" }, `No session was given for it: ${whyNoSession()}`) : ""]],
         isPerson() && who.subject && ["Known there as", hash(who.subject)],
         ["Session ends", who.expiresAt ? exactly(who.expiresAt) : "never"],
         who.hosts && ["Hosts", `files of ${who.hosts.join(", ")} only`],
