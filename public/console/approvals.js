@@ -37,7 +37,7 @@ export const soFar = (one) => (one.reason ? el("p", { class: "warn" }, `▲ It c
 /** What of the acts that wait in a channel waits for approvals, as a badge. */
 export const unapproved = (acts) => {
   const waiting = acts.filter((one) => one.state === "waiting" && isUnapproved(one)).length;
-  return waiting ? badge("warn", `${plural(waiting, "request")} to approve`) : null;
+  return waiting ? badge("quiet", `${plural(waiting, "request")} to approve`) : null;
 };
 
 /** What a release does to a channel, in figures. */
@@ -99,7 +99,7 @@ export function missing(one) {
   const lines = [];
   if (one.approvals) {
     const { required, given, missing: left, by } = one.approvals;
-    lines.push(el("div", {}, left ? badge("warn", `${given.length} of ${required} approved`) : badge("good", "approved"), left && by ? ` of ${by}` : "",
+    lines.push(el("div", {}, left ? badge("quiet", `${given.length} of ${required} approved`) : badge("good", "approved"), left && by ? ` of ${by}` : "",
       given.length ? [" by ", given.map((each, index) => [index ? ", " : "", named(each.name), " ", when(each.at)])] : ""));
   }
   const unsigned = one.signatures ?? [];
@@ -108,7 +108,7 @@ export function missing(one) {
   else if (unsigned.length && unsigned.every((each) => !each.missing)) lines.push(el("div", { class: "warn" }, `▲ It has all signatures that the root asks for: xcache sign ${one.id} releases it.`));
   else {
     for (const each of unsigned.filter((some) => some.missing)) {
-      lines.push(el("details", { id: `keys-${one.id}-${each.bundle}` }, el("summary", {}, badge("warn", "signatures"), `${each.bundle}: ${each.missing} more`),
+      lines.push(el("details", { id: `keys-${one.id}-${each.bundle}` }, el("summary", {}, badge("quiet", "signatures"), `${each.bundle}: ${each.missing} more`),
         el("p", { class: "small" }, "Of the keys"), each.candidates.map((key) => el("div", {}, hash(key)))));
     }
   }
@@ -138,8 +138,8 @@ export const protectionWords = (one) => (one?.approvals
 
 const button = (id, words, kind, open) => el("button", { type: "button", id, class: kind, click: open }, words, el("span", { class: "hidden" }, ` number ${id.split("-")[1]}`));
 
-/** Approve and reject, and why one may not; beside them `more`. Nothing else for an act that takes no approval. */
-export function decisions({ one, app, channel, reload }, more = null) {
+/** Approve and reject, and why one may not; beside them `more`. `isWorse`: what it is about fails, so that neither is proposed. Nothing else for an act that takes no approval. */
+export function decisions({ one, app, channel, reload, isWorse }, more = null) {
   if (!one.approvals || one.state !== "waiting") return more;
   const path = `${channelPath(app, channel)}/schedules/${one.id}`;
   const where = `${one.id}, ${app} ${channel}`;
@@ -151,7 +151,7 @@ export function decisions({ one, app, channel, reload }, more = null) {
   const mayReject = one.approvals.mayApprove || isDone || one.approvals.given.some((each) => each.name === me().name);
   // What can't be pressed isn't there: a sentence says why.
   return [el("div", { class: "row", role: "group", "aria-label": `Decide #${one.id}` }, more,
-    role || !mayReject ? null : button(`reject-${one.id}`, "Reject", null, reject), hindered ? null : button(`approve-${one.id}`, "Approve", "primary", approve)),
+    role || !mayReject ? null : button(`reject-${one.id}`, "Reject", null, reject), hindered ? null : button(`approve-${one.id}`, "Approve", isWorse ? null : "primary", approve)),
   !isDone && hindered ? el("p", { class: "quiet small", id: `why-not-${one.id}` }, `You can't approve${mayReject ? "" : " or reject"} this: ${hindered}`) : null];
 
   /** The act with what it would do now, as long as it waits. */

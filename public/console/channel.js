@@ -65,7 +65,7 @@ export async function open({ names: [app, channel], query, overview: fleet, relo
     el("div", {}, buttons({ app, channel, status, fleet: line, reload, isFailing: isFailing({ app, channel }, fleet) })));
     drawVitals();
     drawRollout();
-    fill(plans, planned({ app, channel, status, reload }));
+    fill(plans, planned({ app, channel, status, reload, isWorse: Boolean(worse) }));
     fill(about,
       facts([
         line?.kill && ["Kill switch", ["on; ", when(line.kill.at), ` by ${line.kill.author}: ${line.kill.reason}`, line.kill.until ? ["; ends ", when(line.kill.until)] : ""]],
@@ -102,6 +102,7 @@ export async function open({ names: [app, channel], query, overview: fleet, relo
   const costs = new Map();
   let lastSeries = null;
   const source = el("p", { class: "quiet" });
+  const none = el("p", { class: "quiet" });
 
   function drawVitals() {
     // A candidate is newer than what all devices get.
@@ -113,7 +114,7 @@ export async function open({ names: [app, channel], query, overview: fleet, relo
     fill(vitals, status.version === "0" ? null : [
       health({
         costs,
-        line: lineOf(fleet), version: status.version, before, reports, series, span: series?.begins ? null : spans[chosen].words.toLowerCase(),
+        line: lineOf(fleet), version: status.version, before, reports, series, span: series?.begins ? period(series.points * series.seconds) : spans[chosen].words.toLowerCase(),
         marks: series ? releases.map((one) => (new Date(one.at).getTime() - from) / length).filter((at) => at >= 0 && at <= 1) : [],
         isFailing: isFailing({ app, channel }, fleet),
       }), changed({ version: status.version, before, reports })]);
@@ -168,18 +169,14 @@ export async function open({ names: [app, channel], query, overview: fleet, relo
     for (const one of versions) one.tone = one.isRest ? "rest" : `v${Math.min(order.indexOf(one), 4)}`;
     const hasFailed = document.failures.some((one) => one.failures.some(Boolean));
     const isQuiet = !hasFailed && !document.versions.some((one) => one.polls.some(Boolean));
-    const since = document.begins ? `, since ${exactly(document.begins).firstChild.data}` : "";
-    // What is shorter than what was chosen says so where one chose.
-    for (const button of choice.children) {
-      const span = spans[button.id.slice(5)];
-      button.textContent = `${span.words}${document.begins && span === spans[chosen] ? `: ${period(document.points * seconds)}` : ""}`;
-    }
+    // There may be less than what was chosen.
+    const known = document.begins ? `, ${period((from + document.points * seconds * 1000 - new Date(document.begins)) / 1000)} of data` : "";
     // Nothing to choose from where the channel has never had a poll.
-    choice.hidden = isQuiet && releases.at(-1)?.version === "1" && new Date(releases.at(-1).at).getTime() > from;
+    fleetCard.hidden = choice.hidden = isQuiet && releases.at(-1)?.version === "1" && new Date(releases.at(-1).at).getTime() > from;
     const chart = (title, unit, drawn) => el("div", {}, el("h3", {}, title, " ", el("span", { class: "unit" }, unit)), drawn);
     fill(charts, choice.hidden ? null : isQuiet ? el("p", { class: "quiet" }, `No device of this channel polled or failed in this time (${spans[chosen].words.toLowerCase()}).`) : [
       el("div", { class: hasFailed ? "sides-of" : null },
-        chart("What devices run", per("polls", seconds) + since, stacked("Polls by version", starts, seconds, versions, marks, "polls", !hasFailed)),
+        chart("What devices run", per("polls", seconds) + known, stacked("Polls by version", starts, seconds, versions, marks, "polls", !hasFailed)),
         hasFailed ? chart("What went wrong on them", per("failures", seconds), stacked("Failures by reason", starts, seconds,
           document.failures.map((one, index) => ({ name: one.reason, values: one.failures, tone: `f${index % 8}` })), marks, "failures")) : null),
       chosen === "hour" ? el("p", { class: "quiet small" }, "Failures are counted by the hour; choose a longer time to see them.") : null],
@@ -203,6 +200,8 @@ export async function open({ names: [app, channel], query, overview: fleet, relo
         }
       },
     }, span.words)));
+
+  const fleetCard = card("Fleet", [charts, none, source], choice);
 
   const happened = timeline({
     app, channel, path, chosen: kinds,
@@ -294,7 +293,6 @@ export async function open({ names: [app, channel], query, overview: fleet, relo
   drawBundles();
   [lastSeries] = await Promise.all([get(series()), happened.begin()]);
   const failures = el("div", { id: "failures" });
-  const none = el("p", { class: "quiet" });
   const stacks = () => el("a", { id: "to-failures", href: channelLink("failures", app, channel) }, "Messages and stacks");
   const drawFailures = () => part(failures, async () => failuresIn(await get(`${path}/adoption`)));
   /** The card with what failed. Where nothing did, a line of the fleet's card says so. */
@@ -331,7 +329,7 @@ export async function open({ names: [app, channel], query, overview: fleet, relo
     node: [el("p", { class: "crumbs" }, el("a", { href: "#/" }, "Overview")), head, rollout, plans, vitals,
       el("div", { class: "of-channel" },
         card("What happened", [happened.choice, happened.node, past], el("a", { href: channelLink("compare", app, channel) }, "Compare two versions or moments")),
-        card("Fleet", [charts, none, source], choice), failures,
+        fleetCard, failures,
         el("div", { class: "aside" }, card("This channel", about), card("Bundles", bundles), signed))],
     get poll() { return isStale || Date.now() - readAt >= maxAge ? path : Date.now() - countedAt >= maxAge ? `${path}/adoption` : series(); },
     async update(document) {

@@ -7,19 +7,19 @@ const top = 16;
 /** What a name on the axis takes. */
 const wide = 56;
 /** What a bar takes at most. */
-const widest = 120;
+const widest = 28;
 
 /** What a line is drawn as; its maker may say so. */
 const tone = (index, line) => line.tone ?? (line.isRest ? "rest" : `s${index % 12}`);
 
-/** A round number at or above a value. */
+/** A round number at or above a value, half of which is a whole one. */
 function ceiling(value) {
   const power = 10 ** Math.floor(Math.log10(Math.max(1, value)));
-  return [1, 2, 5, 10].map((step) => step * power).find((step) => step >= value);
+  return (power > 1 ? [1, 2, 3, 4, 5, 6, 8, 10] : [2, 4, 6, 8, 10]).map((step) => step * power).find((step) => step >= value);
 }
 
 /** Points that a series has at least, however young its channel is. */
-const fewest = 4;
+const fewest = 24;
 
 /** A series without its beginning, where nothing was counted yet, if that is much of it; `begins` is the first time of what was. */
 export function begun(series) {
@@ -55,7 +55,7 @@ export function stacked(title, starts, seconds, lines, marks = [], unit = "polls
   const picture = svg("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": `${title}; the table below has the numbers` });
   for (const part of [0, 0.5, 1]) {
     picture.append(svg("line", { class: "axis", x1: left, x2: width, y1: y(highest * part), y2: y(highest * part) }),
-      svg("text", { x: left - 6, y: y(highest * part) + 4, "text-anchor": "end" }, count(Math.round(highest * part * 10) / 10)));
+      svg("text", { x: left - 6, y: y(highest * part) + 4, "text-anchor": "end" }, count(highest * part)));
   }
   starts.forEach((start, index) => {
     let base = 0;
@@ -121,7 +121,7 @@ const tickLabel = (start, seconds, points) => (seconds >= 86400 ? utcDay
   : seconds * points <= 86400 || seconds * points <= 2 * 86400 && start.getHours() ? time : day).format(start);
 
 /** How long all bars together are. */
-export const period = (seconds) => (seconds < 5400 ? `${Math.round(seconds / 60)} min` : seconds < 172_800 ? `${Math.round(seconds / 3600)} h` : `${Math.round(seconds / 86400)} days`);
+export const period = (seconds) => (seconds < 3600 ? `${Math.round(seconds / 60)} min` : seconds < 172_800 ? `${Math.round(seconds / 3600)} h` : `${Math.round(seconds / 86400)} days`);
 
 /** What a bar counts. */
 export const per = (unit, seconds) => `${unit} per ${seconds >= 86400 ? "day" : seconds >= 3600 ? "hour" : "minute"}`;

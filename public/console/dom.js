@@ -124,7 +124,7 @@ export const utcText = (date) => `${date.toISOString().slice(0, 19).replace("T",
 
 const exactText = (date) => `${exact.format(date)} (${utcText(date)})`;
 
-/** How long ago a time is, or how far ahead; the time itself, in the reader's zone and in UTC, on hover and for who listens. `isSpan`: "since 2 h" instead of "2 h ago". */
+/** How long ago a time is, or how far ahead; the time itself, in the reader's zone and in UTC, on hover and for who listens. `isSpan`: "for 2 h" instead of "2 h ago". */
 export function when(moment, isSpan) {
   if (!moment) return "—";
   const date = new Date(moment);
@@ -134,7 +134,8 @@ export function when(moment, isSpan) {
 
 const aged = (date, isSpan) => {
   const words = age(date);
-  return isSpan && words !== "just now" ? `since ${words.replace(" ago", "")}` : words;
+  const length = words.replace(" ago", "");
+  return !isSpan || words === "just now" ? words : `${length === words ? "since" : "for"} ${length}`;
 };
 
 /** Time passes: what `when` made says so. */

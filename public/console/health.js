@@ -91,7 +91,7 @@ export function health({ line, version, before, reports, costs, series, marks, s
       extra: byVersion(name, all.map(([one, its]) => [one, height(its[key][0])]), (value) => within(value > 8192 ? Infinity : value)),
     };
   };
-  const since = span ? `last ${span}` : "since the first poll";
+  const since = `last ${span}`;
   const over = (drawn) => drawn && [drawn, under([since, "now"])];
   // Nothing to tell yet: one line says what would be told.
   const isCounted = all.some(([, its]) => its.requests || its.openings);
@@ -110,7 +110,7 @@ export function health({ line, version, before, reports, costs, series, marks, s
       extra: byVersion("Hit rate", all.map(([one, { hits }]) => [one, hits]), (value) => percent(value, 1), true) }),
     counted(time("First paint", "paint")),
     counted(time("Load", "load")),
-    { name: isCounted ? "Failed pages per 1,000" : "Failures", value: isCounted ? rate(now.perThousand) : line ? count(line.failures.day) : "—", kind: isCounted && now.perThousand === null ? "none" : isFailing ? "bad" : "",
+    { name: isCounted ? "Failed pages per 1,000" : "Failed downloads", value: isCounted ? rate(now.perThousand) : line ? count(line.failures.day) : "—", kind: isCounted && now.perThousand === null ? "none" : isFailing ? "bad" : "",
       notes: !isCounted ? ["reported", "in 24 hours"] : [now.perThousand === null ? "not reported yet" : `of ${plural(now.openings, "opening")}`, than(old.perThousand === null ? null : rate(old.perThousand))],
       extra: isCounted && lines?.failures.some(Boolean) && over(spark(lines.failures, marks, ranged(`Failures reported, ${since}`, lines.failures))) },
     { name: "Update", value: cost ? size(bytes(cost)) : "—", kind: cost ? "" : "none",

@@ -163,10 +163,10 @@ function showProblems(fleet) {
   banner = shown;
   const box = $("problems");
   box.hidden = all.length === 0;
-  box.className = !most ? "thin" : all.some((one) => one.severity === "error") ? "error" : "";
+  box.className = `${most ? "" : "thin "}${all.some((one) => one.severity === "error") ? "error" : ""}`;
   const more = all.length - few;
-  fill(box, el("ul", {}, overview.items(all.slice(0, few), reload),
-    more > 0 || isWhole && all.length > most + 1 ? el("li", { class: "more" }, el("a", { href: isWhole ? "#/" : "#/?all", id: "more-problems" }, isWhole ? "Fewer" : plural(more, most ? "more problem" : "open problem"))) : null));
+  fill(box, el("ul", {}, !most ? overview.inShort(all) : overview.items(all.slice(0, few), reload),
+    most && more > 0 || isWhole && all.length > most + 1 ? el("li", { class: "more" }, el("a", { href: isWhole ? "#/" : "#/?all", id: "more-problems" }, isWhole ? "Fewer" : plural(more, "more problem"))) : null));
   // Figures in it change as devices report; what is wrong stays the same.
   const words = all.map(({ app, channel, code, severity }) => [app, channel, code, severity].join()).sort().join();
   if (words !== told) tell(all.length ? `${plural(all.length, "problem")}${all.length > 1 ? "; the first" : ""}: ${all[0].detail}` : "No problems.");

@@ -9,6 +9,8 @@ export const ofChannel = (one, problems) => problems.filter((item) => item.app =
 export const pressing = (problems, [app, channel] = []) => problems.filter((one) => !one.acknowledged)
   .sort((a, b) => (b.app === app && b.channel === channel) - (a.app === app && a.channel === channel));
 
+const isUnpolled = ({ adoption, trend }) => !adoption.polls && !trend?.polls.some(Boolean);
+
 /** What a channel is like, as the server judges it: its problems, the worst first, then what is none. */
 export function states(one, problems) {
   const mine = ofChannel(one, problems);
@@ -17,7 +19,7 @@ export function states(one, problems) {
   const found = [...pressing(mine), ...mine.filter((item) => item.acknowledged)].map((item) => badge(kind(item), `${words[item.code] ?? item.code}${item.acknowledged ? ", acknowledged" : ""}`, item.detail));
   if (one.failures.hour && !mine.some((item) => item.code === "failing")) found.push(badge("quiet", plural(one.failures.hour, "failure")));
   if (one.bypasses) found.push(badge("quiet", `${one.bypasses} bypassed`));
-  if (!found.length) found.push(one.version === "0" ? badge("quiet", "empty") : badge("good", "fine"));
+  if (!found.length) found.push(one.version === "0" ? badge("quiet", "empty") : isUnpolled(one) ? badge("quiet", one.version === "1" && Date.now() - new Date(one.at) < 86_400_000 ? "no devices yet" : "no polls in 24 h") : badge("good", "fine"));
   if (one.rollout) found.push(badge("quiet", `rollout ${one.rollout.share / 100}\u00a0%${one.rollout.paused ? ", paused" : ""}`, `version ${one.rollout.version}, by ${one.rollout.author}`));
   if (one.planned) found.push(...plans(one.planned));
   return found;
@@ -96,6 +98,12 @@ export const items = (problems, done) => problems.map((one) => el("li", { class:
     one.code === "failing" && one.channel ? [" ", el("a", { class: "more-of", href: channelLink("failures", one.app, one.channel) }, "See failures", el("span", { class: "hidden" }, ` of ${one.app} ${one.channel}`))] : null),
   one.since ? el("span", { class: "since" }, when(one.since, true)) : el("span"), button("Acknowledge", one, act("acknowledge", one, done))));
 
+/** The same as one line, where they are not what the page is about. */
+export function inShort(all) {
+  const isError = all.some((one) => one.severity === "error");
+  return el("li", { class: `more ${isError ? "error" : "warning"}` }, el("p", {}, el("strong", { "aria-hidden": "true" }, isError ? "✖" : "▲"), el("a", { href: "#/?all", id: "more-problems" }, plural(all.length, "open problem"))));
+}
+
 const known = (one, done) => el("li", {}, el("p", {}, where(one), one.detail.split(/(?<=\.) /)[0],
   el("span", { class: "of-it" }, one.acknowledged.reason, " · ", named(one.acknowledged.by), ", ", when(one.acknowledged.at))),
 el("span", { class: "since" }, "ends ", when(one.acknowledged.until)), button("Take back", one, act("unacknowledge", one, done)));
@@ -129,7 +137,7 @@ export async function open({ overview: fleet, reload }) {
       { name: "Healthy channels", value: all.length ? `${count(grades[2])} of ${count(all.length)}` : "—", notes: [found.join(", ") || "no errors, no warnings", acknowledged ? plural(acknowledged, "acknowledged problem") : null], extra: graded(grades) },
       { name: "On the newest version", value: percent(sum((one) => one.adoption.newest), polls), kind: polls ? "" : "none", notes: [polls ? `of ${polled(polls, all.find((one) => one.adoption.sample))} in ${all.find((one) => one.adoption.polls).adoption.minutes} minutes` : `no polls in ${all[0]?.adoption.minutes ?? 10} minutes`],
         extra: extra(() => shareLine({ polls: hours("polls"), newest: hours("newest") }, { polls, newest: sum((one) => one.adoption.newest) }, "Share of polls on the newest versions, 24 hours and now"), ["24 h ago", "now"].map((word) => el("span", {}, word))) },
-      { name: "Failures", value: count(sum((one) => one.failures.day)), notes: ["reported in 24 hours"],
+      { name: "Failed downloads", value: count(sum((one) => one.failures.day)), notes: ["reported in 24 hours"],
         extra: extra(() => hourly([...hours("failures"), all.reduce((total, one) => total + running(one), 0)], grades[0] ? "fails" : "counts"), ["24 h ago", "this hour"].map((word) => el("span", {}, word))) },
       shown.disk && { name: "Disk used", value: percent(shown.disk.size - shown.disk.available, shown.disk.size), notes: [`${size(shown.disk.available)} of ${size(shown.disk.size)} free`, `${size(shown.disk.stored)} stored by releases`],
         extra: svg("svg", { class: "meter", viewBox: "0 0 100 4", preserveAspectRatio: "none", "aria-hidden": "true" }, svg("rect", { width: 100, height: 4 }), svg("rect", { width: 100 - (shown.disk.available * 100) / Math.max(1, shown.disk.size), height: 4 })) },

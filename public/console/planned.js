@@ -6,7 +6,7 @@ import { propose, why } from "./dialog.js";
 import { decisions, dueWords, hasTime, item, missing, plain, soFar } from "./approvals.js";
 
 /** The card with what is planned, and with what of the last days wasn't carried out; nothing if there is neither. */
-export function planned({ app, channel, status, reload }) {
+export function planned({ app, channel, status, reload, isWorse }) {
   const path = channelPath(app, channel);
   const where = `${app} ${channel}`;
   const place = ["--app", app, "--channel", channel];
@@ -19,7 +19,7 @@ export function planned({ app, channel, status, reload }) {
   function button(id, words, of, hindered, open) {
     if (hindered) notes.add(hindered);
     return el("button", {
-      type: "button", id, class: "plain", "aria-disabled": hindered ? "true" : null, title: hindered || null, "aria-describedby": hindered ? "why-not-planned" : null,
+      type: "button", id, "aria-disabled": hindered ? "true" : null, title: hindered || null, "aria-describedby": hindered ? "why-not-planned" : null,
       click: () => { if (hindered) tell(hindered); else open(); },
     }, words, el("span", { class: "hidden" }, ` ${of}`));
   }
@@ -27,7 +27,7 @@ export function planned({ app, channel, status, reload }) {
     ...waiting.map((one) => ({ at: one.due, node: item({
       id: one.id, title: one.summary, about: [`#${one.id}, requested by `, named(one.author), " ", when(one.at), " · ", dueWords(one)],
       more: [el("div", { class: "waits" }, missing(one)), soFar(one)],
-      buttons: decisions({ one, app, channel, reload }, button(`cancel-${one.id}`, "Withdraw", `#${one.id}: ${one.summary}`, mayCancel(one), () => cancel(one))) }) })),
+      buttons: decisions({ one, app, channel, reload, isWorse }, button(`cancel-${one.id}`, "Withdraw", `#${one.id}: ${one.summary}`, mayCancel(one), () => cancel(one))) }) })),
     ...freezes.map((one) => ({ at: one.from ?? one.at, node: item({
       id: `freeze-${one.id}`, title: `Freeze: ${one.reason}`,
       about: ["planned by ", named(one.author), " ", when(one.at), " · no releases from ", exactly(one.from ?? one.at), ", ", when(one.from ?? one.at), one.to ? [", until ", exactly(one.to)] : ", until the channel is thawed"],

@@ -54,7 +54,7 @@ export function verdict(list) {
   const than = Number(open.full) ? `version ${open.full}` : "the others";
   const times = control.rate ? candidate.rate / control.rate : 0;
   const much = times >= 1.5 ? `Fails ${times < 10 ? times.toFixed(1).replace(".0", "") : Math.round(times)} times as often as ${than}` : `Fails more often than ${than}`;
-  return { isSure: Boolean(evidence.alarmedAt) || e >= 100, words: evidence.alarmedAt || e >= 100 ? `${much}.` : `${much}. Not certain yet: it pauses by itself at e = 100.` };
+  return { isSure: Boolean(evidence.alarmedAt) || e >= 100, words: evidence.alarmedAt || e >= 100 ? `${much}.` : `${much}. Not certain yet: it pauses by itself if the evidence grows.` };
 }
 
 /** The steps of an open rollout as a bar: those that are done, where it is, and what follows. `ramp`: null where a person takes each step. */
@@ -95,7 +95,7 @@ export function evidenceFacts(list) {
       ["From the beginning", `e = ${count(evidence.e)}, at most ${count(evidence.highest)} so far`],
     ] : [["Evidence against it", [el("b", {}, `e = ${count(evidence.e)}`), ` of 100${evidence.highest > evidence.e ? `; the highest so far was ${count(evidence.highest)}` : ""}`,
       svg("svg", { class: "meter", viewBox: "0 0 100 4", preserveAspectRatio: "none", "aria-hidden": "true" }, svg("rect", { width: 100, height: 4 }),
-        svg("rect", { class: evidence.e >= 100 ? "bad" : "own", width: Math.min(100, 50 * Math.log10(Math.max(1, evidence.e))), height: 4 })),
+        svg("rect", { class: evidence.e >= 100 ? "bad" : "own", width: Math.min(100, evidence.e), height: 4 })),
       el("div", { class: "quiet small" }, `From 100 on it is paused by itself${evidence.haltsItself ? `; ${halted}` : ""}.`)]]]),
     ramp && ["Next step", [next === undefined ? (ramp.completes ? "complete" : "none: the last one is reached") : shareText(next),
       `, after ${plural(ramp.each, "device")}${ramp.atLeast ? ` and ${duration(ramp.atLeast)}` : ""} in this one`]],
